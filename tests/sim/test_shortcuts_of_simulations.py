@@ -10,6 +10,13 @@ from longshore.testing.pod_outcomes import Exit, Run
 from longshore.testing.scripts import Rule
 from sim.worlds import DAY, HOUR, cron_job, gang, job, played
 
+FIRST: Obj = {
+    "apiVersion": "scheduling.k8s.io/v1",
+    "kind": "PriorityClass",
+    "metadata": {"name": "first"},
+    "value": 9,
+}
+"""Of two gangs that are alike, the dice would choose the first."""
 QUESTIONS: list[tuple[list[Obj], list[Rule], float]] = [
     ([cron_job("hourly", "0 * * * *")], [], DAY),
     (
@@ -20,7 +27,11 @@ QUESTIONS: list[tuple[list[Obj], list[Rule], float]] = [
     ([job(completions=9, parallelism=9)], [Rule("*", (Run(600.0),))], DAY),
     ([job(backoffLimit=1)], [Rule("*", (Exit(3, after="10s"),))], DAY),
     ([job("fits"), job("never", cpu="99")], [], HOUR),
-    ([gang("one", 3, "1"), gang("two", 3, "1"), gang("never", 9, "1")], [], 4 * HOUR),
+    (
+        [FIRST, gang("one", 3, "1", priorityClassName="first"), gang("two", 3, "1"), gang("never", 9, "1")],
+        [],
+        4 * HOUR,
+    ),
 ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Collection, Coroutine
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -16,6 +16,7 @@ from longshore.client import Client, What
 from longshore.client.local import LocalClient
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.explanations import Explanations
+from longshore.machinery.informers.shared import Informers
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
@@ -88,9 +89,14 @@ def _name_of(run: Run) -> str:
 
 
 def play(
-    script: Callable[[Scene], Awaitable[T]], *controllers: Run, start: datetime = virtual.START, seed: int = 0
+    script: Callable[[Scene], Awaitable[T]],
+    *controllers: Run,
+    start: datetime = virtual.START,
+    seed: int = 0,
+    kept_whole: Collection[What] = (),
 ) -> T:
-    """Runs the controllers and the script on a virtual clock, with queues `root` and `default`."""
+    """Runs the controllers and the script on a virtual clock, with queues `root` and `default`. Somebody else
+    in the process keeps the kinds in `kept_whole` as a whole."""
 
     async def whole(clock: VirtualClock) -> T:
         store = Store.open(None)
@@ -104,7 +110,10 @@ def play(
         running = []
         for run in controllers:
             own = await _with_its_rights(api, client, _name_of(run))
-            context = ControllerContext(own, clock=clock, rng=clock.rng, registry=scene.registry)
+            informers = Informers(own, clock=clock, rng=clock.rng, whole=kept_whole)
+            context = ControllerContext(
+                own, clock=clock, rng=clock.rng, registry=scene.registry, informers=informers
+            )
             scene.explanations[_name_of(run)] = context.explanations
             running.append(asyncio.create_task(run(context)))
         try:

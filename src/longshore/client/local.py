@@ -44,7 +44,7 @@ _WRITES_PER_TURN: Final = 64
 """Writes that a pipeline makes before others in the event loop get their turn."""
 _PODS: Final = "pods"
 _MANY_OBJECTS: Final = 512
-"""Fewer objects are unpacked one by one: nobody notices, and small worlds go the same way without shortcuts."""
+"""Fewer objects are unpacked one by one: small worlds go the same way with shortcuts and without."""
 _NO_QUERY: Final[Query] = {}
 _AS_VALUES: Final = ("", "status", "binding")
 """Subresources that take objects as they are."""

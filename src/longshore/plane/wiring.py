@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from longshore.api.facts import kinds
 from longshore.api.metrics import Registry
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.events.traffic import Traffic
@@ -31,8 +32,11 @@ if TYPE_CHECKING:
 Waits = Callable[[str, str], Sequence[Explanation]]
 """From namespace and name to decisions, the latest last."""
 
-_WHOLE: Final = (("v1", "Pod"), ("batch/v1", "Job"))
-"""The job controller keeps these as a whole."""
+_WHOLE: Final = {
+    "job": (kinds.PODS, kinds.JOBS),
+    "volcano-job": (kinds.PODS, kinds.VOLCANO_JOBS, kinds.POD_GROUPS),
+}
+"""By controller, the kinds that it keeps as a whole."""
 
 
 class Shard(msgspec.Struct, frozen=True):
@@ -110,5 +114,5 @@ def informers_of(
     resync: float | None = None,
 ) -> Informers:
     """The informers of a process that runs these controllers."""
-    whole = _WHOLE if "job" in controllers else ()
+    whole = [kind for controller, found in _WHOLE.items() if controller in controllers for kind in found]
     return Informers(client, clock=clock, rng=rng, resync=resync, whole=whole)

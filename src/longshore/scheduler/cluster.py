@@ -29,7 +29,7 @@ from longshore.scheduler.view import View
 _NO_LABELS: Final[Mapping[str, str]] = {}
 _PAUSE_SECONDS: Final = 1.0
 _DEFAULT_SCHEDULER: Final = "default-scheduler"
-"""It reads no more of a pod that has ended than whether it has."""
+"""This scheduler reads no more of a pod that has ended than whether it has."""
 
 log = logging.getLogger(__name__)
 

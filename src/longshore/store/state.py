@@ -54,7 +54,7 @@ class State:
         return None if space is None else space.entries.get(key.name)
 
     def at(self, storage: str, namespace: str, name: str) -> Entry | None:
-        """As `get`, for whoever has no key."""
+        """The object at this place, for whoever has no key of it."""
         space = self.storages.get(storage, NO_SPACES).get(namespace)
         return None if space is None else space.entries.get(name)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from longshore.api.types import Obj
+from longshore.client import What
 from longshore.controllers.volcano import podgroup
 from longshore.controllers.volcano.podgroup.act import act
 from longshore.controllers.volcano.podgroup.decide import Ask, Plan, View, decide
@@ -31,7 +33,8 @@ def owned(kind: str, **annotations: str) -> tuple[Obj, list[Obj]]:
     return {**pod("p", namespace="n", uid="p1", ownerReferences=[ref])}, [owner]
 
 
-def test_a_bare_pod_gets_a_group_of_its_own() -> None:
+@pytest.mark.parametrize("kept_whole", [(), (PODS,)])
+def test_a_bare_pod_gets_a_group_of_its_own(kept_whole: tuple[What, ...]) -> None:
     async def script(scene: Scene) -> None:
         marks = {
             "volcano.sh/preemptable": "true",
@@ -61,10 +64,13 @@ def test_a_bare_pod_gets_a_group_of_its_own() -> None:
         foreign = await scene.client.get(PODS, "foreign", "default")
         assert GROUP not in (foreign["metadata"].get("annotations") or {})
 
-    play(script, podgroup.run)
+    play(script, podgroup.run, kept_whole=kept_whole)
 
 
-def test_pods_of_one_owner_share_a_group_and_those_with_one_are_left_alone() -> None:
+@pytest.mark.parametrize("kept_whole", [(), (PODS,)])
+def test_pods_of_one_owner_share_a_group_and_those_with_one_are_left_alone(
+    kept_whole: tuple[What, ...],
+) -> None:
     async def script(scene: Scene) -> None:
         ref = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "u9", "controller": True}
         for name in ("a", "b"):
@@ -75,7 +81,7 @@ def test_pods_of_one_owner_share_a_group_and_those_with_one_are_left_alone() -> 
         assert [group["metadata"]["name"] for group in groups] == ["podgroup-u9"]
         assert groups[0]["metadata"]["ownerReferences"] == [ref]
 
-    play(script, podgroup.run)
+    play(script, podgroup.run, kept_whole=kept_whole)
 
 
 def test_a_pod_whose_queue_is_missing_waits_for_it() -> None:

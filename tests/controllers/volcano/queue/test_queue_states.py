@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from longshore.api.types import Obj
+from longshore.client import What
 from longshore.controllers.volcano import queue
 from longshore.controllers.volcano.queue import decide as deciding
 from longshore.machinery.controller_context import ControllerContext
@@ -70,7 +73,8 @@ def test_an_empty_queue_closes_at_once_and_opens_again_by_command() -> None:
     play(script, queue.run)
 
 
-def test_a_queue_with_a_pod_group_closes_when_the_last_one_is_gone() -> None:
+@pytest.mark.parametrize("kept_whole", [(), (POD_GROUPS,)])
+def test_a_queue_with_a_pod_group_closes_when_the_last_one_is_gone(kept_whole: tuple[What, ...]) -> None:
     async def script(scene: Scene) -> None:
         await scene.queue("q")
         await scene.settle()
@@ -87,7 +91,7 @@ def test_a_queue_with_a_pod_group_closes_when_the_last_one_is_gone() -> None:
         assert await state(scene, "q") == "Closed"
         assert gauge.value("q") == 0
 
-    play(script, queue.run)
+    play(script, queue.run, kept_whole=kept_whole)
 
 
 def test_other_parts_of_the_status_are_left_alone() -> None:

@@ -126,7 +126,7 @@ class PodHandler(_Waker):
                 self._queue.add(key)
 
     def on_settled(self, facts: Obj, packed: Packed) -> None:
-        """Its Job has counted it. Nothing to do, nor to wait for."""
+        """A pod that its Job has counted asks for nothing."""
 
     def _created(self, pod: Obj) -> None:
         ref = controller_of(pod)

@@ -1,4 +1,5 @@
-"""The loop of the pod group controller. It watches only pods of Volcano's scheduler; others cost nothing.
+"""The loop of the pod group controller. It watches only pods of Volcano's scheduler, unless others in its
+process follow all of them: then it hears with them.
 
 ReplicaSets and StatefulSets are followed where the server has them: one that is scaled to nothing loses
 its group, one that changes has it written again from its first pod.
@@ -13,6 +14,7 @@ from typing import Final
 from longshore.api.facts import kinds, owners
 from longshore.api.types import Obj
 from longshore.client import Client
+from longshore.client.protocol import Packed
 from longshore.controllers.volcano.podgroup.act import act, decided
 from longshore.controllers.volcano.podgroup.decide import View, group_of
 from longshore.machinery.controller_context import ControllerContext
@@ -24,6 +26,7 @@ SCHEDULER: Final = "volcano"
 WORKERS: Final = 5
 _WORKLOADS: Final = (kinds.REPLICA_SETS, kinds.STATEFUL_SETS)
 _QUEUE: Final = "volcano_podgroup"
+_BY_OWNER: Final = "by the owner of a pod that may need a group"
 
 Request = tuple[str, Key]
 """Kind, and which one."""
@@ -64,14 +67,25 @@ def _owner(pod: Obj) -> tuple[str, ...]:
     return () if owner is None else (owner["uid"],)
 
 
+def _is_ours(pod: Obj) -> bool:
+    return bool(pod["spec"].get("schedulerName") == SCHEDULER)
+
+
+def _owner_of_ours(pod: Obj) -> tuple[str, ...]:
+    return _owner(pod) if _is_ours(pod) else ()
+
+
 class PodGroupController(Handler):
     def __init__(self, context: ControllerContext, namespace: str, workloads: dict[str, Informer]) -> None:
         self._context, self._workloads, self.queue = context, workloads, context.queue(_QUEUE)
-        self._pods = context.informers.get(
+        informers = context.informers
+        self._selects = not informers.follows_whole(kinds.PODS)
+        """Whether the server leaves out the pods of other schedulers."""
+        self._pods = informers.get(
             kinds.PODS,
             namespace=namespace,
-            fields=f"spec.schedulerName={SCHEDULER}",
-            indexers={"owner": _owner},
+            fields=f"spec.schedulerName={SCHEDULER}" if self._selects else "",
+            indexers={_BY_OWNER: _owner if self._selects else _owner_of_ours},
             transform=slim,
         )
         self._pods.add_handler(self)
@@ -79,8 +93,12 @@ class PodGroupController(Handler):
             informer.add_handler(_Changed(partial(self._changed, kind)))
 
     def on_add(self, obj: Obj, initial: bool) -> None:
-        if not group_of(obj):
+        if not group_of(obj) and (self._selects or _is_ours(obj)):
             self.queue.add(("Pod", key_of(obj)))
+
+    def on_settled(self, facts: Obj, packed: Packed) -> None:
+        if self._selects or _is_ours(facts):
+            self.on_add(packed.obj, True)
 
     def _changed(self, kind: str, obj: Obj) -> None:
         self.queue.add((kind, key_of(obj)))
@@ -105,7 +123,7 @@ class PodGroupController(Handler):
         workload = self._workloads[kind].cache.get(*key)
         if workload is None:
             return None
-        pods = self._pods.cache.by_index("owner", workload["metadata"]["uid"])
+        pods = self._pods.cache.by_index(_BY_OWNER, workload["metadata"]["uid"])
         return View(workload=workload, kind=kind, pods=pods)
 
 

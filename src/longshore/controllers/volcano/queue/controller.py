@@ -40,7 +40,7 @@ def slim(group: Obj) -> Obj:
     meta = group["metadata"]
     return {
         "metadata": {key: meta[key] for key in ("name", "namespace", "uid", "resourceVersion")},
-        "spec": {"queue": (group.get("spec") or {}).get("queue", "")},
+        "spec": {"queue": _name_of_queue(group)},
         "status": {"phase": (group.get("status") or {}).get("phase", "")},
     }
 
@@ -49,12 +49,17 @@ def _parent(queue: Obj) -> tuple[str, ...]:
     return (deciding.parent_of(queue),)
 
 
+def _name_of_queue(group: Obj) -> str:
+    name: str = (group.get("spec") or {}).get("queue", "")
+    return name
+
+
 def _queue(group: Obj) -> tuple[str, ...]:
-    return (group["spec"]["queue"],)
+    return (_name_of_queue(group),)
 
 
 def _phase(group: Obj) -> tuple[str, ...]:
-    return (f"{group['spec']['queue']}/{group['status']['phase']}",)
+    return (f"{_name_of_queue(group)}/{(group.get('status') or {}).get('phase', '')}",)
 
 
 class QueueController(Handler):
@@ -174,4 +179,4 @@ class _Groups(Handler):
         self._controller = controller
 
     def on_delete(self, obj: Obj, stale: bool) -> None:
-        self._controller.group_changed(obj["spec"]["queue"])
+        self._controller.group_changed(_name_of_queue(obj))

@@ -59,7 +59,7 @@ class PodHandler(Handler):
         self._heard(obj, [] if initial else self._changes(None, obj, mine))
 
     def on_settled(self, facts: Obj, packed: Packed) -> None:
-        """It is a Job's of Kubernetes."""
+        """Pods that settle are those of Kubernetes' Jobs."""
 
     def on_update(self, old: Obj, new: Obj) -> None:
         if old["metadata"].get("resourceVersion") == new["metadata"].get("resourceVersion"):
