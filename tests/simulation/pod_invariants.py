@@ -53,13 +53,11 @@ def nothing_runs_on_in_the_end(record: Record) -> Iterator[str]:
         yield f"{key} still runs"
     for pod in record.last(PODS).values():
         meta = pod["metadata"]
+        if pod_state.has_ended(pod) and carries_failures(pod, jobs):
+            continue
         if "deletionTimestamp" in meta:
             yield f"{meta['name']}: deleted, and still there: {meta.get('finalizers')}"
-        elif (
-            pod_state.has_ended(pod)
-            and TRACKING in (meta.get("finalizers") or ())
-            and not _carries_failures(pod, jobs)
-        ):
+        elif pod_state.has_ended(pod) and TRACKING in (meta.get("finalizers") or ()):
             yield f"{meta['name']}: has ended, and nobody counted it"
 
 
@@ -71,7 +69,8 @@ INVARIANTS = (
 )
 
 
-def _carries_failures(pod: Obj, jobs: dict[str, Obj]) -> bool:
+def carries_failures(pod: Obj, jobs: dict[str, Obj]) -> bool:
+    """Whether a failed pod is kept for the number of failures of its index, by a Job that starts no other."""
     spec = jobs.get((owners.controller_of(pod) or {}).get("uid", ""), {}).get("spec") or {}
     stands_still = spec.get("suspend") or spec.get("parallelism") == 0
     return bool(stands_still and "backoffLimitPerIndex" in spec and pod_state.phase_of(pod) == "Failed")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from longshore.api.facts import job_state
+from longshore.api.facts import job_state, pod_state
+from simulation.pod_invariants import carries_failures
 from simulation.record import JOBS, WORK, Record
 
 
@@ -40,13 +41,15 @@ def every_job_ends(record: Record) -> Iterator[str]:
 
 
 def what_is_deleted_goes(record: Record) -> Iterator[str]:
-    """No object waits for its finalizers for ever, and none outlives its owner."""
+    """No object waits for its finalizers for ever, but for a failed pod that carries the failures of its
+    index; and none outlives its owner."""
     if not record.ended_quietly:
         return
+    jobs = record.last(JOBS)
     left = {uid: obj for storage in WORK for uid, obj in record.last(storage).items()}
     for obj in left.values():
         meta = obj["metadata"]
-        if "deletionTimestamp" in meta:
+        if "deletionTimestamp" in meta and not (pod_state.has_ended(obj) and carries_failures(obj, jobs)):
             yield f"{meta['name']}: is deleted, and waits for {meta.get('finalizers')}"
         for owner in meta.get("ownerReferences") or ():
             if owner["kind"] in ("Job", "CronJob") and owner["uid"] not in left:

@@ -6,6 +6,7 @@ import pytest
 
 from controllers.cronjob.cron_scene import Server, cronjob, job, sync
 from longshore.api import errors
+from longshore.controllers.cronjob.due_run_start import SCHEDULED
 
 OLD = job(at="2026-06-15T08:00:00Z")
 OLDER = job(at="2026-06-15T07:00:00Z")
@@ -84,3 +85,18 @@ def test_a_job_made_by_hand_is_invisible_to_the_policies(policy: str) -> None:
     found = sync(cronjob(last=LAST, concurrencyPolicy=policy), NOW, by_hand)
     assert (found.names, found.deleted) == ([NEW], [])
     assert found.reasons == ["UnexpectedJob", "SuccessfulCreate"]
+
+
+def test_forbid_sees_a_run_that_was_started_and_not_written_down() -> None:
+    """Longshore died between the two, and a later run is due."""
+    forgotten = {**OLD, "metadata": {**OLD["metadata"], "annotations": {SCHEDULED: LAST}}}
+    state = cronjob(last="2026-06-15T07:00:00Z", concurrencyPolicy="Forbid")
+    found = sync(state, NOW, forgotten)
+    assert found.names == []
+    assert OLD["metadata"]["name"] in found.plan.why[-1].words
+
+
+def test_forbid_does_not_see_a_job_made_by_hand() -> None:
+    by_hand = {**OLD, "metadata": {**OLD["metadata"], "name": "backup-by-hand"}}
+    state = cronjob(last=LAST, concurrencyPolicy="Forbid")
+    assert len(sync(state, NOW, by_hand).names) == 1

@@ -7,6 +7,7 @@ import pytest
 from controllers.cronjob.cron_scene import Server, cronjob, job, sync
 from longshore.api import errors
 from longshore.api.types import Obj
+from longshore.controllers.cronjob.due_run_start import SCHEDULED
 
 NOW = "2026-06-15T09:30:00Z"
 LAST = "2026-06-15T09:00:00Z"
@@ -126,3 +127,16 @@ def test_a_finished_run_that_the_status_does_not_know_of_is_kept_until_it_does()
     assert found.plan.status is not None
     then = {**state, "status": found.plan.status}
     assert sync(then, NOW, unrecorded).deleted == ["backup-29691900"]
+
+
+def test_an_earlier_run_of_the_minute_that_is_due_goes_as_others_do() -> None:
+    """Both have the same name, and the run that is due may never start, as the CronJob is suspended."""
+    done = job(at="2026-06-15T09:00:20Z", ended="Complete", start="2026-06-15T09:00:21Z")
+    done["metadata"]["annotations"] = {SCHEDULED: "2026-06-15T09:00:20Z"}
+    state = cronjob("@every 20s", last="2026-06-15T09:00:20Z", suspend=True, successfulJobsHistoryLimit=0)
+    assert sync(state, "2026-06-15T09:00:45Z", done).deleted == ["backup-29691900"]
+    unrecorded = {
+        **done,
+        "metadata": {**done["metadata"], "annotations": {SCHEDULED: "2026-06-15T09:00:40Z"}},
+    }
+    assert sync(state, "2026-06-15T09:00:45Z", unrecorded).deleted == []

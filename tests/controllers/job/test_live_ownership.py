@@ -189,6 +189,28 @@ def test_a_pod_of_a_finished_job_loses_the_finalizer() -> None:
     play(scene)
 
 
+def test_a_pod_that_is_seen_when_its_job_has_ended_loses_the_finalizer() -> None:
+    async def scene(stage: Stage) -> None:
+        job = await stage.job()
+        (pod,) = await stage.until_live(1)
+        await stage.end(pod, "Succeeded")
+        await stage.until_condition("Complete")
+        late = a_pod(
+            "late",
+            finalizers=[FINALIZER],
+            labels=job["spec"]["template"]["metadata"]["labels"],
+            ownerReferences=pod["metadata"]["ownerReferences"],
+        )
+        await stage.client.create(PODS, late, NS)
+        await stage.quiet(1)
+        assert await owner_of(stage, "late") == ("j", [])
+        await stage.strategic(pod, {"metadata": {"finalizers": [FINALIZER]}})
+        await stage.quiet(1)
+        assert await owner_of(stage, pod["metadata"]["name"]) == ("j", [])
+
+    play(scene)
+
+
 class TestManagedBy:
     def test_a_job_of_another_controller_is_left_alone(self) -> None:
         async def scene(stage: Stage) -> None:

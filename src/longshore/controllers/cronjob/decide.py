@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from longshore.api import cron
 from longshore.api.facts import owners
+from longshore.api.time.instants import SECOND
 from longshore.api.types import Obj
 from longshore.controllers.cronjob import accounting, due_run_start, history_limits, timing
 from longshore.controllers.cronjob.draft import Draft
@@ -46,7 +47,8 @@ def _prune(view: View, draft: Draft) -> Plan | None:
 def _unrecorded(view: View, jobs: list[Obj]) -> Obj | None:
     """The Job of the run that is due now: longshore died before it could write down that it was started.
 
-    Its name alone keeps that run from being started again, so it stays until the status knows of it.
+    Its name alone keeps that run from being started again, so it stays until the status knows of it. Another
+    run of the same minute has the same name (`@every 20s`), and another scheduled time.
     """
     cronjob = view.cronjob
     try:
@@ -60,5 +62,6 @@ def _unrecorded(view: View, jobs: list[Obj]) -> Obj | None:
     name = child.name(cronjob, due)
     for job in jobs:
         if job["metadata"]["name"] == name and owners.is_controlled_by(job, cronjob):
-            return job
+            at = due_run_start.scheduled_time(job)
+            return job if at is None or at // SECOND == due // SECOND else None
     return None

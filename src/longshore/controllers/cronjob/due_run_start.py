@@ -10,7 +10,7 @@ from longshore.api.facts import kinds, own_names, owners
 from longshore.api.time import instants, rfc3339
 from longshore.api.time.instants import SECOND, Instant
 from longshore.api.types import Obj
-from longshore.controllers.cronjob import missed, timing
+from longshore.controllers.cronjob import accounting, missed, timing
 from longshore.controllers.cronjob.draft import Draft
 from longshore.controllers.cronjob.timing import Timing
 from longshore.controllers.scheduled import child
@@ -116,15 +116,41 @@ def _kept(view: View, draft: Draft, when: Timing, due: Instant) -> Plan | None:
         code, because = "TooLate", f"the run of {shown} is {missed.deadline_rule(when.deadline)}"
     elif any(ref.get("name") == name for ref in draft.active) or timing.last_schedule(cronjob) == due:
         code, because = "StartedAlready", f"the run of {shown} was started already"
-    elif cronjob["spec"].get("concurrencyPolicy") == "Forbid" and draft.active:
+    elif cronjob["spec"].get("concurrencyPolicy") == "Forbid" and (running := _running(view, draft, name)):
         draft.normal("JobAlreadyActive", _FORBIDDEN)
-        running = draft.active[0]["name"]
         code = "Forbidden"
         because = f"the run of {shown} waits: concurrencyPolicy is Forbid and job {running} is still running"
         _skip(view, draft, when, due, f"Starts the one of {shown} when job {running} ends (Forbid)")
     if not code:
         return None
     return draft.plan(code, because, look_again=when.look_again(), due=due)
+
+
+def _running(view: View, draft: Draft, due: str) -> str:
+    """A run of the schedule other than `due` that has not ended, or "". One that longshore started just
+    before it died may be on no active list. A Job that somebody made by hand is no run of the schedule."""
+    if draft.active:
+        return str(draft.active[0]["name"])
+    for job in accounting.unknown(view, draft):
+        name = str(job["metadata"]["name"])
+        if name != due and _is_of_schedule(draft.cronjob, job):
+            return name
+    return ""
+
+
+def _is_of_schedule(cronjob: Obj, job: Obj) -> bool:
+    """Whether a Job was made for a time of the schedule: its name follows from the time that it bears."""
+    at = scheduled_time(job)
+    return at is not None and job["metadata"]["name"] == child.name(cronjob, at)
+
+
+def scheduled_time(job: Obj) -> Instant | None:
+    """The scheduled time that a Job bears; None where it bears none that can be read."""
+    at = (job["metadata"].get("annotations") or {}).get(SCHEDULED)
+    try:
+        return None if at is None else rfc3339.parse(at)
+    except rfc3339.TimeError:
+        return None
 
 
 def _start(view: View, draft: Draft, when: Timing, due: Instant) -> Plan:

@@ -109,7 +109,7 @@ class PodHandler(_Waker):
         self._failure_batches, self._end_batches = failure_batches, end_batches
 
     def on_add(self, obj: Obj, initial: bool) -> None:
-        """Pods that were there at the start wake nobody: their Jobs were, too, and are all looked at."""
+        """Pods that were there at the start wake no Job: their Jobs were, too, and are all looked at."""
         if pod_state.has_ended(obj) and pod_facts.tracked(obj):
             self._metrics.waits(True)
         if pod_facts.deleting(obj):
@@ -119,7 +119,12 @@ class PodHandler(_Waker):
         ref = controller_of(obj)
         if ref is None:
             self._unowned(obj)
-        elif not initial and (job := self._job(obj, ref)) is not None:
+        elif initial:
+            if pod_state.has_ended(obj) and pod_facts.tracked(obj):
+                self._orphans.add(orphans.of_pod(obj))  # its Job may have ended without it
+        elif (job := self._job(obj, ref)) is not None:
+            if self._comes_too_late(job, obj):
+                return
             key = key_of(job)
             self._memory.expectations.creations_observed(key)
             if not self._memory.own_writes.own(key, "pods", obj):
@@ -171,7 +176,7 @@ class PodHandler(_Waker):
         if runs and not _fares(old, new):
             return
         job = self._job(new, ref)
-        if job is None:
+        if job is None or self._comes_too_late(job, new):
             return
         key = key_of(job)
         if runs:
@@ -210,6 +215,14 @@ class PodHandler(_Waker):
         if final or not tracked:
             self._memory.going.observed(key, pod["metadata"]["uid"])
         self._queue.add(key)
+
+    def _comes_too_late(self, job: Obj, pod: Obj) -> bool:
+        """Lets a pod go whose Job has ended and counts no more. A controller that began with an old list of
+        pods may end a Job without having seen all of them."""
+        if not job_state.has_ended(job) or not pod_facts.tracked(pod):
+            return False
+        self._orphans.add(orphans.of_pod(pod))
+        return True
 
     def _changed(self, job: Obj, pod: Obj, tracked: bool) -> None:
         key = key_of(job)
