@@ -34,8 +34,9 @@ def test_a_pod_runs_in_its_image_and_outlives_longshore(place: Place, working: s
     place.start()
     kubectl = place.kubectl
     assert kubectl.ok("logs", "p") == "in the image\n"
-    done = kubectl("exec", "-i", "p", "--", "sh", "-c", "cat > /tmp/go; exit 4", stdin="gone\n")
+    done = kubectl("exec", "-i", "p", "--", "sh", "-c", "cat > /tmp/text; exit 4", stdin="gone\n")
     assert done.exit == 4, done.stderr
+    kubectl("exec", "p", "--", "mv", "/tmp/text", "/tmp/go")  # which ends the container, and maybe this first
     place.phase("p", "Failed")
     assert kubectl.ok("logs", "p") == "in the image\ngone\n"
     code = "{.status.containerStatuses[0].state.terminated.exitCode}"

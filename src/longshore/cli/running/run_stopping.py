@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds
+from longshore.api.facts import conditions, job_state, kinds
 from longshore.cli.running import each_items, run_watches
 from longshore.cli.running.place import Place
 from longshore.cli.running.progress import Run
@@ -17,6 +17,8 @@ from longshore.client import DeleteOptions, Unreachable
 
 _STOP_SECONDS = 10.0
 """Seconds for the server to answer when a run is to be stopped."""
+_COUNTED_SECONDS, _LOOK_SECONDS = 2.0, 0.05
+"""Seconds for a suspended Job to count what has ended, and between two looks at it."""
 
 
 def interrupts() -> asyncio.Event:
@@ -43,8 +45,22 @@ async def stop(here: Place, runs: Sequence[Run]) -> None:
 async def _stop_one(here: Place, run: Run) -> None:
     if run.kind == "job":
         await here.client.patch(kinds.JOBS, run.name, {"spec": {"suspend": True}}, run.namespace)
+        await _until_counted(here, run)
     else:
         await _delete(here, run)
+
+
+async def _until_counted(here: Place, run: Run) -> None:
+    """Waits a moment for the Job to count the pods that ended before, so that the last words tell of them."""
+    until = time.monotonic() + _COUNTED_SECONDS
+    while time.monotonic() < until:
+        job = await here.client.get(kinds.JOBS, run.name, run.namespace)
+        if job_state.has_ended(job):
+            return
+        run.see(job, time.monotonic())
+        if conditions.is_true((job.get("status") or {}).get("conditions") or (), "Suspended"):
+            return
+        await asyncio.sleep(_LOOK_SECONDS)
 
 
 async def tidy(here: Place, unwanted: Sequence[Run]) -> None:
