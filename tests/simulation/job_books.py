@@ -28,7 +28,7 @@ class JobBook:
     late: dict[str, str] = field(default_factory=dict)
     """By uid: the names of pods that were made when the Job had ended. Nobody counts them."""
     _deleted: dict[str, bool] = field(default_factory=dict)
-    """Pods that were deleted, and whether the Job had succeeded by then."""
+    """Pods that were deleted, and whether they ran on until then though the Job had succeeded."""
 
     _claimed: dict[str, CountsAs] = field(default_factory=dict)
     """Pods that the status listed as uncounted: as what, which they stay however they end."""
@@ -61,7 +61,8 @@ class JobBook:
         if uid in self.late:
             return
         if "deletionTimestamp" in meta:
-            self._deleted.setdefault(uid, "SuccessCriteriaMet" in self._verdicts)
+            spared = "SuccessCriteriaMet" in self._verdicts and not pod_state.has_ended(pod)
+            self._deleted.setdefault(uid, spared)
         if uid in self.pods:
             return
         if change.type == "DELETED" or TRACKING not in (meta.get("finalizers") or ()):
