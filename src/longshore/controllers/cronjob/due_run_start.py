@@ -8,6 +8,7 @@ from longshore.api import cron, field
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds, own_names, owners
 from longshore.api.time import instants, rfc3339
+from longshore.api.time.errors import TimeError
 from longshore.api.time.instants import SECOND, Instant
 from longshore.api.types import Obj
 from longshore.controllers.cronjob import accounting, missed, timing
@@ -149,7 +150,7 @@ def scheduled_time(job: Obj) -> Instant | None:
     at = (job["metadata"].get("annotations") or {}).get(SCHEDULED)
     try:
         return None if at is None else rfc3339.parse(at)
-    except rfc3339.TimeError:
+    except TimeError:
         return None
 
 
