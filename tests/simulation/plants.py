@@ -107,7 +107,7 @@ PLANTS = (
     Plant(
         "Forbid does not look at what runs",
         f"{_CRON}/due_run_start.py",
-        '.get("concurrencyPolicy") == "Forbid" and draft.active:',
+        '.get("concurrencyPolicy") == "Forbid" and (running := _running(view, draft, name)):',
         '.get("concurrencyPolicy") == "Forbid" and False:',
     ),
     Plant(

@@ -36,7 +36,8 @@ def test_a_pod_runs_in_its_image_and_outlives_longshore(place: Place, working: s
     assert kubectl.ok("logs", "p") == "in the image\n"
     done = kubectl("exec", "-i", "p", "--", "sh", "-c", "cat > /tmp/text; exit 4", stdin="gone\n")
     assert done.exit == 4, done.stderr
-    kubectl("exec", "p", "--", "mv", "/tmp/text", "/tmp/go")  # which ends the container, and maybe this first
+    rename = ("sh", "-c", "busybox mv /tmp/text /tmp/go")
+    kubectl("exec", "p", "--", *rename)  # ends the container, and maybe this command before it can say so
     place.phase("p", "Failed")
     assert kubectl.ok("logs", "p") == "in the image\ngone\n"
     code = "{.status.containerStatuses[0].state.terminated.exitCode}"
