@@ -18,6 +18,7 @@ from longshore.client import Client
 from longshore.client.local import LocalClient
 from longshore.controllers.cronjob import DIALECT
 from longshore.controllers.scheduled.loop import Loop
+from longshore.controllers.scheduled.view import View
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.explanations import Explanations
 from longshore.machinery.informers.informer import Handler, Informer
@@ -149,3 +150,16 @@ async def beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
             yield
         finally:
             task.cancel()
+
+
+def looks_of(controller: Loop) -> list[View]:
+    """The views of this controller, one for each look from now on."""
+    looks: list[View] = []
+    looked = controller._observe
+
+    def noted(obj: Obj) -> View:
+        looks.append(looked(obj))
+        return looks[-1]
+
+    controller._observe = noted  # type: ignore[method-assign] # only looks on
+    return looks

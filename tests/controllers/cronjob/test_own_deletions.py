@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 import pytest
 
 from controllers.cronjob.cron_scene import NAME, Server, cronjob, job, sync
-from controllers.cronjob.cron_world import World
+from controllers.cronjob.cron_world import World, looks_of
 from controllers.cronjob.test_living_cronjobs import play
 from longshore.api.types import Obj
 from longshore.controllers.cronjob import DIALECT
 from longshore.controllers.scheduled.handlers import JobHandler
 from longshore.controllers.scheduled.memory import Memory
-from longshore.controllers.scheduled.view import Ask, View
+from longshore.controllers.scheduled.view import Ask
 from longshore.machinery.informers.cache import Cache, Key
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import RealClock
@@ -77,20 +77,12 @@ def test_a_run_with_a_full_history_takes_two_looks() -> None:
                 await world.clock.sleep(600)
                 await world.end((await world.jobs())[-1])
                 await world.clock.sleep(1)
-            looks = 0
-            looked = controller._observe
-
-            def counted(obj: Obj) -> View:
-                nonlocal looks
-                looks += 1
-                return looked(obj)
-
-            controller._observe = counted  # type: ignore[method-assign]
+            looks = looks_of(controller)
             await world.clock.sleep(600)
             names = await world.jobs()
             await world.end(names[-1])
             await world.clock.sleep(1)
             assert await world.jobs() == names[-1:]
-            assert looks == 2, "the run that is due, and its end"
+            assert len(looks) == 2, "the run that is due, and its end"
 
     play(scene, datetime(2026, 6, 15, 9, 0, 30, tzinfo=UTC))

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from controllers.cronjob.cron_scene import NAME, UID, cronjob, job
-from controllers.cronjob.cron_world import World
+from controllers.cronjob.cron_world import World, looks_of
 from controllers.cronjob.test_living_cronjobs import play
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
@@ -58,21 +58,13 @@ def test_the_controller_s_own_writes_are_not_looked_at_again() -> None:
     async def scene(world: World) -> None:
         await world.cronjob("*/10 * * * *")
         async with world.running() as controller:
-            looks = 0
-            looked = controller._observe
-
-            def counted(obj: Obj) -> View:
-                nonlocal looks
-                looks += 1
-                return looked(obj)
-
-            controller._observe = counted  # type: ignore[method-assign]
+            looks = looks_of(controller)
             await world.clock.sleep(600)
             (name,) = await world.jobs()
-            assert looks == 1, "the run that is due: its Job and the new status tell nothing else"
+            assert len(looks) == 1, "the run that is due: its Job and the new status tell nothing else"
             await world.end(name)
             await world.clock.sleep(1)
-            assert looks == 2, "the end of the Job: again its own status"
+            assert len(looks) == 2, "the end of the Job: again its own status"
             assert not (await world.status()).get("active")
 
     play(scene)

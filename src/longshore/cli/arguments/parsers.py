@@ -37,7 +37,7 @@ def columns() -> int:
         found = 0
     if found <= 0:
         try:
-            found = os.get_terminal_size(sys.__stdout__.fileno()).columns  # type: ignore[union-attr]
+            found = os.get_terminal_size(sys.__stdout__.fileno()).columns  # type: ignore[union-attr] # None is caught
         except (AttributeError, ValueError, OSError):
             found = 0
     return found or 80

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable
 from typing import Final, TypeAlias
 
@@ -18,6 +19,9 @@ _TURN_OBJECTS: Final = 512
 """Objects that a newcomer hears of before others in the event loop get their turn."""
 _MAX_NAMESPACES: Final = 4096
 """Namespaces whose hearers are remembered; then all are found anew."""
+_HANDLER_FAILED: Final = "a handler failed; it misses this change, and the others still hear of it"
+
+log = logging.getLogger(__name__)
 
 
 class Handler:
@@ -88,6 +92,36 @@ class Audience:
                 handler for handler, only in self._members.items() if matters(namespace, only)
             )
         return found
+
+    # Four loops that differ in one word: by its name, a method takes twice as long to find.
+
+    def tell_add(self, key: Key, obj: Obj, initial: bool) -> None:
+        for handler in self.of(key[0]):
+            try:
+                handler.on_add(obj, initial)
+            except Exception:  # whatever it is: the cache has changed, and the other handlers must hear of it
+                log.exception(_HANDLER_FAILED)
+
+    def tell_settled(self, key: Key, facts: Obj, packed: Packed) -> None:
+        for handler in self.of(key[0]):
+            try:
+                handler.on_settled(facts, packed)
+            except Exception:  # as above
+                log.exception(_HANDLER_FAILED)
+
+    def tell_update(self, key: Key, old: Obj, new: Obj) -> None:
+        for handler in self.of(key[0]):
+            try:
+                handler.on_update(old, new)
+            except Exception:  # as above
+                log.exception(_HANDLER_FAILED)
+
+    def tell_delete(self, key: Key, obj: Obj, stale: bool) -> None:
+        for handler in self.of(key[0]):
+            try:
+                handler.on_delete(obj, stale)
+            except Exception:  # as above
+                log.exception(_HANDLER_FAILED)
 
 
 def matters(namespace: str, only: Only | None) -> bool:
