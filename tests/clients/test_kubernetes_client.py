@@ -313,7 +313,7 @@ def test_manifests_are_created_from_yaml_objects(api: Any, core: Any) -> None:
 
 
 def until(condition: Callable[[], object]) -> None:
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.02)

@@ -27,7 +27,7 @@ from docs.shell_session import Session
 from support import kubectl_binary
 from support.places import ROOT
 
-USER = "longshore-newcomer"
+_USER_PREFIX = "newcomer-"  # then the process that made the user, so that runs beside each other keep theirs
 _AS_NEWCOMER = Path(__file__).with_name("as_newcomer.py")
 
 
@@ -82,20 +82,33 @@ def _user(home: Path) -> Iterator[pwd.struct_passwd]:
         return
     if shutil.which("useradd") is None:
         pytest.skip("there is no useradd here")
-    with contextlib.suppress(KeyError):
-        pwd.getpwnam(USER)
-        _remove_user()  # of a test that was killed
-    subprocess.run(["useradd", "--no-create-home", "--home-dir", str(home), USER], check=True)
+    for left in _users_of_killed_runs():
+        _remove_user(left)
+    name = f"{_USER_PREFIX}{os.getpid()}"
+    subprocess.run(["useradd", "--no-create-home", "--home-dir", str(home), name], check=True)
+    user = pwd.getpwnam(name)
     try:
-        yield pwd.getpwnam(USER)
+        yield user
     finally:
-        _end_processes_of(pwd.getpwnam(USER).pw_uid)  # keepers stay ten seconds after their longshore
-        _remove_user()
+        _end_processes_of(user.pw_uid)  # keepers stay ten seconds after their longshore
+        _remove_user(name)
 
 
-def _remove_user() -> None:
+def _users_of_killed_runs() -> list[str]:
+    """Users whose test was killed before it removed them, and users of this very process number."""
+    makers = {
+        user.pw_name: user.pw_name.removeprefix(_USER_PREFIX)
+        for user in pwd.getpwall()
+        if user.pw_name.startswith(_USER_PREFIX)
+    }
+    return [
+        name for name, pid in makers.items() if pid == str(os.getpid()) or not Path("/proc", pid).exists()
+    ]
+
+
+def _remove_user(name: str) -> None:
     """Forced, as an ended process that nobody has collected yet counts as one of the user's."""
-    subprocess.run(["userdel", "--force", USER], check=True)
+    subprocess.run(["userdel", "--force", name], check=True)
 
 
 def _end_processes_of(uid: int) -> None:

@@ -44,7 +44,7 @@ class RecordingProxy:
 
     def wait_for(self, asked: Callable[[Seen], bool], unless: Callable[[], bool] = lambda: False) -> None:
         """Until the answer to such a request has begun, or there is no sense in waiting any longer."""
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while not any(seen.status and asked(seen) for seen in self.seen) and not unless():
             assert time.monotonic() < deadline, f"the request that was waited for is not among {self.seen}"
             with self._answered:

@@ -42,7 +42,7 @@ def test_a_watch_shows_changes_as_they_come(kubectl: Kubectl) -> None:
 
 def test_wait_sees_a_condition_a_field_a_creation_and_a_deletion(kubectl: Kubectl) -> None:
     kubectl.ok("run", "p", "--image=busybox")
-    kubectl.ok("wait", "--for=jsonpath={.status.phase}=Pending", "pod/p", "--timeout=5s")
+    kubectl.ok("wait", "--for=jsonpath={.status.phase}=Pending", "pod/p", "--timeout=60s")
     assert "timed out" in kubectl.refused("wait", "--for=condition=Ready", "pod/p", "--timeout=1s")
     ready = '{"status":{"conditions":[{"type":"Ready","status":"True"}]}}'
     waiting = kubectl.start("wait", "--for=condition=Ready", "pod/p", "--timeout=20s")

@@ -54,12 +54,16 @@ class Scripted:
         self.lists, self.watches, self.streams = lists, watches, streams
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.done = asyncio.Event()
+        self.newest = "0"
 
     @property
     def watched_from(self) -> list[str]:
         return [
             o["resource_version"] for verb, o in self.asked if verb == "watch" and "resource_version" in o
         ]
+
+    async def current_version(self, what: Any, namespace: str = "") -> str:
+        return self.newest
 
     async def pages(self, what: Any, **options: Any) -> AsyncIterator[Page]:
         self.asked.append(("list", options))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from longshore.machinery.informers.heard_objects import Audience, Handler, Only
+from longshore.client.protocol import Only
+from longshore.machinery.informers.heard_objects import Audience, Handler
 
 
 def only(*namespaces: str) -> Only:

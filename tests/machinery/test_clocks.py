@@ -107,6 +107,19 @@ def test_a_thread_can_still_wake_the_loop() -> None:
     assert virtual.run(main) == "hello"
 
 
+def test_the_end_of_a_run_waits_for_its_threads() -> None:
+    ended: list[bool] = []
+
+    def linger(until: threading.Event) -> None:
+        ended.append(until.wait(0.2))
+
+    async def main(clock: VirtualClock) -> None:
+        asyncio.get_running_loop().run_in_executor(None, linger, threading.Event())
+
+    virtual.run(main)
+    assert ended == [False]
+
+
 def test_a_start_without_a_time_zone_is_refused() -> None:
     async def main(clock: VirtualClock) -> None: ...
 
@@ -171,50 +184,3 @@ def test_a_socket_is_heard_while_a_virtual_loop_is_busy() -> None:
             return heard.result()
 
     assert virtual.run(story) == b"hello"
-
-
-def test_callbacks_run_in_asyncio_s_own_order() -> None:
-    """In debug mode every turn is asyncio's own."""
-
-    async def main(clock: VirtualClock) -> list[str]:
-        loop, order = asyncio.get_running_loop(), []
-
-        async def task(name: str, pauses: tuple[float, ...]) -> None:
-            for pause in pauses:
-                await clock.sleep(pause)
-                order.append(f"{name} at {clock.monotonic():g}")
-                loop.call_soon(order.append, f"soon after {name}")
-
-        loop.call_soon(order.append, "never").cancel()
-        async with asyncio.TaskGroup() as tasks:
-            for name, pauses in (("a", (0, 1, 0, 0, 2)), ("b", (1, 0, 0.5, 1.5)), ("c", (0, 0, 3))):
-                tasks.create_task(task(name, pauses))
-            clock.call_later(1, lambda: loop.call_soon(order.append, "from a timer"))
-        return order
-
-    async def debugged(clock: VirtualClock) -> list[str]:
-        asyncio.get_running_loop().set_debug(True)
-        return await main(clock)
-
-    order = virtual.run(main)
-    assert "never" not in order
-    assert len(order) == 2 * 12 + 1
-    assert virtual.run(debugged) == order
-
-
-def test_a_callback_that_fails_is_told_and_ends_nothing() -> None:
-    async def main(clock: VirtualClock) -> list[object]:
-        told: list[object] = []
-        loop = asyncio.get_running_loop()
-        loop.set_exception_handler(lambda loop, context: told.append(context["exception"]))
-        failure = ValueError("a bug")
-
-        def fail() -> None:
-            raise failure
-
-        loop.call_soon(fail)
-        await clock.sleep(0)
-        await clock.sleep(1)
-        return [each is failure for each in told]
-
-    assert virtual.run(main) == [True]

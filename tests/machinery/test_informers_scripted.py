@@ -98,6 +98,19 @@ def test_the_first_list_is_the_server_s_latest_state() -> None:
     ]
 
 
+def test_a_list_that_is_older_than_the_server_is_refused() -> None:
+    """A cache of the server lags behind: what such a list lacks would be taken for gone."""
+
+    def script() -> Scripted:
+        client = Scripted([([obj("a", 3)], "6"), ([obj("a", 3), obj("b", 7)], "7")], [])
+        client.newest = "7"
+        return client
+
+    heard, client = follow(script)
+    assert heard == ["add a@3 initial", "add b@7 initial"]
+    assert client.watched_from == ["7"]
+
+
 def test_a_selection_is_kept_in_lists_and_watches() -> None:
     _, client = follow(lambda: Scripted([([], "5")], []), selection=Selection(MAPS, "ns", "a=b", "c=d"))
     for _, options in client.asked:

@@ -163,6 +163,32 @@ def test_a_finalizer_stays_if_the_pod_has_ended_since_it_was_seen() -> None:
     run(main)
 
 
+def test_a_pod_that_has_changed_and_still_runs_is_killed() -> None:
+    async def main(client: LocalClient) -> None:
+        made = await client.create(PODS, pod("p"), "ns")
+        await client.patch(PODS, "p", {"status": {"phase": "Running"}}, "ns", subresource="status")
+        control_, events = control(client)
+        await control_.kill(made, OWNER)
+        assert (await client.list(PODS, "ns")).items == []
+        assert events == [("Normal", "SuccessfulDelete", "Deleted pod: p")]
+
+    run(main)
+
+
+def test_a_pod_that_has_ended_since_it_was_seen_is_not_killed() -> None:
+    async def main(client: LocalClient) -> None:
+        made = await client.create(PODS, pod("p"), "ns")
+        await client.patch(PODS, "p", {"status": {"phase": "Failed"}}, "ns", subresource="status")
+        control_, events = control(client)
+        with pytest.raises(StatusError) as refused:
+            await control_.kill(made, OWNER)
+        assert refused.value.code == 409
+        assert len((await client.list(PODS, "ns")).items) == 1
+        assert events == []
+
+    run(main)
+
+
 def test_several_pods_are_made_slowly_and_each_is_told() -> None:
     async def main(client: LocalClient) -> None:
         control_, events = control(client)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import gc
+from datetime import datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from longshore.api.errors import StatusError
+from longshore.sim.settings import Settings
+from longshore.sim.simulate import simulate
 from longshore.sim.troubles import Troubles
 from longshore.testing.pod_outcomes import Exit, Run
 from longshore.testing.scripts import Rule
@@ -49,6 +53,50 @@ def test_hourly_runs_of_two_days_over_a_change_of_the_clock() -> None:
     row = found.cron_jobs[0]
     assert row.runs == row.complete == 48
     assert not row.skipped
+
+
+@pytest.mark.parametrize(
+    ("schedule", "day", "said"),
+    [
+        ("30 2 * * *", 28, ["does not run at 28 Mar 02:30: clocks go forward over it (Europe/Berlin)"]),
+        ("30 3 * * *", 28, []),
+        ("*/20 * * * *", 28, []),
+        ("30 2 * 10 *", 31, ["runs twice at 31 Oct 02:30: clocks go back over it (Europe/Berlin)"]),
+        ("30 * * 10 *", 31, []),
+    ],
+)
+def test_a_time_that_clocks_pass_over_or_have_twice_is_told(schedule: str, day: int, said: list[str]) -> None:
+    start = datetime(2027, 10 if day == 31 else 3, day, tzinfo=ZoneInfo("Europe/Berlin"))
+    settings = Settings([cron_job("x", schedule)], start, "Europe/Berlin", 4 * HOUR)
+    found = simulate(settings)
+    assert found.cron_jobs[0].clock_changes == said
+    assert not found.cron_jobs[0].skipped
+    assert [line for line in found.remarks if "clocks" in line] == [f"cronjob/x {each}" for each in said]
+
+
+def test_a_question_without_work_is_answered_in_words() -> None:
+    settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": {}}
+    assert played(settings).remarks == [
+        "there is nothing to do: no pod, no Job that has not ended, no CronJob"
+    ]
+
+
+def test_runs_that_the_next_one_ends_are_told() -> None:
+    work = cron_job("x", "0 * * * *", concurrencyPolicy="Replace")
+    found = played(work, rules=[Rule("*", (Run(1.5 * HOUR),))], seconds=4 * HOUR, until_done=False)
+    assert (found.cron_jobs[0].runs, found.cron_jobs[0].replaced) == (4, 3)
+    assert "3 runs of cronjob/x are ended by the next one (Replace)" in found.remarks
+
+
+def test_work_of_which_nobody_said_how_its_pods_go_is_named() -> None:
+    told = job("told")
+    told["spec"]["template"]["metadata"] = {"annotations": {"sim.longshore.dev/duration": "3m"}}
+    objects = told, job("ruled"), job("plain"), cron_job("hourly", "0 * * * *")
+    found = played(*objects, rules=[Rule(job="ruled")], seconds=3 * HOUR, until_done=False)
+    assert sorted(found.unsaid) == ["cronjob/hourly", "job/plain"]
+    ends = {row.name: row.ended for row in found.jobs if not row.owner}
+    assert ends["job/told"] == pytest.approx(180, abs=1)
+    assert ends["job/plain"] == pytest.approx(60, abs=1)
 
 
 def test_runs_that_wait_for_the_one_before_are_told() -> None:

@@ -24,12 +24,7 @@ def no_time_runs_twice(record: Record) -> Iterator[str]:
 
 
 def forbid_never_overlaps(record: Record) -> Iterator[str]:
-    """While a Job of a CronJob with Forbid runs, it starts no other.
-
-    Not judged where the controller began with an old look.
-    """
-    if any(crash.stale for crash in record.scenario.crashes):
-        return
+    """While a Job of a CronJob with Forbid runs, it starts no other."""
     forbids: set[str] = set()
     running: dict[str, set[str]] = {}
     for change in record.changes:

@@ -16,8 +16,9 @@ _VERSION = "volcano.sh/job-version"
 _FINAL = ("Completed", "Failed", "Terminated")
 _PATIENCE_SECONDS = 60.0
 """For so long a scheduler may be away between two bindings of one gang."""
-_STOPPED_SECONDS = 10.0
-"""So late pods are stopped at most: watches lag by four seconds, for the failure and for what follows."""
+_STOPPED_SECONDS = 20.0
+"""So late pods are stopped at most: a watch tells of a change up to four seconds late, delays of one watch
+add up while many pods change, and there is one for the failure and one for what follows."""
 
 
 def the_end_of_a_gang_is_final(record: Record) -> Iterator[str]:

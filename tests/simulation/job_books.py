@@ -75,12 +75,14 @@ class JobBook:
             return "spared"
         if phase == "Succeeded":
             return "succeeded"
-        if phase == "Failed":
-            return "ignored" if _is_ignored(self.job, pod) else "failed"
-        if had_succeeded is None:
-            return "released"
-        only_failed = self.job["spec"]["podReplacementPolicy"] == "Failed"
-        return "spared" if only_failed and "FailureTarget" not in self._verdicts else "failed"
+        if phase != "Failed":
+            if had_succeeded is None:
+                return "released"
+            only_failed = self.job["spec"]["podReplacementPolicy"] == "Failed"
+            if only_failed and "FailureTarget" not in self._verdicts:
+                return "spared"
+        # Rules also speak of pods that a Job which failed has killed: one may have been evicted before.
+        return "ignored" if _is_ignored(self.job, pod) else "failed"
 
     @property
     def _verdicts(self) -> set[str]:

@@ -33,12 +33,7 @@ def a_finished_pod_is_counted_exactly_once(record: Record) -> Iterator[str]:
 
 
 def no_pod_is_made_after_the_end(record: Record) -> Iterator[str]:
-    """A Job that has ended gets no more pods.
-
-    Not judged where a controller began with an old look, which may show a Job that has not ended.
-    """
-    if any(crash.stale for crash in record.scenario.crashes):
-        return
+    """A Job that has ended gets no more pods."""
     for book in job_books.books(record).values():
         if book.late:
             yield f"{book.job['metadata']['name']}: has ended, and then got {sorted(book.late.values())}"
@@ -80,30 +75,38 @@ def no_index_succeeds_twice(record: Record) -> Iterator[str]:
 
 
 def no_more_pods_are_active_than_wanted(record: Record) -> Iterator[str]:
-    """Active pods of a Job never outnumber its parallelism.
-
-    Not judged where a create may be repeated whose answer was lost, or a controller began with an old look.
-    """
-    scenario = record.scenario
-    if scenario.trouble.rate or any(crash.stale for crash in scenario.crashes):
-        return
+    """Active pods of a Job never outnumber its parallelism, nor what its completions leave to do; and no
+    index has two of them."""
+    jobs: dict[str, Obj] = {}
     wanted: dict[str, int] = {}
-    active: dict[str, set[str]] = {}
+    active: dict[str, dict[str, int | None]] = {}
+    succeeded: dict[str, set[str]] = {}
     for change in record.changes:
         if change.key.storage == JOBS:
             uid = change.obj["metadata"]["uid"]
+            jobs[uid] = change.obj
             wanted[uid] = max(wanted.get(uid, 0), change.obj["spec"]["parallelism"])
-        elif change.key.storage == PODS:
-            owner = owners.controller_of(change.obj)
-            if owner is None or owner["uid"] not in wanted:
-                continue
-            pods = active.setdefault(owner["uid"], set())
-            if _is_active(change.obj) and change.type != "DELETED":
-                pods.add(change.key.name)
-            else:
-                pods.discard(change.key.name)
-            if len(pods) > wanted[owner["uid"]]:
-                yield f"{owner['name']}: {len(pods)} pods are active, {wanted[owner['uid']]} wanted"
+        owner = owners.controller_of(change.obj) if change.key.storage == PODS else None
+        if owner is None or owner["uid"] not in jobs:
+            continue
+        pods, done = active.setdefault(owner["uid"], {}), succeeded.setdefault(owner["uid"], set())
+        index = pod_state.completion_index(change.obj)
+        if _is_active(change.obj) and change.type != "DELETED":
+            pods[change.key.name] = index
+        else:
+            pods.pop(change.key.name, None)
+            if (
+                pod_state.phase_of(change.obj) == "Succeeded"
+                and "deletionTimestamp" not in change.obj["metadata"]
+            ):
+                done.add(change.key.name if index is None else str(index))
+        most, completions = wanted[owner["uid"]], jobs[owner["uid"]]["spec"].get("completions")
+        if completions is not None:
+            most = min(most, completions - len(done))
+        if change.type == "ADDED" and len(pods) > most:
+            yield f"{owner['name']}: {len(pods)} pods are active, {most} wanted"
+        if change.type == "ADDED" and index is not None and [*pods.values()].count(index) > 1:
+            yield f"{owner['name']}: index {index} has two pods"
 
 
 def a_finished_job_leaves_nothing_behind(record: Record) -> Iterator[str]:

@@ -51,10 +51,11 @@ def faults(record: Record) -> list[Fault]:
 def judged(scenario: Scenario) -> list[Fault]:
     """What is wrong when this scenario is played. An exception is a fault, too."""
     try:
-        found = faults(world.play(scenario))
+        record = world.play(scenario)
+        found = faults(record)
         if shortcut_invariants.can_be_compared(scenario):
             alike = shortcut_invariants.shortcuts_on_and_off_end_in_the_same_state
-            found += [Fault(alike.__name__, said) for said in alike(scenario, world.play)]
+            found += [Fault(alike.__name__, said) for said in alike(record, world.play)]
         return found
     except Exception as err:  # whatever ends a run is a fault of what was run
         return [Fault("the_run_ends", repr(err))]

@@ -56,6 +56,18 @@ PLANTS = (
         "            return\n",
     ),
     Plant(
+        "a pod that may have been created is not looked for",
+        f"{_JOB}/waking/unanswered_creates.py",
+        "    return isinstance(err, Unreachable) or",
+        "    return False and isinstance(err, Unreachable) or",
+    ),
+    Plant(
+        "a pod is killed for a success whatever became of it",
+        f"{_JOB}/act.py",
+        "self._kill if succeeds else self._delete",
+        "self._delete",
+    ),
+    Plant(
         "a failed pod is listed a second time",
         f"{_JOB}/ends/tracking.py",
         "if each.uid in plan.count.uncounted_failed:",
@@ -136,8 +148,20 @@ PLANTS = (
         "        self._dirty.discard(key)\n        self._tell",
     ),
     Plant(
+        "an old list is believed",
+        "machinery/informers/reflector.py",
+        "            if revision_of(page.resource_version) < revision_of(newest):\n",
+        "            if False:\n",
+    ),
+    Plant(
+        "a suspended CronJob does not write its last run down",
+        f"{_CRON}/decide.py",
+        '    if not draft.cronjob["spec"].get("suspend"):\n',
+        "    if True:\n",
+    ),
+    Plant(
         "what vanished between two lists stays in the cache",
-        "machinery/informers/informer.py",
+        "machinery/informers/followed_selection.py",
         "for key in self.cache.all_keys() if key not in batch.everything]",
         "for key in self.cache.all_keys() if key in ()]",
     ),

@@ -39,7 +39,7 @@ class Record:
     failures: list[str] = field(default_factory=list)
     """Log records that tell of a bug."""
     acknowledged: list[Obj] = field(default_factory=list)
-    """Objects whose creation was answered to a person."""
+    """Objects as their creation or change was answered to a person, in order."""
     ended_quietly: bool = False
     """Whether nothing was left to do in the end."""
     stories: dict[str, Obj] = field(default_factory=dict)

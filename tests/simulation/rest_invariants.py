@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from longshore.api.facts import job_state, pod_state
+from longshore.api.types import Obj
 from simulation.pod_invariants import carries_failures
 from simulation.record import JOBS, WORK, Record
 
@@ -22,11 +23,17 @@ def no_part_fails(record: Record) -> Iterator[str]:
 
 
 def acknowledged_writes_survive(record: Record) -> Iterator[str]:
-    """An object whose creation was answered is there, or was deleted by somebody."""
-    seen = {change.obj["metadata"]["uid"] for change in record.changes}
+    """What was answered to a person is stored, and nobody but a person changes what they want."""
+    stored = {_version(change.obj) for change in record.changes}
+    wanted = {obj["metadata"]["uid"]: obj for obj in record.acknowledged}
+    last = {change.obj["metadata"]["uid"]: change.obj for change in record.changes}
     for obj in record.acknowledged:
-        if obj["metadata"]["uid"] not in seen:
+        if _version(obj) not in stored:
             yield f"{obj['metadata']['name']} was answered, and is lost"
+    for uid, obj in wanted.items():
+        now = last[uid]["spec"] if uid in last else {}
+        if uid in last and {**now, **obj["spec"]} != now:  # a controller may add what nobody said
+            yield f"{obj['metadata']['name']}: {obj['spec']} was answered, and is {now}"
 
 
 def every_job_ends(record: Record) -> Iterator[str]:
@@ -63,3 +70,7 @@ INVARIANTS = (
     no_part_fails,
     what_is_deleted_goes,
 )
+
+
+def _version(obj: Obj) -> tuple[str, str]:
+    return obj["metadata"]["uid"], obj["metadata"]["resourceVersion"]

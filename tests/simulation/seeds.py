@@ -12,6 +12,8 @@ import random
 import sys
 import time
 from collections.abc import Iterator
+from concurrent import futures
+from concurrent.futures import Future, ProcessPoolExecutor
 
 import msgspec
 
@@ -60,16 +62,48 @@ def wrong(seed: int) -> tuple[int, list[Fault]]:
 
 
 def _many(first: int, count: int | None, seconds: float | None, jobs: int) -> int:
-    begun, played, found = time.monotonic(), 0, 0
-    with multiprocessing.get_context("spawn").Pool(jobs, _collect_seldom) as pool:
-        for seed, faults in pool.imap_unordered(wrong, _numbers(first, count, begun, seconds), _CHUNK):
+    """Plays seeds on all processes, and makes those that are wrong smaller when the time is over."""
+    begun, played = time.monotonic(), 0
+    found: list[tuple[int, Fault]] = []
+    processes = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, processes, _prepare) as pool:
+        for seed, faults in _played(pool, jobs, _numbers(first, count, begun, seconds)):
             played += 1
             if faults:
-                found += 1
-                _tell(seed, faults)
-    took = time.monotonic() - begun
-    print(f"{played} seeds from {first} in {took:.1f} s ({played / took * 60:.0f} a minute): {found} wrong")
+                found.append((seed, faults[0]))
+                print(f"seed {seed}: {faults[0].invariant}: {faults[0].said}", flush=True)
+        took = time.monotonic() - begun
+        for seed, words in pool.map(_smaller, found):
+            print(f"seed {seed}, made smaller: {words}")
+            print(f"  play it again: tools/seeds --seed {seed}", flush=True)
+    speed = f"{played / took * 60:.0f} a minute"
+    print(f"{played} seeds from {first} in {took:.1f} s ({speed}): {len(found)} wrong")
     return 1 if found else 0
+
+
+def _played(
+    pool: ProcessPoolExecutor, jobs: int, numbers: Iterator[int]
+) -> Iterator[tuple[int, list[Fault]]]:
+    """Each number with what is wrong with it. No more are handed out than the processes have to do, so that
+    numbers may end when time does."""
+    running: set[Future[list[tuple[int, list[Fault]]]]] = set()
+    while True:
+        while len(running) < 2 * jobs and (some := [*itertools.islice(numbers, _CHUNK)]):
+            running.add(pool.submit(_wrong, some))
+        if not running:
+            return
+        ended, running = futures.wait(running, return_when=futures.FIRST_COMPLETED)
+        for each in ended:
+            yield from each.result()
+
+
+def _wrong(seeds: list[int]) -> list[tuple[int, list[Fault]]]:
+    return [*map(wrong, seeds)]
+
+
+def _prepare() -> None:
+    logging.getLogger("longshore").propagate = False
+    _collect_seldom()
 
 
 def _collect_seldom() -> None:
@@ -86,13 +120,10 @@ def _numbers(first: int, count: int | None, begun: float, seconds: float | None)
         yield number
 
 
-def _tell(seed: int, faults: list[Fault]) -> None:
-    """The fault, the smallest scenario that shows it, and how to play it again."""
-    first = faults[0]
-    print(f"seed {seed}: {first.invariant}: {first.said}")
-    small = judging.smaller(drawing.scenario(seed), lambda each: _shows(each, first))
-    print(f"  made smaller: {_words(small)}")
-    print(f"  play it again: tools/seeds --seed {seed}", flush=True)
+def _smaller(found: tuple[int, Fault]) -> tuple[int, str]:
+    """The smallest scenario that shows the fault of a seed, in words."""
+    seed, fault = found
+    return seed, _words(judging.smaller(drawing.scenario(seed), lambda each: _shows(each, fault)))
 
 
 def _shows(scenario: Scenario, fault: Fault) -> bool:

@@ -20,12 +20,12 @@ class NumberedTask(asyncio.Task[Any]):
     """
 
     _numbers = itertools.count()
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        self._number = next(self._numbers)
-        super().__init__(*arguments, **options)
+    _number: int | None = None
+    """Drawn when it is first asked for, which asyncio does when it makes the task."""
 
     def __hash__(self) -> int:
+        if self._number is None:
+            self._number = next(self._numbers)
         return self._number
 
 

@@ -12,6 +12,7 @@ from longshore.api.facts import pod_state
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from simulation.record import CRONJOBS, GANGS, JOBS, PODS, Record
+from simulation.scenario import Scenario
 
 _SECONDS_OF = {"* * * * *": 60, "*/2 * * * *": 120, "@every 30s": 30, "@every 20s": 20}
 """The schedules that are drawn, and how far apart their times are."""
@@ -23,7 +24,7 @@ _REASONS = frozenset(("Forbidden", "Skipped", "Suspended", "TooLate"))
 def a_story_speaks_of_the_last_change(record: Record) -> Iterator[str]:
     """The story of a Job tells of its end or suspension, that of others of the time they last changed;
     that of a gang of its phase."""
-    if not _is_judged(record):
+    if not is_judged(record.scenario):
         return
     for uid, job in record.last(JOBS).items():
         lines, name = _lines(record, uid), job["metadata"]["name"]
@@ -43,7 +44,7 @@ def a_story_speaks_of_the_last_change(record: Record) -> Iterator[str]:
 
 def a_cron_job_skips_only_with_a_reason(record: Record) -> Iterator[str]:
     """Whenever times pass between two runs of a CronJob, its story says why."""
-    if not _is_judged(record):
+    if not is_judged(record.scenario):
         return
     began: dict[str, float] = {}
     for change in record.of(CRONJOBS):
@@ -67,8 +68,8 @@ INVARIANTS = (
 )
 
 
-def _is_judged(record: Record) -> bool:
-    scenario = record.scenario
+def is_judged(scenario: Scenario) -> bool:
+    """Whether stories of a run of this scenario are complete, and so worth asking for."""
     dies = any(crash.who == "all" for crash in scenario.crashes)
     return not dies and not any(deed.verb == "jump" for deed in scenario.deeds)
 
@@ -96,8 +97,3 @@ def _last_phases(record: Record) -> dict[str, str]:
         if new.get("phase") != old.get("phase"):
             found[change.obj["metadata"]["uid"]] = new["lastTransitionTime"]
     return found
-
-
-def _state(gang: Obj) -> Obj:
-    state: Obj = (gang.get("status") or {}).get("state") or {}
-    return state

@@ -77,7 +77,7 @@ def told(event: Event) -> tuple[int, str, str]:
 async def read(watch: Watch, count: int) -> list[Event]:
     """The next `count` events; fails when they do not come."""
     events: list[Event] = []
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while len(events) < count:
             events += await anext(watch)
     assert len(events) == count

@@ -57,6 +57,7 @@ def test_the_same_seed_gives_the_same_faults_and_no_rate_gives_none() -> None:
 def test_a_lost_answer_is_of_a_write_that_took_place() -> None:
     happened, made, answered = faults(3, 0.4)
     assert happened["lost answer"] > 0
+    assert happened["slow"] > 0
     assert len(made) == answered + happened["lost answer"]
 
 

@@ -6,26 +6,20 @@ them. Code that changes an object works on a copy it made itself (`copy_of`).
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
 Obj: TypeAlias = dict[str, Any]
 """One API object (or any part of one) as decoded JSON."""
 
-_encode = msgspec.json.Encoder().encode
+encode: Final[Callable[[Any], bytes]] = msgspec.json.Encoder().encode
+"""The JSON bytes of a value, compact, keys in the order they stand."""
+decode: Final[Callable[[bytes | str], Any]] = msgspec.json.Decoder().decode
+"""Parses JSON that this program wrote itself. Client input goes through `codec`."""
+
 _encode_sorted = msgspec.json.Encoder(order="sorted").encode
-_decode = msgspec.json.Decoder().decode
-
-
-def encode(value: Any) -> bytes:
-    """The JSON bytes of `value`, compact, keys in the order they stand."""
-    return _encode(value)
-
-
-def decode(raw: bytes | str) -> Any:
-    """Parses JSON that this program wrote itself. Client input goes through `codec`."""
-    return _decode(raw)
 
 
 def is_same(one: Any, other: Any) -> bool:

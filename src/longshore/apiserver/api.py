@@ -84,6 +84,8 @@ class Api:
         clock these would be most of what happens in a month."""
         self.owns_fields = True
         """Whether managedFields say who owns a field. Nobody asks in a simulation."""
+        self.judges_statuses = True
+        """Whether a status is judged before it is stored. Only controllers write one in a simulation."""
         self.own = OwnGroup()
         """Documents of others that are served as resources of longshore.dev."""
         self.collectors: list[Collector] = []

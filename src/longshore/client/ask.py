@@ -15,7 +15,7 @@ import msgspec
 from longshore.api import types
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
-from longshore.client.protocol import DeleteOptions, What
+from longshore.client.protocol import DeleteOptions, Only, What
 
 
 class Ask(msgspec.Struct):
@@ -30,6 +30,8 @@ class Ask(msgspec.Struct):
     value: Any = None
     """The body: an object, a patch, options."""
     content_type: str = "application/json"
+    only: Only | None = None
+    """Says of which namespaces objects are wanted in a list or watch: others may be left out."""
 
     def body(self) -> bytes:
         """The value as JSON; empty without one."""

@@ -31,6 +31,7 @@ from longshore.client.errors import Unreachable
 from longshore.client.protocol import (
     DeleteOptions,
     ObjectList,
+    Only,
     Packed,
     PatchType,
     Request,
@@ -113,9 +114,7 @@ class Client(ABC):
         body: bytes = b"",
         headers: Mapping[str, str] | None = None,
     ) -> Response:
-        """A request to any other path, without retries. Never raises StatusError: the caller reads the
-        code.
-        """
+        """A request to any other path, without retries. Raises no StatusError: the caller reads the code."""
         return await self._answer(Request(method, path, query or {}, body, headers or {}))
 
     @abstractmethod
@@ -171,32 +170,32 @@ class Client(ABC):
         labels: str = "",
         fields: str = "",
         resource_version: str = "",
+        only: Only | None = None,
     ) -> AsyncIterator[Page]:
-        """The pages of a list as they come. A page that is `anew` has everything: forget those before it."""
+        """The pages of a list as they come. A page that is `anew` has everything: forget those before it.
+        Objects in namespaces of which `only` says no may be left out."""
         resource = known(what) or await self.resource(what)
         query = given(labelSelector=labels, fieldSelector=fields, resourceVersion=resource_version)
         if resource_version and resource_version != "0":
             query["resourceVersionMatch"] = "NotOlderThan"  # with a limit, the default would be Exact
         limit = {"limit": str(self.page_size)} if self.page_size else {}
-        page = await self._page(Ask("list", resource, namespace, query=query | limit))
+        page = await self._page(Ask("list", resource, namespace, query=query | limit, only=only))
         while True:
             yield page
             if not page.more:
                 return
-            following = given(labelSelector=labels, fieldSelector=fields) | limit
-            following["continue"] = page.more
+            following = given(labelSelector=labels, fieldSelector=fields) | limit | {"continue": page.more}
             try:
-                page = await self._page(Ask("list", resource, namespace, query=following))
+                page = await self._page(Ask("list", resource, namespace, query=following, only=only))
             except StatusError as err:
                 if err.code != 410:
                     raise
                 # The snapshot was forgotten between two pages: one large page cannot be torn.
-                whole = await self._page(Ask("list", resource, namespace, query=query))
+                whole = await self._page(Ask("list", resource, namespace, query=query, only=only))
                 page = Page(whole.items, whole.resource_version, anew=True)
 
     async def current_version(self, what: What, namespace: str = "") -> str:
-        """The resourceVersion of a list that was made now: everything written before has one that is not
-        larger."""
+        """The resourceVersion of a list made now: everything written before has one that is not larger."""
         resource = known(what) or await self.resource(what)
         page = await self._page(Ask("list", resource, namespace, query={"limit": "1"}))
         return page.resource_version
@@ -213,13 +212,14 @@ class Client(ABC):
         bookmarks: bool = True,
         initial_events: bool = False,
         timeout: int | None = None,  # noqa: ASYNC109 - ends the stream at the server, cancels nothing here
+        only: Only | None = None,
     ) -> AsyncIterator[AsyncIterator[WatchEvent]]:
         """Changes after `resource_version`, as `async with client.watch(...) as events: async for ...`.
 
         Ends without an error when the server ends it (after `timeout` seconds, or earlier): watch again
         from the last `event.resource_version`. A StatusError of code 410 means that the server has
         forgotten that version: list again. `initial_events` sends the existing objects first, then a
-        bookmark.
+        bookmark. Events of objects in namespaces of which `only` says no may come as bookmarks.
         """
         resource = known(what) or await self.resource(what)
         query = given(labelSelector=labels, fieldSelector=fields, resourceVersion=resource_version)
@@ -230,7 +230,7 @@ class Client(ABC):
             query |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
         if timeout is not None:
             query["timeoutSeconds"] = str(timeout)
-        async with self._events(Ask("watch", resource, namespace, query=query)) as events:
+        async with self._events(Ask("watch", resource, namespace, query=query, only=only)) as events:
             yield events
 
     async def create(
@@ -307,9 +307,7 @@ class Client(ABC):
         dry_run: bool = False,
         manager: str = "",
     ) -> Obj:
-        """Replaces the object. An object that carries a resourceVersion replaces only that version (else
-        409).
-        """
+        """Replaces the object. One that carries a resourceVersion replaces only that version (else 409)."""
         resource = known(what) or await self.resource(what)
         query = self._write_query(dry_run, manager)
         ask = named("update", resource, name_in(obj), place_of(resource, obj, namespace), subresource, query)

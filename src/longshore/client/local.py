@@ -46,6 +46,7 @@ _PODS: Final = "pods"
 _MANY_OBJECTS: Final = 512
 """Fewer objects are unpacked one by one: small worlds go the same way with shortcuts and without."""
 _NO_QUERY: Final[Query] = {}
+_WITH_ONE_OBJECT: Final = (Answer, DocumentAnswer)
 _AS_VALUES: Final = ("", "status", "binding")
 """Subresources that take objects as they are."""
 
@@ -371,6 +372,6 @@ def _by_value(ask: Ask, row: Resource) -> bool:
 
 def _one_of(answer: Found | Later) -> Answer | DocumentAnswer:
     """An answer with one object. Logs and connections to pods are for HTTP."""
-    if isinstance(answer, Answer | DocumentAnswer):
+    if isinstance(answer, _WITH_ONE_OBJECT):
         return answer
     raise errors.bad_request("logs and connections to pods are read over HTTP")

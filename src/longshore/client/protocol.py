@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Protocol, TypeAlias
 
@@ -14,6 +14,9 @@ from longshore.api.types import Obj
 
 What: TypeAlias = Resource | tuple[str, str]
 """A row, or the apiVersion with the kind or the plural."""
+
+Only: TypeAlias = Callable[[str], bool]
+"""Whether objects of a namespace matter. It is not asked about cluster-scoped ones, which always do."""
 
 
 class Packed(Protocol):

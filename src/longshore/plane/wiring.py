@@ -9,10 +9,10 @@ import msgspec
 
 from longshore.api.facts import kinds
 from longshore.api.metrics import Registry
+from longshore.client.protocol import Only
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.events.traffic import Traffic
 from longshore.machinery.explanations import Explanation, Explanations, Tell
-from longshore.machinery.informers.heard_objects import Only
 from longshore.machinery.informers.shared import Informers
 from longshore.machinery.queues.key_gate import KeyGate
 from longshore.machinery.queues.queue_metrics import QueueMetrics

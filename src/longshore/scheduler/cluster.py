@@ -122,21 +122,21 @@ class _Pods(Handler):
         self._cluster = cluster
 
     def on_add(self, obj: Obj, initial: bool) -> None:
-        self._seen(None, obj, moved=False)
+        self._seen(obj, moved=False)
 
     def on_settled(self, facts: Obj, packed: Packed) -> None:
         """Gangs count pods that have ended, too. To others they never mattered."""
         if facts["spec"].get("schedulerName") == _DEFAULT_SCHEDULER:
-            self._seen(None, facts, moved=False)
+            self._seen(facts, moved=False)
         else:
-            self._seen(None, packed.obj, moved=False)
+            self._seen(packed.obj, moved=False)
 
     def on_update(self, old: Obj, new: Obj) -> None:
         if old is not new:
             before, after = old["metadata"], new["metadata"]
             moved = before.get("labels") != after.get("labels")
             leaves = "deletionTimestamp" in after and "deletionTimestamp" not in before
-            self._seen(old, new, moved=moved or leaves)
+            self._seen(new, moved=moved or leaves)
 
     def on_delete(self, obj: Obj, stale: bool) -> None:
         cluster = self._cluster
@@ -147,7 +147,7 @@ class _Pods(Handler):
         if cluster.ledger.remove(uid) is not None:
             cluster.wake(verdict.ROOM)
 
-    def _seen(self, old: Obj | None, obj: Obj, *, moved: bool) -> None:
+    def _seen(self, obj: Obj, *, moved: bool) -> None:
         cluster, spec, uid = self._cluster, obj["spec"], obj["metadata"]["uid"]
         ledger = cluster.ledger
         flags = 0
@@ -157,7 +157,7 @@ class _Pods(Handler):
                 flags = verdict.ROOM
         elif node:
             known, assumed = ledger.pods.get(uid), uid in ledger.assumed
-            if known is not None and old is not None and known.node == node and _asks_the_same(old, obj):
+            if known is not None and known.node == node and _asks_the_same(known.obj, obj):
                 ledger.still(known, obj)
                 changed = False
             else:

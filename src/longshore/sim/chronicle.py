@@ -108,6 +108,7 @@ class Chronicle:
         self.queue_of: dict[str, str] = {}
         self.changes = 0
         """How much has happened; whoever sees the same number twice knows that nothing did."""
+        self._unsaid: dict[tuple[str, str], None] = {}
         self._by_name: dict[tuple[str, str], PodLine] = {}
 
     def follow(self, informers: Informers, *, events: bool = False) -> None:
@@ -121,6 +122,18 @@ class Chronicle:
         informers.get(kinds.QUEUES).add_handler(_Each(self._queue, lambda obj: None))
         if events:
             informers.get(kinds.EVENTS).add_handler(_Each(self._event, lambda obj: None))
+
+    def went_unsaid(self, pod: Obj) -> None:
+        """Nobody said how this pod goes."""
+        owner = owners.controller_of(pod)
+        work = self.works.get(owner["uid"]) if owner is not None else None
+        reference = f"pod/{pod['metadata']['name']}" if work is None else work.owner or work.reference
+        self._unsaid[pod["metadata"]["namespace"], reference] = None
+
+    @property
+    def unsaid(self) -> list[tuple[str, str]]:
+        """Namespaces and names of work of which nobody said how its pods go."""
+        return [*self._unsaid]
 
     def _event(self, event: Obj) -> None:
         self.heard(event.get("involvedObject") or {}, event.get("reason", ""), event.get("message", ""))

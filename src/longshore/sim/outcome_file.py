@@ -125,14 +125,9 @@ def annotated(pod: Obj) -> Outcome:
     return Chance(*((float(share or 1), Run(length, int(code))) for code, _, share in shares))
 
 
-def annotation_rules(objects: Sequence[Obj]) -> list[Rule]:
-    """A rule where any manifest has such annotations."""
-    found = [notes for obj in objects for notes in _templates(obj)]
-    uses = any(
-        DURATION in (meta.get("annotations") or {}) or EXIT_CODES in (meta.get("annotations") or {})
-        for meta in found
-    )
-    return [Rule("*", (annotated,))] if uses else []
+def is_annotated(pod: Obj) -> bool:
+    notes = pod["metadata"].get("annotations") or {}
+    return DURATION in notes or EXIT_CODES in notes
 
 
 def _templates(obj: Obj) -> list[Obj]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
 from longshore.api.types import Obj
 from longshore.node.capacity import number
@@ -12,26 +13,45 @@ from longshore.sim.checks import spoken
 from longshore.sim.chronicle import Chronicle
 from longshore.sim.sim_result import Result
 
+_NAMES_TOLD: Final = 3
+
 
 def of(result: Result, nodes: Sequence[Obj], chronicle: Chronicle) -> list[str]:
     return [
+        *_idle(result),
         *_skipped(result),
         *_never_started(result, nodes, chronicle),
         *_failed(result),
         *_unfinished(result),
         *_nodes(result),
+        *_unsaid(result),
     ]
+
+
+def _idle(result: Result) -> Iterator[str]:
+    if not (result.jobs or result.cron_jobs or result.bars):
+        yield "there is nothing to do: no pod, no Job that has not ended, no CronJob"
 
 
 def _skipped(result: Result) -> Iterator[str]:
     for row in result.cron_jobs:
         reasons = Counter(_short(skip.why) for skip in row.skipped)
         for why, count in reasons.most_common(3):
-            runs = "1 run" if count == 1 else f"{count} runs"
-            yield f"{runs} of {row.name} {'is' if count == 1 else 'are'} skipped because {why}"
+            yield f"{_runs(count)} of {row.name} {_are(count)} skipped because {why}"
+        if row.replaced:
+            yield f"{_runs(row.replaced)} of {row.name} {_are(row.replaced)} ended by the next one (Replace)"
         if row.late:
-            runs = "1 run" if row.late == 1 else f"{row.late} runs"
-            yield f"{runs} of {row.name} start late, by up to {spoken(row.latest)}"
+            yield f"{_runs(row.late)} of {row.name} {_are(row.late)} late, by up to {spoken(row.latest)}"
+        for what in row.clock_changes:
+            yield f"{row.name} {what}"
+
+
+def _runs(count: int) -> str:
+    return "1 run" if count == 1 else f"{count} runs"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def _short(why: str) -> str:
@@ -91,12 +111,21 @@ def _failed(result: Result) -> Iterator[str]:
 def _unfinished(result: Result) -> Iterator[str]:
     left = [row for row in result.jobs if row.result == "running"]
     if left:
-        names = ", ".join(row.name for row in left[:3]) + (", …" if len(left) > 3 else "")
         verb = "does" if len(left) == 1 else "do"
-        yield f"{names} {verb} not end within the time that was simulated"
+        yield f"{_some([row.name for row in left])} {verb} not end within the time that was simulated"
 
 
 def _nodes(result: Result) -> Iterator[str]:
     if result.node_failures:
         times = "once" if result.node_failures == 1 else f"{result.node_failures} times"
         yield f"a node fails {times}"
+
+
+def _unsaid(result: Result) -> Iterator[str]:
+    if result.unsaid:
+        whose = _some(result.unsaid)
+        yield f"nobody said how pods of {whose} go: each takes 60 s and ends well (see --outcomes)"
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:_NAMES_TOLD]) + (", …" if len(names) > _NAMES_TOLD else "")

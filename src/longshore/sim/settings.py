@@ -36,7 +36,7 @@ class Settings(msgspec.Struct, frozen=True):
     nodes: Sequence[Obj] = ()
     """Used where the manifests bring none."""
     rules: Sequence[Rule] = ()
-    """How pods go; the latest that matches counts."""
+    """How pods go; the latest that matches counts. Where none does, their annotations do."""
     troubles: Troubles = Troubles()
     shortcuts: bool = True
     """Whether work is spared where nobody notices (`apiserver/shortcuts`)."""

@@ -1,9 +1,10 @@
 """A client for simulations: months pass in seconds, so what only costs is left out.
 
 Watches never end and say nothing while nothing happens (`Api.quiet_watches`): their bookmarks and renewals
-were most of what happens in an idle day. Two things are left out by shortcuts, and stay where these are off:
-Events are heard (`heard`) and not stored, and nobody owns a field (`Api.owns_fields`). Of the calls of a
-CronJob's Job, Events would be 2,129 more, and owners of fields 773 (bench/sim.py --calls has 7,522).
+were most of what happens in an idle day. Three things are left out by shortcuts, and stay without these:
+Events are heard (`heard`) and not stored, nobody owns a field (`Api.owns_fields`), and statuses, which here
+only controllers and nodes write, are not judged (`Api.judges_statuses`). Of the calls of a CronJob's Job,
+Events would be 2,129 more, owners of fields 773, and judging 259 (bench/sim.py --calls has 6,813).
 """
 
 from __future__ import annotations
@@ -21,5 +22,5 @@ class SimClient(LocalClient):
         super().__init__(api)
         api.quiet_watches = True
         if api.shortcuts.on:
-            api.owns_fields = False
+            api.owns_fields = api.judges_statuses = False
             self.hears = heard

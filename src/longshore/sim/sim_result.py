@@ -12,6 +12,7 @@ import msgspec
 from longshore.api import cron
 from longshore.api.time import instants
 from longshore.api.types import Obj
+from longshore.sim import clock_changes
 from longshore.sim.chronicle import Chronicle, PodLine, WorkLine
 
 if TYPE_CHECKING:
@@ -64,6 +65,10 @@ class CronJobRow(msgspec.Struct):
     """How many runs began more than a minute after their time,"""
     latest: float = 0.0
     """and by how many seconds at most."""
+    replaced: int = 0
+    """How many runs the next one ended (concurrencyPolicy Replace)."""
+    clock_changes: list[str] = []
+    """Times that a change of the clock takes from the schedule, or brings twice."""
 
 
 class QueueRow(msgspec.Struct):
@@ -109,8 +114,8 @@ class Result(msgspec.Struct):
     nodes: list[NodeRow]
     bars: list[Bar]
     node_failures: int
-    default_outcome: bool
-    """Whether some pods went as nobody had said: a minute, and well."""
+    unsaid: list[str]
+    """Work of which nobody said how its pods go: a minute, and well."""
     remarks: list[str] = []
 
     def clock(self, seconds: float) -> datetime:
@@ -158,7 +163,7 @@ def of(
         nodes=[_node(node, on_nodes.get(node["metadata"]["name"], []), began, ended) for node in nodes],
         bars=[_bar(line, began) for line in chronicle.pods.values()],
         node_failures=failures,
-        default_outcome=not settings.rules,
+        unsaid=[_named(*each) for each in chronicle.unsaid],
     )
     from longshore.sim import remarks
 
@@ -229,27 +234,34 @@ def _cron_job(obj: Obj, mine: list[WorkLine], settings: Settings, began: float, 
         skipped=[],
         longest=max((w.ended - w.created for w in mine if w.ended is not None), default=0.0),
     )
+    if spec.get("concurrencyPolicy") == "Replace":
+        row.replaced = sum(work.result == "deleted" for work in mine)
     delays = [_late(work, settings, began) for work in mine]
     row.late, row.latest = sum(each > _LATE_SECONDS for each in delays), max(delays, default=0.0)
     ran = {int(work.scheduled) for work in mine if work.scheduled is not None}
-    for at in _times(spec, settings, seconds):
+    schedule = _schedule(spec)
+    if schedule is None:
+        return row
+    start, zone = settings.start.timestamp(), cron.load(settings.zone)
+    for at in _times(schedule, zone, start, seconds):
         if int(at) not in ran and len(row.skipped) < _MAX_SKIPS_TOLD:
-            row.skipped.append(
-                SkippedRun(at, _why_skipped(spec, mine, at - settings.start.timestamp() + began))
-            )
+            row.skipped.append(SkippedRun(at, _why_skipped(spec, mine, at - start + began)))
+    row.clock_changes = [*clock_changes.told(schedule, zone, int(start), int(start + seconds))]
     return row
 
 
-def _times(spec: Obj, settings: Settings, seconds: float) -> list[float]:
-    """The times of a schedule within the simulation, in seconds since 1970."""
+def _schedule(spec: Obj) -> cron.Schedule | None:
+    """A schedule with times of its own; None if it cannot be read, or counts from its last run."""
     try:
         schedule = cron.parse_in_zone(spec["schedule"], spec.get("timeZone"))
     except cron.ScheduleError:
-        return []
-    if isinstance(schedule, cron.Every):
-        return []  # its times count from its last run, so none of them is missed
+        return None
+    return None if isinstance(schedule, cron.Every) else schedule
+
+
+def _times(schedule: cron.Schedule, zone: cron.Zone, start: float, seconds: float) -> list[float]:
+    """The times of a schedule within the simulation, in seconds since 1970."""
     found: list[float] = []
-    start, zone = settings.start.timestamp(), cron.load(settings.zone)
     at = schedule.next(int(start * instants.SECOND), zone)
     while at is not None and (moment := at / instants.SECOND) < start + seconds - 1:
         found.append(moment)

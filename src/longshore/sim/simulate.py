@@ -20,16 +20,17 @@ from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.plane.plane import Parts, Plane
 from longshore.plane.supervising import cancelled
-from longshore.sim import sim_result
+from longshore.sim import outcome_file, sim_result
 from longshore.sim.chronicle import Chronicle
 from longshore.sim.fleet import Fleet
 from longshore.sim.settings import DEFAULT_RUN_SECONDS, Settings, nodes
 from longshore.sim.sim_client import SimClient
 from longshore.sim.sim_result import Result
 from longshore.sim.sim_store import SimStore
+from longshore.store import Store
 from longshore.testing import MemoryDirectories, SeededKeys
-from longshore.testing.pod_outcomes import Run
-from longshore.testing.scripts import Scripts
+from longshore.testing.pod_outcomes import Outcome, Run
+from longshore.testing.scripts import Rule, Scripts
 from longshore.up import startup
 
 _CONTROLLERS: Final = (
@@ -87,7 +88,7 @@ def _collecting_seldom() -> Iterator[None]:
 
 
 async def _play(settings: Settings, clock: VirtualClock, progress: Progress | None) -> Result:
-    store = SimStore()
+    store = SimStore() if settings.shortcuts else Store.open(None)
     objects = [*settings.objects]
     given = [obj for obj in objects if obj["kind"] == "Node"]
     fleet_nodes = given or [*settings.nodes] or nodes(1, {})
@@ -103,14 +104,11 @@ async def _play(settings: Settings, clock: VirtualClock, progress: Progress | No
         keeps_records=False,
     )
     chronicle = Chronicle(clock)
-    make = Api if settings.shortcuts else partial(Api, shortcuts=False)
-    api = make(store, clock=clock, rng=clock.rng)
-    store.owns_fields = not api.shortcuts.on
+    api = Api(store, clock=clock, rng=clock.rng, shortcuts=settings.shortcuts)
     plane = Plane(parts, SimClient(api, chronicle.heard))
     await plane.prepare()
-    scripts = Scripts(
-        random.Random(f"outcomes {settings.seed}"), settings.rules, default=Run(DEFAULT_RUN_SECONDS)
-    )
+    unruled = Rule("*", (partial(_unruled, chronicle),))
+    scripts = Scripts(random.Random(f"outcomes {settings.seed}"), [unruled, *settings.rules])
     dice = random.Random(f"troubles {settings.seed}")
     fleet = Fleet(plane.client, clock, scripts, fleet_nodes, settings.troubles, dice)
     await fleet.prepare()
@@ -130,6 +128,14 @@ async def _play(settings: Settings, clock: VirtualClock, progress: Progress | No
         )
     await store.close()
     return answer
+
+
+def _unruled(chronicle: Chronicle, pod: Obj) -> Outcome:
+    """How a pod goes that no rule is about."""
+    if outcome_file.is_annotated(pod):
+        return outcome_file.annotated(pod)
+    chronicle.went_unsaid(pod)
+    return Run(DEFAULT_RUN_SECONDS)
 
 
 async def _create(plane: Plane, objects: list[Obj]) -> None:

@@ -6,6 +6,7 @@
 | 429, 500 | any request is refused |
 | lost request | a write never reaches the server, and nobody answers |
 | lost answer | a write takes place, and nobody answers |
+| slow | a write takes place seconds later, and is answered later still |
 | 410 | a watch is told that its version is forgotten, when it begins or in the middle |
 | broken | a watch ends without a word or with an error |
 | lag | a watch tells of changes seconds late, each stream for itself |
@@ -19,7 +20,7 @@ import random
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 from longshore.api.errors import StatusError
 from longshore.client import Client, TimedOut, Unreachable, WatchEvent, What
@@ -28,10 +29,15 @@ from longshore.machinery.time.clock import Clock
 from longshore.testing.crashing import WRITES, OneByOne
 
 _READS = ("get", "list")
+_LOST_ANSWER, _SLOW_WRITE = "lost answer", "slow"
 
 
 class FaultyClient(OneByOne):
-    """`rate` is how many of a hundred requests go wrong, `lag` how late watches are at most, in seconds."""
+    """`rate` is how many of a hundred requests go wrong, `lag` how long a watch holds a change back at most,
+    in seconds. Changes keep their order, so the delays of one watch add up."""
+
+    slow_seconds: ClassVar = 3.0
+    """How late a slow write takes place at most, and how late its answer comes after that."""
 
     def __init__(
         self, client: Client, clock: Clock, seed: int, *, rate: float = 0.1, lag: float = 3.0
@@ -51,7 +57,13 @@ class FaultyClient(OneByOne):
         return self._read(found) if name in _READS else found
 
     def _write(self, verb: str, write: Callable[..., Any]) -> Any:
-        faults: tuple[Callable[[], Exception] | None, ...] = (throttled, broken, unanswered, None)
+        faults: tuple[Callable[[], Exception] | str, ...] = (
+            throttled,
+            broken,
+            unanswered,
+            _LOST_ANSWER,
+            _SLOW_WRITE,
+        )
         if verb != "create":
             faults = (*faults, conflict)
 
@@ -59,14 +71,16 @@ class FaultyClient(OneByOne):
             if self._rng.random() >= self._rate:
                 return await write(what, *arguments, **options)
             fault = self._rng.choice(faults)
-            if fault is None:
-                self.happened["lost answer"] += 1
+            self.happened[fault if isinstance(fault, str) else fault.__name__] += 1
+            if fault == _SLOW_WRITE:
+                await self._clock.sleep(self._rng.random() * self.slow_seconds)
+                answer = await write(what, *arguments, **options)
+                await self._clock.sleep(self._rng.random() * self.slow_seconds)
+                return answer
+            if fault == _LOST_ANSWER:
                 await write(what, *arguments, **options)
-                fault = unanswered
-            else:
-                self.happened[fault.__name__] += 1
             await self._clock.sleep(self._rng.random())
-            raise fault()
+            raise unanswered() if isinstance(fault, str) else fault()
 
         return faulty
 

@@ -40,12 +40,12 @@ async def test_watchers_see_the_objects_go_before_the_definition(server: Server)
     since = made["metadata"]["resourceVersion"]
     crds = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
     widgets = ("example.com/v1", "Widget")
-    async with server.client.watch(widgets, "default", resource_version=since, timeout=5) as events:
+    async with server.client.watch(widgets, "default", resource_version=since, timeout=60) as events:
         first = asyncio.ensure_future(anext(aiter(events)))
         await asyncio.sleep(0)
         await server.send("DELETE", PATH)
         gone = await first
-    async with server.client.watch(crds, resource_version=since, timeout=5) as events:
+    async with server.client.watch(crds, resource_version=since, timeout=60) as events:
         changes = [await anext(aiter(events)) for _ in range(2)]
     assert (gone.type, gone.object["metadata"]["name"]) == ("DELETED", "w")
     assert [c.type for c in changes] == ["MODIFIED", "DELETED"]

@@ -112,13 +112,19 @@ def a_call(kind: str, value: Obj, namespace: str, *, wire: bool = False) -> Call
 
 
 def created(
-    kind: str, objs: list[Obj], *, wire: bool = False, shortcuts: bool = True, owned: bool = True
+    kind: str,
+    objs: list[Obj],
+    *,
+    wire: bool = False,
+    shortcuts: bool = True,
+    owned: bool = True,
+    rng: type[random.Random] = random.Random,
 ) -> list[Any]:
     """What becomes of these objects, one after the other: all that is written, or the refusal."""
 
     async def play() -> list[Any]:
         store = Store.open(None)
-        api = Api(store, clock=FixedClock(), rng=random.Random(1), shortcuts=shortcuts)
+        api = Api(store, clock=FixedClock(), rng=rng(1), shortcuts=shortcuts)
         api.owns_fields = owned
         for name in ("ns", "closed", "narrow", "full"):
             create.create(api, a_call("Namespace", {"metadata": {"name": name}}, ""))
@@ -149,6 +155,13 @@ def created(
     return asyncio.run(play())
 
 
+class OneSuffix(random.Random):
+    """Dice that give every generated name the same suffix."""
+
+    def getrandbits(self, k: int, /) -> int:
+        return 7
+
+
 def same_on_the_long_way(kind: str, objs: list[Obj], *, wire: bool = False) -> bool:
     return created(kind, objs, wire=wire) == created(kind, objs, wire=wire, shortcuts=False)
 
@@ -164,6 +177,14 @@ def with_spec(spec: Obj, metas: list[Obj]) -> list[Obj]:
 def test_metadata_is_judged_the_same(meta: Obj, kind: str, wire: bool) -> None:
     spec = POD_SPEC if kind == "Pod" else {"template": {"spec": POD_SPEC}}
     assert same_on_the_long_way(kind, with_spec(spec, [meta]), wire=wire)
+
+
+@pytest.mark.parametrize("shortcuts", [True, False])
+def test_no_object_is_written_over_when_chance_gives_no_free_name(shortcuts: bool) -> None:
+    objs = with_spec(POD_SPEC, [{"generateName": "a-"}, {"generateName": "a-"}])
+    *_, first, _, second, _ = created("Pod", objs, shortcuts=shortcuts, rng=OneSuffix)
+    assert len(first) == 1
+    assert second[0] == 409
 
 
 METAS: list[Obj] = [

@@ -110,7 +110,7 @@ async def stage(anyio_backend: object) -> AsyncIterator[Stage]:
         longshore.api.door = door
         client = longshore.client
         await client.create(("v1", "Node"), {"metadata": {"name": NODE}})
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while not (await client.list(("v1", "ServiceAccount"), "default")).items:  # noqa: ASYNC110 - made by a controller
                 await asyncio.sleep(0.01)
         yield Stage(longshore, door)

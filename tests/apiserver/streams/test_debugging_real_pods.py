@@ -45,7 +45,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 def ended(place: Place, container: str) -> dict[str, object]:
     """`state.terminated` of an ephemeral container, once it is there."""
     at = f'{{.status.ephemeralContainerStatuses[?(@.name=="{container}")].state.terminated}}'
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while not (found := place.kubectl.ok("get", "pod", "p", "-o", f"jsonpath={at}")):
         assert time.monotonic() < end, place.kubectl("describe", "pod", "p").stdout
         time.sleep(0.05)

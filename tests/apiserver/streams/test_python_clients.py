@@ -54,7 +54,7 @@ async def test_kubernetes_learns_output_and_exit_code(stage: Stage, core: Any) -
         script = "read x; echo $x; echo oh >&2; exit 5"
         client = _exec(core, "sh", "-c", script, stdin=True, _preload_content=False)
         client.write_stdin("text as text\n")
-        client.run_forever(timeout=5)
+        client.run_forever(timeout=60)
         found = client.read_stdout(), client.read_stderr(), client.returncode
         client.close()
         return found
@@ -133,8 +133,9 @@ async def test_kr8s_executes(pod: Any) -> None:
     assert (done.stdout, done.returncode) == (b"hello\n", 4)
 
 
-async def test_kr8s_forwards_ports(pod: Any, echo_port: int) -> None:  # noqa: F811
-    async with pod.portforward(remote_port=echo_port, local_port="auto") as port:
+async def test_kr8s_forwards_ports(pod: Any, echo_port: int, unused_port: int) -> None:  # noqa: F811
+    # Not `local_port="auto"`: that draws among the ports which the system gives to outgoing connections.
+    async with pod.portforward(remote_port=echo_port, local_port=unused_port) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"hello")
         assert await asyncio.wait_for(reader.read(100), 5) == b"HELLO"

@@ -113,7 +113,7 @@ async def test_there_is_an_end_to_how_many_streams_are_served(
     assert status == 429
     assert "2 logs and connections to pods are open" in message
     following[0].close()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while (await call("log"))[0] == 429:  # noqa: ASYNC110 - seen from outside
             await asyncio.sleep(0.02)
     stage.door.ended.set()

@@ -32,7 +32,7 @@ def _use_it(longshore: RunningLongshore, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def create(longshore: RunningLongshore, name: str, **spec: object) -> None:
     longshore.made("POST", JOBS, {"metadata": {"name": name}, "spec": {"template": TEMPLATE, **spec}})
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while "managedBy" not in spec and not longshore.made("GET", f"{JOBS}/{name}").get("status"):
         assert time.monotonic() < end
         time.sleep(0.02)
@@ -96,7 +96,7 @@ def test_namespaces_and_pods_that_were_collected_are_explained_too(
         ("ns/team", "created the service account default"),
         (f"pod/{pod['metadata']['name']}", "the garbage collector deleted it: its owner Job parent"),
     ):
-        end = time.monotonic() + 10
+        end = time.monotonic() + 60
         shown = ""
         while words not in shown and time.monotonic() < end:
             main(["why", what])

@@ -95,7 +95,7 @@ def test_what_failed_pods_wrote_survives_them(longshore: Command) -> None:
     longshore.ok("delete", "job/lost")
     pod = there.split()[1]
     longshore.ok("wait", "--for=delete", pod, "--timeout=20s")
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while (gone := longshore("logs", "--failed", "job/lost")).exit and time.monotonic() < until:
         time.sleep(0.1)
     assert gone.stdout == there

@@ -67,7 +67,7 @@ def on_a_terminal(longshore: Command, *words: str) -> str:
         "logs evil",
         "logs evil --timestamps --prefix",
         "logs --failed pod/evil",
-        "wait pod/evil --for=done --timeout=5s",
+        "wait pod/evil --for=done --timeout=60s",
     ],
 )
 def test_a_terminal_is_shown_no_control_sequence(longshore: Command, words: str) -> None:

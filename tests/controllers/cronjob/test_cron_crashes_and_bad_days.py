@@ -202,7 +202,7 @@ def test_a_controller_that_dies_at_any_write_leaves_what_one_leaves_that_does_no
 def test_refusals_lost_answers_and_late_caches_change_nothing_that_lasts(story: Story) -> None:
     expected, _ = undisturbed(story)
     happened: Counter[str] = Counter()
-    for seed in range(4):
+    for seed in range(6):
 
         async def life(world: World, seed: int = seed) -> None:
             client = FaultyClient(world.client, world.clock, seed, rate=0.15)

@@ -140,3 +140,13 @@ def test_an_earlier_run_of_the_minute_that_is_due_goes_as_others_do() -> None:
         "metadata": {**done["metadata"], "annotations": {SCHEDULED: "2026-06-15T09:00:40Z"}},
     }
     assert sync(state, "2026-06-15T09:00:45Z", unrecorded).deleted == []
+
+
+def test_a_finished_run_that_no_status_knows_of_goes_though_the_cronjob_is_suspended() -> None:
+    """Nobody looks at a suspended CronJob again by itself. So the run is written down first."""
+    done = job(at="2026-06-15T09:00:00Z", ended="Failed", start="2026-06-15T09:00:01Z")
+    state = cronjob(last="2026-06-15T08:00:00Z", suspend=True, failedJobsHistoryLimit=0)
+    found = sync(state, NOW, done)
+    assert (found.names, found.deleted, found.plan.look_again) == ([], [], 0.0)
+    assert found.plan.status == {"lastScheduleTime": "2026-06-15T09:00:00Z"}
+    assert sync({**state, "status": found.plan.status}, NOW, done).deleted == ["backup-29691900"]

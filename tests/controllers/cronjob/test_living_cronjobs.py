@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
 from controllers.cronjob.cron_world import CRONJOBS, JOBS, World, a_world, beside
 from longshore.api.types import Obj
-from longshore.client import DeleteOptions
+from longshore.client import DeleteOptions, WatchEvent
+from longshore.client.ask import Ask
+from longshore.client.local import LocalClient
+from longshore.machinery.informers.heard_objects import Handler
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 
@@ -226,5 +231,47 @@ def test_a_job_made_by_hand_is_told_once_and_uses_up_no_events() -> None:
             (told,) = (event for event in listed if event["reason"] == "UnexpectedJob")
             assert told["count"] == 1
             assert len(await world.events("SuccessfulDelete")) == 5  # of eight that ran, three are kept
+
+    play(story)
+
+
+class Late(LocalClient):
+    """Tells of changes of CronJobs a minute later."""
+
+    @asynccontextmanager
+    async def _events(self, ask: Ask) -> AsyncIterator[AsyncIterator[WatchEvent]]:
+        async with super()._events(ask) as events:
+            yield self._delayed(events) if ask.resource.plural == "cronjobs" else events
+
+    async def _delayed(self, events: AsyncIterator[WatchEvent]) -> AsyncIterator[WatchEvent]:
+        async for event in events:
+            if event.type == "DELETED":
+                await asyncio.sleep(60)
+            yield event
+
+
+def test_a_cronjob_that_is_gone_unseen_starts_no_run_again_and_again() -> None:
+    """The garbage collector deletes each Job of it at once."""
+
+    async def story(world: World) -> None:
+        created: list[str] = []
+
+        class Collecting(Handler):
+            def on_add(self, obj: Obj, initial: bool) -> None:
+                created.append(obj["metadata"]["name"])
+                if len(created) > 3:
+                    return
+                at_once = DeleteOptions(propagation="Background")
+                gone = world.client.delete(JOBS, obj["metadata"]["name"], "ns", at_once)
+                collecting.append(asyncio.ensure_future(gone))
+
+        collecting: list[asyncio.Future[Obj | None]] = []
+        await world.cronjob("* * * * *")
+        controller = world.controller(Late(world.api))
+        async with beside(controller.run()), beside(world.hearing(Collecting())):
+            await world.clock.sleep(10)
+            await world.client.delete(CRONJOBS, "c", "ns")
+            await world.clock.sleep(45)
+            assert created == ["c-29691901"]
 
     play(story)

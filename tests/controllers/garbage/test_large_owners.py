@@ -55,11 +55,11 @@ def test_thousands_of_dependents_take_moments() -> None:
         for n in range(2000):
             await scene.config(f"child-{n}", owner(a))
         await scene.settle()
-        began = time.perf_counter()
+        began = time.process_time()
         await scene.delete("a", "Foreground")
         await scene.settle()
         assert await scene.names() == []
-        return time.perf_counter() - began
+        return time.process_time() - began
 
     assert play(script) < 10.0
 

@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
+
 from controllers.job.job_stage import Stage, Troubled, play, refused
 from longshore.api import errors
 from longshore.client import WatchEvent
@@ -116,6 +118,30 @@ def test_a_pod_that_vanished_is_counted_once_though_the_cache_still_shows_it() -
     play(scene)
 
 
+@pytest.mark.parametrize(("phase", "counts"), [("Succeeded", (2, 0)), ("Failed", (1, 1))])
+def test_a_pod_that_ended_unseen_before_its_job_had_enough_counts_as_what_it_was(
+    phase: str, counts: tuple[int, int]
+) -> None:
+    """It is not taken for one of those that are killed then, and count as nothing."""
+
+    async def scene(stage: Stage) -> None:
+        lagging(stage, "pods", 0.0)
+        await stage.start()
+        policy = {"rules": [{"succeededCount": 1}]}
+        await stage.job(completions=2, parallelism=2, completionMode="Indexed", successPolicy=policy)
+        first, second = await stage.until_live(2)
+        await stage.until_status(active=2)
+        assert isinstance(stage.theirs, Lagging)
+        stage.theirs.seconds = 3.0
+        await stage.end(first, "Succeeded")
+        await stage.end(second, phase)
+        await stage.until_condition("Complete", seconds=120)
+        status = await stage.status()
+        assert (status["succeeded"], status.get("failed", 0)) == counts
+
+    play(scene, controller=False)
+
+
 class OldPods(Troubled):
     """Answers the first list of pods from an older moment, and tells what changed since only much later."""
 
@@ -132,7 +158,8 @@ class OldPods(Troubled):
             yield events
 
     async def _page(self, ask: Ask) -> Page:
-        if ask.resource.plural == "pods" and self.revision:
+        asks_for_all = "limit" not in ask.query or ask.query["limit"] != "1"
+        if ask.resource.plural == "pods" and self.revision and asks_for_all:
             then, self.revision = self.revision, 0
             old = {"resourceVersion": str(then), "resourceVersionMatch": "Exact"}
             return await super()._page(Ask("list", ask.resource, ask.namespace, query=old))

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 import pytest
 
-from controllers.job.job_stage import JOBS, NS, PODS, Stage, play, refused
+from controllers.job.job_stage import JOBS, NS, PODS, Stage, Troubled, play, refused
+from longshore.api.types import Obj
+from longshore.client import TimedOut, WatchEvent
 from longshore.client.ask import Ask
 
 
@@ -24,6 +30,55 @@ def test_a_failed_create_is_told_and_tried_again_after_a_second() -> None:
         assert stage.theirs.asked["create pods"] == 3
 
     play(scene)
+
+
+class Unheard(Troubled):
+    """Creates a pod, and the answer is lost, once. Watches tell of pods seconds later."""
+
+    is_lost = False
+
+    async def _one(self, ask: Ask) -> Obj:
+        answer = await super()._one(ask)
+        if ask.verb == "create" and ask.resource.plural == "pods" and not self.is_lost:
+            self.is_lost = True
+            raise TimedOut("no answer in time")
+        return answer
+
+    @asynccontextmanager
+    async def _events(self, ask: Ask) -> AsyncIterator[AsyncIterator[WatchEvent]]:
+        async with super()._events(ask) as events:
+            yield self._late(ask, events)
+
+    async def _late(self, ask: Ask, events: AsyncIterator[WatchEvent]) -> AsyncIterator[WatchEvent]:
+        async for event in events:
+            if ask.resource.plural == "pods":
+                await asyncio.sleep(4.0)
+            yield event
+
+
+def test_a_pod_whose_creation_nobody_answered_is_not_created_twice() -> None:
+    async def scene(stage: Stage) -> None:
+        stage.theirs = Unheard(stage.client.api)
+        await stage.start()
+        await stage.job(completions=1, parallelism=1)
+        await stage.quiet(20)
+        assert stage.theirs.asked["create pods"] == 1
+        await stage.until_status(active=1)
+
+    play(scene, controller=False)
+
+
+def test_a_job_that_ends_counts_a_pod_whose_creation_nobody_answered() -> None:
+    async def scene(stage: Stage) -> None:
+        stage.theirs = Unheard(stage.client.api)
+        await stage.start()
+        await stage.job(completions=2, parallelism=1, activeDeadlineSeconds=1)
+        (pod,) = await stage.until_live(1)
+        await stage.end(pod, "Succeeded")
+        await stage.until_condition("Failed")
+        assert (await stage.status())["succeeded"] == 1
+
+    play(scene, controller=False)
 
 
 def test_a_quota_is_found_out_with_few_requests() -> None:

@@ -23,8 +23,7 @@ def test_a_job_ends_as_on_a_good_day(name: str) -> None:
     for seed in range(SEEDS):
         bad, faults = with_faults(STORIES[name], seed, rate=0.12, lag=4.0)
         assert bad.jobs == good.jobs, f"seed {seed}: {faults}"
-        # A create whose answer is lost may be repeated; what is too much is removed and counts nowhere.
-        assert +bad.created >= good.created
+        assert bad.created == good.created  # also where the answer to a create was lost
         assert not any(tracked for *_, tracked, _ in bad.pods), f"seed {seed}: {bad.pods}"
         happened += faults
     assert happened["lag"] > 0
@@ -40,6 +39,6 @@ def test_every_kind_of_fault_happens() -> None:
     happened: Counter[str] = Counter()
     for seed in range(8):
         happened += with_faults(STORIES["several_jobs_at_once"], seed, rate=0.2)[1]
-    expected = {"conflict", "throttled", "broken", "unanswered", "lost answer", "watch ends", "lag"}
+    expected = {"conflict", "throttled", "broken", "unanswered", "lost answer", "slow", "watch ends", "lag"}
     expected |= {"watch breaks: forgotten", "watch: forgotten", "watch breaks: cut"}
     assert expected <= happened.keys()

@@ -45,7 +45,7 @@ async def server(anyio_backend: str) -> AsyncIterator[Server]:
 
 
 async def bound(server: Server, namespace: str, want: bool = True) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while bool((await server.client.list(BINDING, namespace)).items) != want:  # noqa: ASYNC110 - seen from outside
             await asyncio.sleep(0.005)
 

@@ -148,7 +148,7 @@ def test_a_token_bound_to_a_secret_dies_with_it(longshore: RunningLongshore, adm
 def test_apply_of_what_is_not_there_needs_create(longshore: RunningLongshore, admin: Kubectl) -> None:
     admin.ok("create", "role", "patches", "--verb=get,patch", "--resource=configmaps")
     admin.ok("create", "rolebinding", "patches", "--role=patches", "--user=pat")
-    body = "{apiVersion: v1, kind: ConfigMap, metadata: {name: new}}"
+    body = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "new"}}'
     words = ("apply", "--server-side", "--as=pat", "-f", "-")
     assert 'cannot create resource "configmaps"' in admin.refused(*words, stdin=body)
     admin.ok("create", "configmap", "new")

@@ -24,6 +24,13 @@ async def test_the_exit_code_is_told_with_times_and_reason(engine: Engine) -> No
     assert (failed.exit_code, failed.signal, failed.reason) == (42, 0, "Error")
 
 
+async def test_an_end_is_told_while_others_asked_for_with_it_are_yet_to_be_started(engine: Engine) -> None:
+    starts = [engine.runtime.start(engine.container("true")) for _ in range(40)]
+    begun = await asyncio.gather(*starts)
+    ended = [await engine.end(state.key) for state in begun]
+    assert min(state.finished_at for state in ended) < max(state.started_at for state in begun)
+
+
 async def test_a_signal_counts_as_shells_count(engine: Engine) -> None:
     state = await engine.start("sleep", "100")
     await engine.runtime.signal(state.key, signal.SIGTERM)

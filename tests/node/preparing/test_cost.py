@@ -39,10 +39,10 @@ async def test_a_plain_pod_is_prepared_in_microseconds(world: World) -> None:
     spec = pod["spec"]["containers"][0]
     best = 1.0
     for _ in range(5):
-        begin = time.perf_counter()
+        begin = time.process_time()
         for _ in range(200):
             prepared = await world.preparer.pod(pod)
             world.preparer.container(prepared, pod, spec, 0, "127.64.0.1")
-        best = min(best, (time.perf_counter() - begin) / 200)
+        best = min(best, (time.process_time() - begin) / 200)
         await asyncio.sleep(0)
-    assert best < 200e-6  # about 30 on an idle machine
+    assert best < 200e-6  # of CPU time; it is about 30

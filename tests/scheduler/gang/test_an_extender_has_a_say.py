@@ -91,8 +91,9 @@ def test_a_node_that_the_extender_refuses_is_not_taken(bad: str) -> None:
     play(story, **conf(server, "predicate"))
 
 
-def test_the_reason_is_told_and_the_extender_is_asked_again_after_a_second() -> None:
-    server = Server(predicate={"errorMessage": "no licence left"})
+@pytest.mark.parametrize("field", ["status", "errorMessage"])
+def test_the_reason_is_told_and_the_extender_is_asked_again_after_a_second(field: str) -> None:
+    server = Server(predicate={field: "no licence left"})
 
     async def story(scene: Scene) -> None:
         await gang_on_two(scene)
@@ -229,6 +230,61 @@ def test_a_gang_is_let_in_when_the_extender_says_so() -> None:
     assert job["PodGroup"]["name"] == "g"
 
 
+def test_a_gang_is_bound_when_the_extender_calls_it_ready() -> None:
+    server = Server(jobReady={"status": False})
+
+    async def story(scene: Scene) -> None:
+        await gang_on_two(scene, 2)
+        assert await scene.bound("g") == []
+        assert await scene.phase("g") == "Inqueue"
+        server.answers["jobReady"] = {"status": True}
+        await scene.settle(3)
+        assert await scene.bound("g") == ["g-0", "g-1"]
+
+    play(story, **conf(server, "jobReady"))
+    tasks = server.asked[0][1]["job"]["Tasks"].values()
+    assert {task["NodeName"] for task in tasks} <= {"a", "b"}
+
+
+def test_a_gang_without_room_for_enough_tasks_is_not_asked_about() -> None:
+    server = Server(jobReady={"status": True})
+
+    async def story(scene: Scene) -> None:
+        await scene.node("n", give={"cpu": "2"})
+        await scene.settle()
+        await scene.gang("g", 3, 3, {"cpu": "1"}, minResources={})
+        await scene.settle(3)
+        assert await scene.bound("g") == []
+
+    play(story, **conf(server, "jobReady"))
+    assert server.asked == []
+
+
+def test_a_gang_that_is_held_up_holds_no_other_up() -> None:
+    server = Server(jobReady=lambda question: {"status": question["job"]["Name"] != "held"})
+
+    async def story(scene: Scene) -> None:
+        await scene.node("n", give={"cpu": "4"})
+        await scene.settle()
+        await scene.gang("held", 2, 2, {"cpu": "1"})
+        await scene.gang("g", 2, 2, {"cpu": "1"})
+        await scene.settle(3)
+        assert (await scene.bound("held"), await scene.bound("g")) == ([], ["g-0", "g-1"])
+
+    play(story, **conf(server, "jobReady"))
+
+
+@pytest.mark.parametrize(("ignorable", "bound"), [(True, ["g-0"]), (False, [])])
+def test_an_extender_that_cannot_say_whether_a_gang_is_ready_holds_it_up_unless_that_may_be_ignored(
+    ignorable: bool, bound: list[str]
+) -> None:
+    async def story(scene: Scene) -> None:
+        await gang_on_two(scene)
+        assert await scene.bound("g") == bound
+
+    play(story, **conf(Server(jobReady=Unreachable("away")), "jobReady", ignorable=ignorable))
+
+
 def test_a_queue_that_the_extender_calls_overused_gets_nothing() -> None:
     server = Server(queueOverused=lambda question: {"overused": question["queue"]["Name"] == "full"})
 
@@ -344,7 +400,7 @@ def test_a_mistake_is_told(arguments: dict[str, Any], said: str) -> None:
 
 
 def test_a_verb_that_has_no_effect_is_told_by_name() -> None:
-    arguments = {"extender.urlPrefix": URL, "extender.jobReadyVerb": "jobReady"}
+    arguments = {"extender.urlPrefix": URL, "extender.bindTaskVerb": "bind"}
     text = json.dumps({"tiers": [{"plugins": [{"name": "extender", "arguments": arguments}]}]})
     (warning,) = scheduler_conf.read(text.encode()).warnings
-    assert "extender.jobReadyVerb" in warning
+    assert "extender.bindTaskVerb" in warning

@@ -27,13 +27,15 @@ class Extender:
 
     def __init__(self) -> None:
         self.hangs = False
+        self.over = asyncio.Event()
+        """The end of the test: a server that closes waits a minute for a handler that hangs on."""
         self.asked: list[str] = []
 
     async def handle(self, request: web.BaseRequest) -> web.Response:
         question = await request.json()
         self.asked.append(request.path)
         if self.hangs:
-            await asyncio.Event().wait()
+            await self.over.wait()
         return web.json_response({} if question["node"]["Name"] == "b" else {"errorMessage": "not there"})
 
 
@@ -45,6 +47,7 @@ async def extender() -> AsyncIterator[tuple[Extender, str]]:
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
     yield made, f"http://127.0.0.1:{runner.addresses[0][1]}"
+    made.over.set()
     await runner.shutdown()
     await runner.cleanup()
 

@@ -202,6 +202,24 @@ def test_a_disruption_budget_keeps_pods_from_making_way() -> None:
     play(story, gangs=settings(first, SECOND, actions="enqueue, allocate, preempt"))
 
 
+@pytest.mark.parametrize(
+    ("plugins", "selected"), [((), "low"), (("pdb",), "others")], ids=["no plugin", "budget of others"]
+)
+def test_pods_make_way_where_no_budget_speaks_for_them(plugins: tuple[str, ...], selected: str) -> None:
+    async def story(scene: Scene) -> None:
+        await scene.priority("hi", 1000)
+        await scene.node(give={"cpu": "2"})
+        await scene.gang("low", 1, 2, {"cpu": "1"}, minResources={})
+        await scene.settle()
+        spec = {"minAvailable": 2, "selector": {"matchLabels": {"gang": selected}}}
+        await scene.client.create(BUDGETS, {"metadata": {"name": "b"}, "spec": spec}, "default")
+        await scene.gang("high", 1, 1, {"cpu": "1"}, minResources={}, priorityClassName="hi")
+        await scene.settle(0.5)
+        assert len(await scene.leaving("low", 2)) == 1
+
+    play(story, gangs=settings((*FIRST, *plugins), SECOND, actions="enqueue, allocate, preempt"))
+
+
 # ---- resourcequota
 
 
@@ -309,3 +327,20 @@ def test_a_resource_fills_nodes_or_spreads_as_its_strategy_says(kind: str, node:
 
     fit = {"name": "resource-strategy-fit", "arguments": {"resources": {"cpu": {"type": kind, "weight": 2}}}}
     play(story, **with_plugin(fit))
+
+
+@pytest.mark.parametrize(("heavy", "node"), [("cpu", "cpu-full"), ("memory", "memory-full")])
+def test_of_two_resources_the_one_of_more_weight_decides(heavy: str, node: str) -> None:
+    async def story(scene: Scene) -> None:
+        for name in ("cpu-full", "memory-full"):
+            await scene.node(name, give={"cpu": "4", "memory": "4Gi"})
+        await scene.pod("c", {"cpu": "2"}, nodeName="cpu-full")
+        await scene.pod("m", {"memory": "2Gi"}, nodeName="memory-full")
+        await scene.gang("g", 1, 1, {"cpu": "1", "memory": "1Gi"})
+        await scene.settle(2)
+        assert await scene.node_of("g-0") == node
+
+    weights = {
+        name: {"type": "MostAllocated", "weight": 5 if name == heavy else 1} for name in ("cpu", "memory")
+    }
+    play(story, **with_plugin({"name": "resource-strategy-fit", "arguments": {"resources": weights}}))

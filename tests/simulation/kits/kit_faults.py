@@ -1,33 +1,22 @@
 """A client for the parts that a kit is played against: all that goes wrong between them and an API server.
 
 A `FaultyClient` but for watches, which many scenarios share here: they break now and then, and are
-never late. Some requests are slow.
+never late.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from typing import Any
+from collections.abc import AsyncIterator
 
-from longshore.client import WatchEvent, What
+from longshore.client import WatchEvent
 from longshore.testing.faults import FaultyClient, cut, forgotten
 
 _EVENTS_OF_A_WATCH = 150
 """After about so many it ends, each time in another way."""
-_SLOW_SECONDS = 0.4
 
 
 class KitFaults(FaultyClient):
-    def _write(self, verb: str, write: Callable[..., Any]) -> Any:
-        faulty = super()._write(verb, write)
-
-        async def slow(what: What, *arguments: Any, **options: Any) -> Any:
-            if self._rng.random() < self._rate:
-                self.happened["slow"] += 1
-                await self._clock.sleep(_SLOW_SECONDS)
-            return await faulty(what, *arguments, **options)
-
-        return slow
+    slow_seconds = 0.4
 
     async def _late(self, events: AsyncIterator[WatchEvent]) -> AsyncIterator[WatchEvent]:
         ends = self._rng.choice((None, forgotten, cut))

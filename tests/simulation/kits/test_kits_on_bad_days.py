@@ -14,14 +14,14 @@ wrong, so such a scenario is played again, with other dice; it has to come true 
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from simulation.kits import kit_player
+from simulation.kits.judged_differences import judged
 from simulation.kits.kit_player import Problems, Trouble
 
 pytestmark = pytest.mark.skipif(
@@ -32,17 +32,6 @@ MAX_AGAIN = 25
 """Scenarios of a kit that may need another play. With eight seeds it were two on average, and once eight."""
 MIN_FAULTS = 50
 """Of the first play; 120 to 190 were counted."""
-_SEEN_IN = re.compile(r"snapshot [^:]*: events[.:]|measure ")
-
-
-def judged(said: Sequence[str]) -> Iterator[str]:
-    """The differences that no retry explains. A line with blanks in front belongs to the one before it."""
-    explained = False
-    for line in said:
-        if not line.startswith(" "):
-            explained = bool(_SEEN_IN.match(line))
-        if not explained:
-            yield line
 
 
 def test_differences_are_judged_by_where_they_are() -> None:

@@ -130,12 +130,12 @@ def test_a_job_runs_with_the_rights_of_the_manifests(longshore: RunningLongshore
         assert not longshore.made("GET", f"{JOBS}/not-ours").get("status")
         lease = longshore.made("GET", LEASE.format("longshore-system"))
         assert re.fullmatch(r".+_[0-9a-f-]{36}", lease["spec"]["holderIdentity"])
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
             shown = answer.read().decode()
         assert re.search(r"^job_controller_jobs_finished_total\{.*\} 1\.0$", shown, re.M)
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=60) as answer:
             assert re.fullmatch(rb"\[\+\]lease: renewed \d s ago\nok", answer.read())
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=60) as answer:
             ready = answer.read().decode().splitlines()
         assert ready[1:] == ["[+]Job of batch/v1: followed", "[+]Pod of v1: followed", "ok"]
         code, out, errors = running.stop()

@@ -44,8 +44,9 @@ def difference(a: FieldSet, b: FieldSet) -> FieldSet:
 def renewed(a: FieldSet, changed: FieldSet, gone: FieldSet) -> FieldSet | None:
     """The paths of `a` without those of `gone`, and those of `changed` that are not in `gone`, in order; None
     when nothing was changed that is not gone."""
-    own = difference(changed, gone)
-    return union(difference(a, gone), own) if own else None
+    if gone:
+        a, changed = difference(a, gone), difference(changed, gone)
+    return union(a, changed) if changed else None
 
 
 def intersection(a: FieldSet, b: FieldSet) -> FieldSet:

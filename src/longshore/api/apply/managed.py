@@ -72,12 +72,18 @@ def moved(
     if not changed:
         return surviving(known, changed, gone, api_version, versions)
     mine: FieldSet = fieldset.LEAF
-    me = (manager, "Update", api_version, subresource)
     found: list[Obj] = []
     for entry in known:
-        if entry["apiVersion"] != api_version and entry["apiVersion"] not in versions:
+        version, get = entry["apiVersion"], entry.get
+        if version != api_version and version not in versions:
             continue
-        if entries.identity(entry) == me:
+        # Whether it has the identity of the writer's own (`entries.identity`), asked without a call.
+        if (
+            get("manager", "") == manager
+            and get("subresource", "") == subresource
+            and entry["operation"] == "Update"
+            and version == api_version
+        ):
             mine = entry["fieldsV1"]
         elif (left := _left(entry, changed, gone)) is not None:
             found.append(left)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import compress
 from operator import ne
-from typing import Final
+from typing import Final, TypeAlias
 
 from longshore.api import field, indexes
 from longshore.api.field import FieldError
@@ -23,25 +23,38 @@ from longshore.api.validation.metadata import IMMUTABLE, NOT_NEGATIVE
 class _View:
     """One status and the spec it belongs to, with the questions the rules ask."""
 
-    __slots__ = (
-        "complete", "criteria_met", "failed", "failure_target", "finished", "get", "spec", "status", "true",
-    )  # fmt: skip
+    __slots__ = ("get", "spec", "status", "true")
 
     def __init__(self, status: Obj, spec: Obj) -> None:
         self.status = status
         self.spec = spec
         self.get = get = status.get
-        self.true = true = {c.get("type") for c in get("conditions") or () if c.get("status") == "True"}
-        self.complete = "Complete" in true
-        self.failed = "Failed" in true
-        self.failure_target = "FailureTarget" in true
-        self.criteria_met = "SuccessCriteriaMet" in true
-        self.finished = self.complete or self.failed
+        known = get("conditions")
+        self.true = frozenset([c.get("type") for c in known if c.get("status") == "True"]) if known else _NONE
+
+    @property
+    def complete(self) -> bool:
+        return "Complete" in self.true
+
+    @property
+    def failed(self) -> bool:
+        return "Failed" in self.true
+
+    @property
+    def failure_target(self) -> bool:
+        return "FailureTarget" in self.true
+
+    @property
+    def criteria_met(self) -> bool:
+        return "SuccessCriteriaMet" in self.true
 
     @property
     def uncounted(self) -> bool:
         pods = self.get("uncountedTerminatedPods") or {}
         return bool(pods.get("succeeded") or pods.get("failed"))
+
+
+_NONE: Final[frozenset[str]] = frozenset()
 
 
 def validate_job_status(new: Obj, old: Obj) -> list[FieldError]:
@@ -50,19 +63,19 @@ def validate_job_status(new: Obj, old: Obj) -> list[FieldError]:
     status, last = new.get("status") or {}, old.get("status") or {}
     if status != last:
         now, before = _View(status, new["spec"]), _View(last, old["spec"])
-        found += _counters(status)
-        found += _states(now, before)
-        found += _transitions(now, before)
+        _counters(status, found)
+        _states(now, before, found)
+        _transitions(now, before, found)
     return found
 
 
-def _counters(status: Obj) -> list[FieldError]:
-    found = [
-        field.invalid(f"status.{key}", status[key], NOT_NEGATIVE)
-        for key in _COUNTERS
-        if key in status and status[key] is not None and status[key] < 0
-    ]
-    pods = status.get("uncountedTerminatedPods") or {}
+def _counters(status: Obj, found: list[FieldError]) -> None:
+    for key in _COUNTERS:
+        if key in status and status[key] is not None and status[key] < 0:
+            found.append(field.invalid(f"status.{key}", status[key], NOT_NEGATIVE))
+    pods = status.get("uncountedTerminatedPods")
+    if not pods:
+        return
     seen: set[str] = set()
     for key in ("succeeded", "failed"):
         for i, uid in enumerate(pods.get(key) or ()):
@@ -72,18 +85,18 @@ def _counters(status: Obj) -> list[FieldError]:
             elif uid in seen:
                 found.append(field.duplicate(path, uid))
             seen.add(uid)
-    return found
 
 
 _COUNTERS: Final = ("active", "succeeded", "failed", "ready", "terminating")
 
 
-def _states(now: _View, before: _View) -> list[FieldError]:
-    get, was = now.get, before.get
-    fields = tuple(compress(_FIELDS, map(ne, map(get, _FIELDS), map(was, _FIELDS))))
-    turned = _CONDITIONS & (now.true ^ before.true)
-    rules = _called_for(fields, turned, now.finished != before.finished)
-    found = [problem for rule in rules if (problem := rule(now)) is not None]
+def _states(now: _View, before: _View, found: list[FieldError]) -> None:
+    fields = tuple(compress(_FIELDS, map(ne, map(now.get, _FIELDS), map(before.get, _FIELDS))))
+    for rule in _called_for(fields, now.true, before.true):
+        if (problem := rule(now)) is not None:
+            found.append(problem)
+    if not now.true:
+        return
     if now.criteria_met and now.failed:
         found.append(_conditions("cannot set SuccessCriteriaMet=True and Failed=true conditions"))
     if now.criteria_met and now.failure_target:
@@ -91,24 +104,24 @@ def _states(now: _View, before: _View) -> list[FieldError]:
     if now.complete and not now.criteria_met and "successPolicy" in now.spec:
         text = "cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True"
         found.append(_conditions(text))
-    return found
 
 
-def _transitions(now: _View, before: _View) -> list[FieldError]:
-    found = [
-        _conditions(f"cannot disable the terminal {condition}=True condition")
-        for condition in ("Failed", "Complete", "FailureTarget")
-        if condition in before.true and condition not in now.true
-    ]
-    failed, succeeded = now.get("failed", 0), now.get("succeeded", 0)
-    if failed < before.get("failed", 0):
+def _transitions(now: _View, before: _View, found: list[FieldError]) -> None:
+    lost = before.true - now.true if before.true else _NONE
+    if lost:
+        for condition in ("Failed", "Complete", "FailureTarget"):
+            if condition in lost:
+                found.append(_conditions(f"cannot disable the terminal {condition}=True condition"))
+    get, was = now.get, before.get
+    failed, succeeded = get("failed", 0), get("succeeded", 0)
+    if failed < was("failed", 0):
         found.append(field.invalid("status.failed", failed, "cannot decrease the failed counter"))
-    if succeeded < before.get("succeeded", 0) and not _is_elastic(now.spec):
+    if succeeded < was("succeeded", 0) and not _is_elastic(now.spec):
         found.append(field.invalid("status.succeeded", succeeded, "cannot decrease the succeeded counter"))
-    ended, had_ended = now.get("completionTime"), before.get("completionTime")
+    ended, had_ended = get("completionTime"), was("completionTime")
     if ended is not None and had_ended is not None and ended != had_ended:
         found.append(field.invalid("status.completionTime", ended, IMMUTABLE))
-    started, had_started = now.get("startTime"), before.get("startTime")
+    started, had_started = get("startTime"), was("startTime")
     if (
         had_started is not None
         and started != had_started
@@ -117,12 +130,11 @@ def _transitions(now: _View, before: _View) -> list[FieldError]:
     ):
         text = "field is immutable for unsuspended job once set"
         found.append(field.invalid("status.startTime", started, text))
-    if before.criteria_met and not now.criteria_met:
+    if "SuccessCriteriaMet" in lost:
         found.append(_conditions("cannot disable the SuccessCriteriaMet=True condition"))
-    if before.complete and not before.criteria_met and now.criteria_met:
+    if before.true and before.complete and not before.criteria_met and now.criteria_met:
         text = "cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions"
         found.append(_conditions(text))
-    return found
 
 
 def _conditions(text: str) -> FieldError:
@@ -144,13 +156,13 @@ def _is_false(status: Obj, condition: str) -> bool:
 
 
 def _complete_and_failed(now: _View) -> FieldError | None:
-    if now.complete and now.failed:
+    if now.failed:
         return _conditions("cannot set Complete=True and Failed=true conditions")
     return None
 
 
 def _complete_and_target(now: _View) -> FieldError | None:
-    if now.complete and now.failure_target:
+    if now.failure_target:
         return _conditions("cannot set Complete=True and FailureTarget=true conditions")
     return None
 
@@ -163,7 +175,7 @@ def _completion_time_early(now: _View) -> FieldError | None:
 
 
 def _completion_time_missing(now: _View) -> FieldError | None:
-    if now.get("completionTime") is None and now.complete:
+    if now.get("completionTime") is None:
         return field.required("status.completionTime", "completionTime is required for Complete jobs")
     return None
 
@@ -177,32 +189,32 @@ def _ends_before_start(now: _View) -> FieldError | None:
 
 
 def _failed_without_target(now: _View) -> FieldError | None:
-    if now.failed and not now.failure_target:
+    if not now.failure_target:
         return _conditions("cannot set Failed=True condition without the FailureTarget=true condition")
     return None
 
 
 def _complete_without_criteria(now: _View) -> FieldError | None:
-    if now.complete and not now.criteria_met:
+    if not now.criteria_met:
         return _conditions("cannot set Complete=True condition without the SuccessCriteriaMet=true condition")
     return None
 
 
 def _finished_with_active(now: _View) -> FieldError | None:
-    if now.finished and now.get("active", 0) > 0:
+    if now.get("active", 0) > 0:
         return field.invalid("status.active", now.get("active"), "active>0 is invalid for finished job")
     return None
 
 
 def _finished_without_start(now: _View) -> FieldError | None:
     never_ran = now.spec.get("suspend") and now.spec.get("completions") == 0
-    if now.finished and now.get("startTime") is None and not never_ran:
+    if now.get("startTime") is None and not never_ran:
         return field.required("status.startTime", "startTime is required for finished job")
     return None
 
 
 def _finished_with_uncounted(now: _View) -> FieldError | None:
-    if now.finished and now.uncounted:
+    if now.uncounted:
         pods = internal.go_shaped(now.get("uncountedTerminatedPods"))
         return field.invalid("status.uncountedTerminatedPods", pods, "must be empty for finished job")
     return None
@@ -270,7 +282,7 @@ def _readable(text: str, completions: int) -> indexes.Runs:
 
 
 def _finished_with_terminating(now: _View) -> FieldError | None:
-    if now.finished and (now.get("terminating") or 0) > 0:
+    if (now.get("terminating") or 0) > 0:
         text = "terminating>0 is invalid for finished job"
         return field.invalid("status.terminating", now.get("terminating"), text)
     return None
@@ -292,33 +304,44 @@ _FIELDS: Final = (
 _CONDITIONS: Final = frozenset(("Complete", "Failed", "FailureTarget", "SuccessCriteriaMet"))
 """Conditions that rules are about."""
 
-_RULES: Final[tuple[tuple[tuple[str, ...], Callable[[_View], FieldError | None]], ...]] = (
-    (("Complete", "Failed"), _complete_and_failed),
-    (("Complete", "FailureTarget"), _complete_and_target),
-    (("Complete", "completionTime"), _completion_time_early),
-    (("Complete", "completionTime"), _completion_time_missing),
-    (("startTime", "completionTime"), _ends_before_start),
-    (("Failed", "failedIndexes"), _failed_without_target),
-    (("Complete", "SuccessCriteriaMet"), _complete_without_criteria),
-    (("finished", "active"), _finished_with_active),
-    (("finished", "startTime"), _finished_without_start),
-    (("finished", "uncountedTerminatedPods"), _finished_with_uncounted),
-    (("completedIndexes",), _completed_indexes_bad),
-    (("failedIndexes",), _failed_indexes_bad),
-    (("completedIndexes",), _completed_indexes_of_nonindexed),
-    (("failedIndexes",), _failed_indexes_without_limit),
-    (("failedIndexes", "completedIndexes"), _lists_overlap),
-    (("finished", "terminating"), _finished_with_terminating),
-    (("ready", "active"), _more_ready_than_active),
+_ANY: Final[frozenset[str]] = frozenset()
+_COMPLETE: Final = frozenset(("Complete",))
+_FAILED: Final = frozenset(("Failed",))
+_FINISHED: Final = _COMPLETE | _FAILED
+
+_Rule: TypeAlias = Callable[[_View], FieldError | None]
+_RULES: Final[tuple[tuple[tuple[str, ...], frozenset[str], _Rule], ...]] = (
+    (("Complete", "Failed"), _COMPLETE, _complete_and_failed),
+    (("Complete", "FailureTarget"), _COMPLETE, _complete_and_target),
+    (("Complete", "completionTime"), _ANY, _completion_time_early),
+    (("Complete", "completionTime"), _COMPLETE, _completion_time_missing),
+    (("startTime", "completionTime"), _ANY, _ends_before_start),
+    (("Failed", "failedIndexes"), _FAILED, _failed_without_target),
+    (("Complete", "SuccessCriteriaMet"), _COMPLETE, _complete_without_criteria),
+    (("finished", "active"), _FINISHED, _finished_with_active),
+    (("finished", "startTime"), _FINISHED, _finished_without_start),
+    (("finished", "uncountedTerminatedPods"), _FINISHED, _finished_with_uncounted),
+    (("completedIndexes",), _ANY, _completed_indexes_bad),
+    (("failedIndexes",), _ANY, _failed_indexes_bad),
+    (("completedIndexes",), _ANY, _completed_indexes_of_nonindexed),
+    (("failedIndexes",), _ANY, _failed_indexes_without_limit),
+    (("failedIndexes", "completedIndexes"), _ANY, _lists_overlap),
+    (("finished", "terminating"), _FINISHED, _finished_with_terminating),
+    (("ready", "active"), _ANY, _more_ready_than_active),
 )
 """Each rule with the changes that call for it, in Kubernetes' order: fields, conditions that turned true or
-ceased to be, and whether the Job is finished."""
+ceased to be, and whether the Job is finished. Then the conditions it speaks of: a rule is asked only where
+one of them is true, or it speaks of any Job."""
 
 
 @lru_cache(maxsize=256)
-def _called_for(
-    fields: tuple[str, ...], turned: frozenset[str], finished: bool
-) -> Sequence[Callable[[_View], FieldError | None]]:
+def _called_for(fields: tuple[str, ...], true: frozenset[str], before: frozenset[str]) -> Sequence[_Rule]:
     """The rules to look at, by what has changed: few combinations of all that are possible ever occur."""
-    changed = {*fields, *turned, "finished"} if finished else {*fields, *turned}
-    return tuple(rule for triggers, rule in _RULES if not changed.isdisjoint(triggers))
+    changed = {*fields, *(_CONDITIONS & (true ^ before))}
+    if _FINISHED.isdisjoint(true) != _FINISHED.isdisjoint(before):
+        changed.add("finished")
+    return tuple(
+        rule
+        for triggers, about, rule in _RULES
+        if not changed.isdisjoint(triggers) and (not about or not about.isdisjoint(true))
+    )

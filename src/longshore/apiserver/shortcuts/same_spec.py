@@ -161,6 +161,8 @@ def _created(api: Api, call: Call, known: Known, asked: _Asked, wanted: WriteOpt
     if generated:
         meta["name"] = generated_names.free_name(api, call, meta["generateName"])
     key = Key(resource.storage, call.namespace, meta["name"])
+    if generated and api.store.latest(key) is not None:
+        return None  # chance gave no free name
     meta["uid"] = api.new_uid()
     meta["creationTimestamp"] = now
     meta["generation"] = 1

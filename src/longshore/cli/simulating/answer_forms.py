@@ -67,8 +67,6 @@ def _one_or_all(results: Sequence[Result]) -> object:
 def _table(played: Played) -> str:
     results, first = played.results, played.results[0]
     said = (f"with {played.words}:\n" if played.words else "") + table.of(first)
-    if first.default_outcome:
-        said += "\nNobody said how pods go: each takes 60 s and ends well. See --outcomes.\n"
     if len(results) > 1:
         said += "\n" + table.of_spreads(many.spreads(results, _whole), len(results))
     return said

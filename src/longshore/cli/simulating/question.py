@@ -55,7 +55,6 @@ class Question(NamedTuple):
     expect: Mapping[str, str]
 
     def settings(self, variant: Variant, seed: int) -> Settings:
-        rules = [*outcome_file.annotation_rules(variant.objects), *self.rules]
         return Settings(
             objects=variant.objects,
             start=self.start,
@@ -64,7 +63,7 @@ class Question(NamedTuple):
             until_done=self.until_done,
             seed=seed,
             nodes=self.nodes,
-            rules=rules,
+            rules=self.rules,
             troubles=self.troubles,
             shortcuts=os.environ.get(SHORTCUTS_VARIABLE) != "off",
         )

@@ -12,6 +12,7 @@ import os
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final, Self, TypeVar
 
@@ -23,7 +24,7 @@ from longshore.api.types import Obj
 from longshore.client.ask import Ask, Page, built_in, untyped
 from longshore.client.client import Client
 from longshore.client.config.connection import Connection, from_kubeconfig
-from longshore.client.http import answers, discovery, packed_json, watch_stream
+from longshore.client.http import answers, discovery, packed_json, unwanted_places, watch_stream
 from longshore.client.http.transport import Transport
 from longshore.client.http.trimmed_objects import Listed, Trimmed, whole_line
 from longshore.client.http.url_paths import METHODS, path_of
@@ -127,7 +128,11 @@ class HttpClient(Client):
 
     async def _page(self, ask: Ask) -> Page:
         trimmed = self._trimmed.get(ask.resource.qualified)
-        answer = await self._read(ask, _listed if trimmed is None else trimmed.page)
+        read, only = _listed if trimmed is None else trimmed.page, ask.only
+        if only is not None:
+            one = answers.obj if trimmed is None else trimmed.one
+            read = partial(unwanted_places.page, only=only, read=one)
+        answer = await self._read(ask, read)
         if answer.kind == "Status":  # some servers answer a deletecollection like this
             return Page([], "")
         meta = answer.metadata or {}
@@ -148,7 +153,9 @@ class HttpClient(Client):
                 raise answers.error(response.status, await response.read(), response.headers)
             trimmed = self._trimmed.get(ask.resource.qualified)
             read = whole_line if trimmed is None else trimmed.line
-            events = watch_stream.events(response, ask.resource, seconds=most, silent=silent, read=read)
+            events = watch_stream.events(
+                response, ask.resource, seconds=most, silent=silent, read=read, only=ask.only
+            )
             async with aclosing(events):
                 yield events
 

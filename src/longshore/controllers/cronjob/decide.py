@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from longshore.api import cron
 from longshore.api.facts import owners
-from longshore.api.time.instants import SECOND
+from longshore.api.time import rfc3339
+from longshore.api.time.instants import SECOND, Instant
 from longshore.api.types import Obj
 from longshore.controllers.cronjob import accounting, due_run_start, history_limits, timing
 from longshore.controllers.cronjob.draft import Draft
@@ -41,11 +42,15 @@ def _prune(view: View, draft: Draft) -> Plan | None:
     if not doomed:
         return None
     unrecorded = _unrecorded(view, doomed)
-    return draft.prune(view, [job for job in doomed if job is not unrecorded])
+    if unrecorded is None:
+        return draft.prune(view, doomed)
+    job, due = unrecorded
+    return draft.prune(view, [each for each in doomed if each is not job]) or _record(draft, job, due)
 
 
-def _unrecorded(view: View, jobs: list[Obj]) -> Obj | None:
-    """The Job of the run that is due now: longshore died before it could write down that it was started.
+def _unrecorded(view: View, jobs: list[Obj]) -> tuple[Obj, Instant] | None:
+    """The Job of the run that is due now, and its time: longshore died before it could write down that it
+    was started.
 
     Its name alone keeps that run from being started again, so it stays until the status knows of it. Another
     run of the same minute has the same name (`@every 20s`), and another scheduled time.
@@ -63,5 +68,15 @@ def _unrecorded(view: View, jobs: list[Obj]) -> Obj | None:
     for job in jobs:
         if job["metadata"]["name"] == name and owners.is_controlled_by(job, cronjob):
             at = due_run_start.scheduled_time(job)
-            return job if at is None or at // SECOND == due // SECOND else None
+            return (job, due) if at is None or at // SECOND == due // SECOND else None
     return None
+
+
+def _record(draft: Draft, job: Obj, due: Instant) -> Plan | None:
+    """Writes down that the run was started, where its start does not come to that: a suspended CronJob starts
+    nothing, and nobody would look at it again. The next look deletes the Job."""
+    if not draft.cronjob["spec"].get("suspend"):
+        return None
+    draft.last_schedule = rfc3339.from_instant(due)
+    words = f"job {job['metadata']['name']} was started for a scheduled time that no status knows"
+    return draft.plan("Recorded", words, look_again=0.0)

@@ -18,6 +18,7 @@ from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.plan import Plan, PodResults
 from longshore.controllers.job.pods import own_workload, pod_facts
 from longshore.controllers.job.spec import FINALIZER
+from longshore.controllers.job.waking import unanswered_creates
 from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.informers.cache import Key
 from longshore.machinery.writes.pod_control import (
@@ -62,14 +63,14 @@ class Act:
         if plan.release:
             return await self._release_all(plan.release)
         if plan.delete:
-            return await self._remove(plan.delete, self._delete)
+            succeeds = plan.outcome is not None and plan.outcome.success
+            return await self._remove(plan.delete, self._kill if succeeds else self._delete)
         return PodResults(), None
 
     async def write_status(self, job: Obj, status: Obj) -> Obj:
         """Writes the status over exactly the version of the Job that it was derived from."""
         answer = await self._client.update_status(kinds.JOBS, {**job, "status": status}, self._key[0])
         self._memory.own_writes.wrote(self._key, self._uid, "jobs.batch", answer)
-        self._memory.written[self._key] = self._uid
         return answer
 
     async def settled(self) -> None:
@@ -135,6 +136,8 @@ class Act:
                         self.wrote_pod(made)
                     elif not is_namespace_terminating(made):  # which needs no second attempt
                         first = first or made
+                        if unanswered_creates.may_have_happened(made):
+                            self._memory.unanswered.add(self._key)
                         continue
                     created += 1
         finally:
@@ -161,6 +164,15 @@ class Act:
     async def _delete(self, pod: Obj) -> None:
         try:
             await self._pods.delete(self._key[0], pod["metadata"]["name"], self._about)
+        except StatusError as err:
+            if not _not_found(err):
+                raise
+
+    async def _kill(self, pod: Obj) -> None:
+        """Deletes a pod that a Job which succeeded needs no more: it counts as nothing, unlike one that has
+        ended by itself. Pods of a Job that failed are written down as failed before they are killed."""
+        try:
+            await self._pods.kill(pod, self._about)
         except StatusError as err:
             if not _not_found(err):
                 raise

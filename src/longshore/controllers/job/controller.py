@@ -11,7 +11,7 @@ from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.spec import RESERVED_MANAGER
 from longshore.controllers.job.sync import Sync, Tools
-from longshore.controllers.job.waking import first_look, selector_index
+from longshore.controllers.job.waking import selector_index, unanswered_creates
 from longshore.controllers.job.waking.end_batches import EndBatches
 from longshore.controllers.job.waking.failure_batches import FailureBatches
 from longshore.controllers.job.waking.handlers import JobHandler, PodHandler, Waking
@@ -119,8 +119,11 @@ class JobController:
             skipped = "Skipped Job sync because completion mode is unknown"
             self._recorder.event(reference(job, kinds.JOBS), "Warning", "UnknownCompletionMode", skipped)
             return
-        if self._memory.written.get(key) != uid:
-            await first_look.wait_for_pods(self._tools.client, self._tools.clock, job, self._pods.cache)
+        if key in self._memory.unanswered:
+            await unanswered_creates.wait_for_pods(
+                self._tools.client, self._tools.clock, job, self._pods.cache
+            )
+            self._memory.unanswered.discard(key)
         await Sync(self._tools, key, job).run()
 
     async def _caught_up(self, key: Key) -> None:

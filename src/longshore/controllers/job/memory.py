@@ -27,8 +27,8 @@ class Memory:
         self._backoffs: dict[Key, BackoffRecord] = {}
         self.next_starts: dict[Key, float] = {}
         """When each Job with a start interval may start its next pod."""
-        self.written: dict[Key, str] = {}
-        """UIDs of the Jobs whose status this controller has written, and so knows (`first_look.py`)."""
+        self.unanswered: set[Key] = set()
+        """Jobs of which a pod may have been created though nobody said so (`unanswered_creates.py`)."""
 
     def backoff(self, key: Key) -> BackoffRecord:
         return self._backoffs.get(key, NO_FAILURES)
@@ -51,7 +51,7 @@ class Memory:
         """The Job is finished, for everyone to see, or deleted: a new one of its name starts afresh."""
         self._backoffs.pop(key, None)
         self.next_starts.pop(key, None)
-        self.written.pop(key, None)
+        self.unanswered.discard(key)
         self.own_writes.forget(key, uid)
         self.rolls.forget(key, uid)
         self.finished.discard(uid)
@@ -64,4 +64,4 @@ class Memory:
         self.rolls.forget(key)
         self._backoffs.pop(key, None)
         self.next_starts.pop(key, None)
-        self.written.pop(key, None)
+        self.unanswered.discard(key)

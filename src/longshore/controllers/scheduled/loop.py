@@ -6,6 +6,7 @@ import asyncio
 from typing import Final
 
 from longshore.api import cron
+from longshore.api.errors import StatusError
 from longshore.api.metrics import exponential_buckets
 from longshore.api.types import Obj
 from longshore.controllers.scheduled.act import Act
@@ -18,7 +19,9 @@ from longshore.controllers.scheduled.wallclock import GLANCE_SECONDS, WallClock
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.events.recorder import reference
 from longshore.machinery.informers.cache import Key, key_of
+from longshore.machinery.informers.reflector import revision_of
 from longshore.machinery.queues.workers import Crowd
+from longshore.machinery.writes.own_writes import StaleCache
 
 _NOBODY: Final[frozenset[str]] = frozenset()
 _BY_OWNER: Final = "by the CronJob that controls them"
@@ -93,6 +96,9 @@ class Loop:
         if cronjob is None:
             self._memory.forget(key)
             return None
+        if key in self._memory.doubted:
+            await self._check(cronjob)
+            self._memory.doubted.discard(key)
         act = Act(self._dialect, self._context.client, self._memory, key, self._crowd.others_first)
         plan = await act.decided(self._observe(cronjob))
         for event in plan.events:
@@ -112,8 +118,23 @@ class Loop:
                 problem = err
         self._context.explain(key, plan.cronjob, plan.why, problem)
         if problem is not None:
+            self._memory.doubted.add(key)
             raise problem
         return plan.look_again
+
+    async def _check(self, cronjob: Obj) -> None:
+        """Raises `StaleCache` unless the CronJob is as it is cached. A look failed, maybe because it is gone
+        or being deleted and nobody heard of that yet: then its Jobs are deleted as fast as they are made."""
+        meta, resource = cronjob["metadata"], self._dialect.cronjobs
+        try:
+            now = (await self._context.client.get(resource, meta["name"], meta["namespace"]))["metadata"]
+        except StatusError as err:
+            if err.code != 404:
+                raise
+            now = {}
+        if now.get("resourceVersion") != meta["resourceVersion"]:
+            newest = revision_of(now.get("resourceVersion", ""))
+            raise StaleCache(self._dialect.resource(resource), revision_of(meta["resourceVersion"]), newest)
 
     def _observe(self, cronjob: Obj) -> View:
         key = key_of(cronjob)

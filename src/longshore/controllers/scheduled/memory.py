@@ -19,6 +19,8 @@ class Memory:
         """CronJobs that were not looked at since the last outage."""
         self.strangers: dict[Key, frozenset[str]] = {}
         """UIDs of running Jobs that are not on the active list, once an event has told of them."""
+        self.doubted: set[Key] = set()
+        """CronJobs of which the last look failed. The cached state may be an old one."""
         self._jobs = jobs
         self._going: UidExpectations[Key] = UidExpectations()
         self._own_writes: OwnWrites[Key] = OwnWrites(
@@ -57,6 +59,7 @@ class Memory:
     def forget(self, key: Key) -> None:
         """There is no CronJob of this name."""
         self.untold.discard(key)
+        self.doubted.discard(key)
         self.strangers.pop(key, None)
         self._going.forget(key)
         self._own_writes.forget(key)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from typing import Final, Protocol
-from weakref import WeakSet
+from weakref import ref
 
 MAX_WAITING: Final = 1000
 """Upstream's queue has room for as many."""
@@ -30,16 +30,23 @@ class Traffic:
     def __init__(self) -> None:
         self.turns = asyncio.Semaphore(WRITERS)
         """Held while an event is written."""
-        self._senders: WeakSet[Sender] = WeakSet()
+        self._senders: list[ref[Sender]] = []
         """One that never ran goes with whoever made it."""
 
     def join(self, sender: Sender) -> None:
-        self._senders.add(sender)
+        self._senders.append(ref(sender, self._senders.remove))
 
     def leave(self, sender: Sender) -> None:
         """A sender that has ended takes no room, whatever it left unwritten."""
-        self._senders.discard(sender)
+        mine = ref(sender)
+        if mine in self._senders:
+            self._senders.remove(mine)
 
     @property
     def is_full(self) -> bool:
-        return sum(sender.waiting for sender in self._senders) >= MAX_WAITING
+        waiting = 0
+        for each in self._senders:
+            sender = each()
+            if sender is not None:
+                waiting += sender.waiting
+        return waiting >= MAX_WAITING

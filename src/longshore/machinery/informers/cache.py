@@ -167,6 +167,8 @@ class _Index:
         """Finds places for an object, and puts it there as it is held."""
         entries = self.entries
         before, after = self._found.get(key, ()), tuple(self.indexer(obj))
+        if not before and not after:
+            return
         if before != after:
             for value in before:
                 if value not in after:

@@ -18,6 +18,7 @@ from longshore.api.types import Obj
 from longshore.client.in_process import Stored
 from longshore.client.protocol import Packed
 from longshore.machinery.informers.cache import Key, key_of
+from longshore.machinery.informers.scopes import Covered
 
 
 class Kind(Enum):
@@ -26,6 +27,7 @@ class Kind(Enum):
     ADDED = "it exists, in this state"
     MODIFIED = "it exists, now in this state"
     LISTED = "it exists, in this state, whatever we knew"
+    TAKEN = "it exists, in this state or a newer one that we know"
     SHOWN = "it exists, in this state, which is still packed"
     DELETED = "it was deleted, and this was its last state"
     VANISHED = "it is gone, and we missed how"
@@ -43,6 +45,8 @@ class Batch(msgspec.Struct):
     """If a list has ended before these changes: the keys of all that was on it."""
     deltas: list[Delta] = msgspec.field(default_factory=list)
     revision: int = 0
+    covered: list[Covered] = msgspec.field(default_factory=list)
+    """Scopes that are complete with these changes."""
 
 
 class Deltas:
@@ -65,12 +69,19 @@ class Deltas:
         """Takes all objects of a first look."""
         self._batch.deltas += [(Kind.SHOWN, key, packed) for key, packed in objects]
 
-    def list_ended(self, keys: Set[Key], revision: int) -> None:
+    def list_ended(self, keys: Set[Key], revision: int, covered: Iterable[Covered] = ()) -> None:
         """The list is complete: it had these keys. Changes collected before are still told first."""
-        batch = self._batch
-        if batch.deltas or batch.revision or batch.everything is not None:
-            self._full.append(batch)
-        self._batch, self._last = Batch(everything=keys, revision=revision), {}
+        self._close()
+        self._batch = Batch(everything=keys, revision=revision, covered=[*covered])
+
+    def taken(self, objects: Iterable[Obj], covered: Iterable[Covered] = ()) -> None:
+        """Takes some objects that were not wanted before. If these scopes are complete with them, that is
+        told before any change that comes later."""
+        for obj in objects:
+            self._append((Kind.TAKEN, key_of(obj), obj))
+        self._batch.covered += covered
+        if self._batch.covered:
+            self._close()
 
     def added(self, obj: Obj, revision: int) -> None:
         self._append((Kind.ADDED, key_of(obj), obj))
@@ -103,11 +114,15 @@ class Deltas:
         """The oldest batch; None when nothing was collected."""
         if self._full:
             return self._full.popleft()
+        self._close()
+        return self._full.popleft() if self._full else None
+
+    def _close(self) -> None:
+        """Begins a new batch, unless nothing was collected."""
         batch = self._batch
-        if not (batch.deltas or batch.revision or batch.everything is not None):
-            return None
-        self._batch, self._last = Batch(), {}
-        return batch
+        if batch.deltas or batch.revision or batch.everything is not None or batch.covered:
+            self._full.append(batch)
+            self._batch, self._last = Batch(), {}
 
     def _append(self, delta: Delta) -> None:
         self._last[delta[1]] = len(self._batch.deltas)

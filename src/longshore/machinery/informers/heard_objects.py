@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
-from typing import Final, TypeAlias
+from typing import Final
 
 from longshore.api.types import Obj
-from longshore.client.protocol import Packed
+from longshore.client.protocol import Only, Packed
 from longshore.machinery.informers.cache import Cache, Key, key_of
-
-Only: TypeAlias = Callable[[str], bool]
-"""Whether objects of a namespace matter; its answer never changes. It is not asked about cluster-scoped ones,
-which always do."""
+from longshore.machinery.informers.scopes import matters
 
 _TURN_OBJECTS: Final = 512
 """Objects that a newcomer hears of before others in the event loop get their turn."""
@@ -122,10 +119,6 @@ class Audience:
                 handler.on_delete(obj, stale)
             except Exception:  # as above
                 log.exception(_HANDLER_FAILED)
-
-
-def matters(namespace: str, only: Only | None) -> bool:
-    return only is None or not namespace or only(namespace)
 
 
 class Newcomer(Handler):

@@ -20,6 +20,7 @@ from longshore.client import Client, Unreachable, WatchEvent, What, in_process
 from longshore.client.ask import built_in
 from longshore.client.in_process import FirstLook
 from longshore.machinery.informers.cache import Key, key_of
+from longshore.machinery.informers.scopes import Scopes
 from longshore.machinery.queues.backoff import Backoff
 from longshore.machinery.time.clock import Clock
 
@@ -57,8 +58,18 @@ def named(what: What) -> tuple[str, str]:
     return what if row is None else (row.group_version, row.plural)
 
 
+class OldList(Exception):
+    """The server answered a list that is older than what it had told before. It is asked again."""
+
+    def __init__(self, version: str, newest: str) -> None:
+        super().__init__(f"a list of version {version} is older than version {newest}, which is known")
+
+
 class Sink(Protocol):
     """Hears what a reflector sees."""
+
+    def list_begins(self) -> None:
+        """Everything is about to be read."""
 
     def listed(self, objects: Iterable[Obj]) -> None:
         """Some objects of a list of everything."""
@@ -79,13 +90,24 @@ class Sink(Protocol):
 
 
 class Reflector:
+    """Tells a sink of all objects, but for those of namespaces that `scopes` want nothing of: these it may
+    leave out."""
+
     def __init__(
-        self, client: Client, selection: Selection, sink: Sink, *, clock: Clock, rng: random.Random
+        self,
+        client: Client,
+        selection: Selection,
+        sink: Sink,
+        scopes: Scopes,
+        *,
+        clock: Clock,
+        rng: random.Random,
     ) -> None:
         self._client, self._sink, self._clock, self._rng = client, sink, clock, rng
+        self._scopes = scopes
         self._what = selection.what
-        self._selection: dict[str, Any] = selection._asdict()
-        del self._selection["what"]
+        self._selected: dict[str, Any] = selection._asdict()
+        del self._selected["what"]
         self._streaming = True
         self._version = ""
         """Where to go on; empty when everything must be read again."""
@@ -106,6 +128,11 @@ class Reflector:
         """Seconds since a list or a watch last went well, or since the beginning; 0 while a watch is open."""
         return 0.0 if self._is_open else self._clock.monotonic() - self._last_success
 
+    @property
+    def follows(self) -> bool:
+        """Whether everything was read, and only changes are followed now."""
+        return bool(self._version)
+
     def forget(self) -> None:
         """The next run reads everything again."""
         self._version = ""
@@ -117,7 +144,7 @@ class Reflector:
             problem: Exception | None = None
             try:
                 await self._step()
-            except (StatusError, Unreachable, LookupError) as err:
+            except (StatusError, Unreachable, LookupError, OldList) as err:
                 problem = err
             finally:
                 if self._is_open:
@@ -138,7 +165,7 @@ class Reflector:
     async def _step(self) -> None:
         if self._version:
             async with self._client.watch(
-                self._what, **self._selection, resource_version=self._version, timeout=self._timeout()
+                self._what, **self._selection(), resource_version=self._version, timeout=self._timeout()
             ) as events:
                 self._is_open = True
                 await self._follow(events)
@@ -160,11 +187,20 @@ class Reflector:
         return err.code == 410
 
     async def _list(self) -> None:
-        """One list. As in `_stream`, the first time pages are passed on as they come."""
+        """One list. As in `_stream`, the first time pages are passed on as they come.
+
+        No resourceVersion is sent, so the list has to be as new as the server is. One that is read from a
+        cache that lags behind may not be, and a controller that comes after a crash would be shown a world
+        from before it. Such a list is refused; a stream is told by the server to be new.
+        """
+        self._sink.list_begins()
+        newest = await self._client.current_version(self._what, self._selected["namespace"])
         everything: set[Key] = set()
         kept: list[Obj] = []
         version = ""
-        async for page in self._client.pages(self._what, **self._selection):
+        async for page in self._client.pages(self._what, **self._selection()):
+            if revision_of(page.resource_version) < revision_of(newest):
+                raise OldList(page.resource_version, newest)
             if page.anew:
                 everything, kept = set(), []
             everything.update(map(key_of, page.items))
@@ -187,8 +223,9 @@ class Reflector:
         The first time objects are passed on as they come, so that 100,000 are never unpacked at once. Later
         a stream that breaks off must tell nothing: there are those who work with what was told before.
         """
+        self._sink.list_begins()
         async with self._client.watch(
-            self._what, **self._selection, initial_events=True, timeout=self._timeout()
+            self._what, **self._selection(), initial_events=True, timeout=self._timeout()
         ) as events:
             self._is_open = True
             if not self._filled and (look := await in_process.first_look(events)) is not None:
@@ -249,6 +286,10 @@ class Reflector:
                 sink.deleted(obj, revision)
             case _:
                 sink.bookmark(revision)
+
+    def _selection(self) -> dict[str, Any]:
+        """The selection to ask for. All of it where somebody wants all: nothing is left out then."""
+        return self._selected if self._scopes.everything else {**self._selected, "only": self._scopes.wants}
 
     def _timeout(self) -> int:
         return self._rng.randint(*_WATCH_SECONDS)

@@ -11,9 +11,10 @@ import random
 from collections.abc import Collection, Mapping
 
 from longshore.client import Client, What
+from longshore.client.protocol import Only
 from longshore.machinery.informers.cache import Indexer
-from longshore.machinery.informers.heard_objects import Only
-from longshore.machinery.informers.informer import FollowedSelection, Informer, Selected, Transform
+from longshore.machinery.informers.followed_selection import FollowedSelection, Transform
+from longshore.machinery.informers.informer import Informer, Selected
 from longshore.machinery.informers.reflector import Selection, named
 from longshore.machinery.time.clock import Clock
 
@@ -46,8 +47,8 @@ class Informers:
 
     def share(self, only: Only | None = None, *, gradually: bool = False) -> Informers:
         """Informers for another user in this process, who hears of objects in namespaces of which `only` says
-        so; caches have all. `gradually`: of what is cached already, its handlers hear in many turns of the
-        loop."""
+        so, and finds no others in the caches for sure. `gradually`: of what is cached already, its handlers
+        hear in many turns of the loop."""
         made = Informers(self._client, clock=self._clock, rng=self._rng, resync=self._resync)
         made._whole, made._selected, made._every = self._whole, self._selected, self._every
         made._only, made._gradually = only, gradually

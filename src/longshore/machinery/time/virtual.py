@@ -8,15 +8,11 @@ cannot see: threads, sockets and other processes. Refuses to wait for ever (`Stu
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import random
 import selectors
-from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
-from functools import partial
-from itertools import repeat
 from typing import Any, Final, TypeAlias, TypeVar
 
 from longshore.machinery.time.clock import Timer
@@ -26,9 +22,9 @@ T = TypeVar("T")
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _RESOLUTION_SECONDS: Final = 1e-6
 """Timers this near count as due: less would drown in a float's error after some years."""
-_BUSY_TURNS: Final = 8
-"""While there is work, one turn of so many looks at the sockets: a look takes 5 µs, a Job 30 to 70 turns, and
-a plane on its own has no sockets."""
+_BUSY_LOOKS: Final = 8
+"""While there is work and only threads could bring more, one look of so many is real: a look takes 2 µs,
+and a simulated Job of a CronJob 18 turns of the loop."""
 _STUCK_SECONDS: Final = 10.0
 """Real seconds to wait for a thread or a socket when no timer is set."""
 
@@ -104,67 +100,16 @@ def run(main: Callable[[VirtualClock], Awaitable[T]], *, start: datetime = START
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """asyncio's own loop; only its idea of time, and what it does instead of waiting, differ.
-
-    A turn in which no timer is due, and what becomes ready in it, go without asyncio's bookkeeping: of the
-    time of a simulated CronJob's Job, with its 27 turns and 86 handles, that was 9 % (bench/sim.py).
-    """
-
-    _ready: deque[Any]
-    _scheduled: list[asyncio.TimerHandle]
-    _selector: selectors.BaseSelector
-    _closed: bool
-    _debug: bool
-    _stopping: bool
-    """Attributes of asyncio's own, up to here, that typeshed does not tell."""
+    """asyncio's own loop; only its idea of time, and what it does instead of waiting, differ."""
 
     def __init__(self, selector: selectors.BaseSelector | None = None) -> None:
         self.elapsed = 0.0
         """Seconds that have passed."""
-        self._busy_turn = 0
         super().__init__(selector or Jumping(self.jump))
         self._clock_resolution = _RESOLUTION_SECONDS
-        self.create_future = partial(asyncio.Future, loop=self)  # type: ignore[method-assign] # asyncio's own, without a frame of Python
-
-    def set_debug(self, enabled: bool) -> None:
-        super().set_debug(enabled)
-        # Every future and every timer asks, so that a function of ours would be 3 % of the frames of a run.
-        self.get_debug = repeat(bool(enabled)).__next__  # type: ignore[method-assign] # as a method, at the speed of C
 
     def time(self) -> float:
         return self.elapsed
-
-    def call_soon(  # type: ignore[override] # as typeshed's, but for the types of callback and arguments
-        self, callback: Any, *args: Any, context: contextvars.Context | None = None
-    ) -> asyncio.Handle:
-        if self._debug or self._closed:
-            return super().call_soon(callback, *args, context=context)
-        handle = _new(_PlainHandle)
-        handle._callback, handle._args, handle._loop = callback, args, self
-        handle._context = _copy_context() if context is None else context
-        handle._cancelled, handle._repr, handle._source_traceback = False, None, None
-        self._ready.append(handle)
-        return handle
-
-    def _run_once(self) -> None:
-        ready, timers = self._ready, self._scheduled
-        is_due = bool(timers) and timers[0]._when < self.elapsed + _RESOLUTION_SECONDS  # type: ignore[attr-defined] # asyncio's own
-        if not ready or is_due or self._debug or self._stopping:
-            super()._run_once()  # type: ignore[misc] # asyncio's own step, which typeshed does not tell
-            return
-        self._busy_turn += 1
-        if self._busy_turn % _BUSY_TURNS == 0:
-            self._process_events(self._selector.select(0))  # type: ignore[attr-defined] # as above
-        for _ in range(len(ready)):
-            handle = ready.popleft()
-            if not handle._cancelled:
-                try:
-                    handle._context.run(handle._callback, *handle._args)
-                except (SystemExit, KeyboardInterrupt):
-                    raise
-                except BaseException as err:  # as asyncio's own handle: a callback that fails ends no loop
-                    words = f"Exception in callback {handle!r}"
-                    self.call_exception_handler({"message": words, "exception": err, "handle": handle})
 
     def call_at(  # type: ignore[override] # as typeshed's, but for the types of callback and arguments
         self, when: float, callback: Any, *args: Any, context: Any = None
@@ -174,26 +119,13 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             when = max(when, self.elapsed + _RESOLUTION_SECONDS)
         return super().call_at(when, callback, *args, context=context)
 
+    async def shutdown_default_executor(self, timeout: float | None = None) -> None:  # noqa: ASYNC109 # asyncio's own signature
+        """Waits for threads without a limit: asyncio's five minutes pass here before a thread gets a turn."""
+        await super().shutdown_default_executor()
+
     def jump(self, seconds: float) -> None:
         """Lets so much time pass at once. For the selector: timers that are due then run in the next turn."""
         self.elapsed += seconds
-
-
-class _PlainHandle(asyncio.Handle):
-    """A handle that `call_soon` fills in, without asking whether the loop is being debugged."""
-
-    __slots__ = ()
-
-    _callback: Any
-    _args: Any
-    _loop: VirtualLoop
-    _context: contextvars.Context
-    _repr: str | None
-    _source_traceback: Any
-    """Attributes of asyncio's own that typeshed does not tell, or not so."""
-
-
-_new, _copy_context = object.__new__, contextvars.copy_context
 
 
 Ready: TypeAlias = list[tuple[selectors.SelectorKey, int]]
@@ -205,10 +137,13 @@ class Jumping(selectors.BaseSelector):
     def __init__(self, jump: Callable[[float], None]) -> None:
         self._real = selectors.DefaultSelector()
         self._jump = jump
+        self._files = self._looks = 0
 
     def select(self, timeout: float | None = None) -> Ready:
         if timeout == 0:
-            return self._real.select(0)
+            self._looks += 1
+            # The one file of a loop without sockets is that by which threads wake it.
+            return [] if self._files <= 1 and self._looks % _BUSY_LOOKS else self._real.select(0)
         return self._real.select(0) or self.idle(timeout)
 
     def idle(self, timeout: float | None) -> Ready:
@@ -222,10 +157,14 @@ class Jumping(selectors.BaseSelector):
         return ready
 
     def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
-        return self._real.register(fileobj, events, data)
+        key = self._real.register(fileobj, events, data)
+        self._files += 1
+        return key
 
     def unregister(self, fileobj: Any) -> selectors.SelectorKey:
-        return self._real.unregister(fileobj)
+        key = self._real.unregister(fileobj)
+        self._files -= 1
+        return key
 
     def modify(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
         return self._real.modify(fileobj, events, data)

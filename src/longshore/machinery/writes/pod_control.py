@@ -15,7 +15,7 @@ import msgspec
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds, pod_state
 from longshore.api.types import Obj
-from longshore.client import Client, PatchType, Unreachable
+from longshore.client import Client, DeleteOptions, PatchType, Unreachable
 from longshore.machinery.events.recorder import Recorder
 
 _MAX_NAME_CHARACTERS: Final = 253
@@ -74,11 +74,39 @@ class PodControl:
         return [*results]
 
     async def delete(self, namespace: str, name: str, owner: Obj) -> None:
-        """Raises what the client raises; all but a 404 is told in an event."""
+        """Raises what the client raises; all but a 404 or 409 is told in an event."""
+        await self._told(self._client.delete(kinds.PODS, name, namespace), name, owner)
+
+    async def kill(self, pod: Obj, owner: Obj) -> None:
+        """Deletes a pod that has not ended. A conflict if it has by now, which somebody has to count; any
+        other change of it is no reason to let it be. Else as `delete`."""
+        await self._told(self._kill(pod), pod["metadata"]["name"], owner)
+
+    async def _kill(self, pod: Obj) -> None:
+        meta = pod["metadata"]
+        while True:
+            seen = DeleteOptions(uid=meta["uid"], resource_version=pod["metadata"]["resourceVersion"])
+            try:
+                await self._client.delete(kinds.PODS, meta["name"], meta["namespace"], seen)
+                return
+            except StatusError as err:
+                if err.code != 409:
+                    raise
+                pod = await self._still_running(pod, err)
+
+    async def _still_running(self, pod: Obj, conflict: StatusError) -> Obj:
+        """The pod as it is now. Raises the conflict if it has ended, or is another one."""
+        meta = pod["metadata"]
+        now = await self._client.get(kinds.PODS, meta["name"], meta["namespace"])
+        if pod_state.has_ended(now) or now["metadata"]["uid"] != meta["uid"]:
+            raise conflict
+        return now
+
+    async def _told(self, deleting: Awaitable[object], name: str, owner: Obj) -> None:
         try:
-            await self._client.delete(kinds.PODS, name, namespace)
+            await deleting
         except (StatusError, Unreachable) as err:
-            if not (isinstance(err, StatusError) and err.code == 404):
+            if not (isinstance(err, StatusError) and err.code in (404, 409)):
                 self._recorder.event(owner, "Warning", "FailedDelete", f"Error deleting: {err}")
             raise
         self._recorder.event(owner, "Normal", "SuccessfulDelete", f"Deleted pod: {name}")
@@ -99,9 +127,7 @@ class PodControl:
             except StatusError as err:
                 if err.code != 409:
                     raise
-                pod = await self._client.get(kinds.PODS, meta["name"], meta["namespace"])
-                if pod_state.has_ended(pod) or pod["metadata"]["uid"] != meta["uid"]:
-                    raise
+                pod = await self._still_running(pod, err)
 
     async def remove_finalizers(
         self, namespace: str, names: Sequence[str], finalizer: str

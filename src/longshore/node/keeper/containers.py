@@ -64,7 +64,8 @@ class Containers:
         """Children that are no containers, by pid, with what hears of their end."""
         self._ended: list[Entry] = []
         self._doomed: list[Entry] = []
-        loop.on_signal(signal.SIGCHLD, self._reap)
+        self.hear_ends = loop.on_signal(signal.SIGCHLD, self._reap)
+        """Tells of those that have ended by now."""
 
     @property
     def busy(self) -> bool:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _IDLE_SECONDS = 10.0  # seconds with nothing running and nobody connected, after which it leaves
 _ANSWER_SECONDS = 0.01  # seconds that the answer to a start waits for the end of what was started
-_TOGETHER = 8  # starts with one write to the journal; if it dies meanwhile, so many are lost at most
+_TOGETHER = 4  # starts with one write to the journal; if it dies meanwhile, so many are lost at most
 
 
 class Keeper:
@@ -104,6 +104,9 @@ class Keeper:
             if starts and (op != "start" or payload["key"] in starts or len(starts) == _TOGETHER):
                 answers += self._start(connection, starts)
                 starts = {}
+                self._containers.hear_ends()  # longshore has work with these while the others are started
+                if connection.is_closed:
+                    return  # nobody is there any more who could want the rest
             if op == "start":
                 starts[payload["key"]] = (number, payload)
                 continue

@@ -56,9 +56,11 @@ def _place(session: Session, group: Group, queue: Queue, tasks: list[Task]) -> b
     """Tries the tasks in order until the gang is ready. Whether the gang wants another turn."""
 
     placed, again = attempt(session, group, queue, tasks)
-    if group.is_ready:
+    if session.is_ready(group):
         session.commit(group, placed)
         return again
+    if group.is_ready:
+        group.notes.append(Reason("ExtenderRefused", "the extender does not call it ready"))
     if not session.keeps_room(group):
         for task in reversed(placed):
             session.undo(group, task)
@@ -106,7 +108,7 @@ def _try(session: Session, group: Group, queue: Queue, tasks: list[Task]) -> tup
             else:
                 session.pipeline(group, task, session.rooms.best(task, later or now))
         placed.append(task)
-        if group.is_ready and tasks:
+        if session.is_ready(group) and tasks:
             return placed, True
     return placed, False
 
@@ -127,7 +129,7 @@ def backfill(session: Session) -> None:
                 _note_misfit(group, task, said)
                 continue
             session.allocate(group, task, session.rooms.best(task, now))
-        if group.is_ready:
+        if session.is_ready(group):
             session.commit(group, group.in_status(ALLOCATED))
 
 

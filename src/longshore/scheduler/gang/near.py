@@ -25,7 +25,7 @@ def place(
     else the first where it will be when others have left."""
     known = dict(group.misfits)
     parts = [*_parts(session, group, wish)]
-    for enough in (_is_ready, session.keeps_room):
+    for enough in (session.is_ready, session.keeps_room):
         for name, nodes in parts:
             left = [*tasks]
             group.misfits = dict(known)
@@ -42,10 +42,6 @@ def place(
     tasks.clear()
     group.notes.append(Reason("NotNearEnough", _said(wish)))
     return [], False
-
-
-def _is_ready(group: Group) -> bool:
-    return group.is_ready
 
 
 def _parts(session: Session, group: Group, wish: Wish) -> Iterable[tuple[str, frozenset[str] | None]]:

@@ -173,7 +173,9 @@ class DefaultScheduler:
     def settled(self, pod: Obj, error: Exception | None) -> None:
         """A pod that was placed as it was created is stored, or could not be."""
         if error is None:
-            self._act.created(self._cluster.shapes.pod(pod), pod["spec"]["nodeName"])
+            known = self._ledger.pods.get(pod["metadata"]["uid"])
+            placed = Pod(pod, known.shape) if known is not None else self._cluster.shapes.pod(pod)
+            self._act.created(placed, pod["spec"]["nodeName"])
         else:
             self._ledger.forget(pod["metadata"]["uid"])
             self._cluster.wake(verdict.ROOM)

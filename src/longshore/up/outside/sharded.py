@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from longshore.client import Client
 from longshore.machinery.events.traffic import Traffic
 from longshore.machinery.fence import Fence
-from longshore.machinery.informers.informer import FollowedSelection
+from longshore.machinery.informers.followed_selection import FollowedSelection
 from longshore.machinery.queues.queue_metrics import QueueMetrics
 from longshore.machinery.sharding.division import Division
 from longshore.machinery.sharding.replica import Holding, Replica

@@ -22,8 +22,9 @@ class Loop:
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         self.add(self._woken, self._on_signals)
 
-    def on_signal(self, number: int, handler: Callable[[], None]) -> None:
-        """Called from the loop, once for any number of signals that came together."""
+    def on_signal(self, number: int, handler: Callable[[], None]) -> Callable[[], None]:
+        """Called from the loop, once for any number of signals that came together. Returns a function for
+        whoever does something long: it calls the handler then and there, if such a signal has come."""
         pending: list[int] = []
 
         def note(number: int, frame: object) -> None:
@@ -36,6 +37,7 @@ class Loop:
 
         signal.signal(number, note)
         self._signals.append(handle)
+        return handle
 
     def add(self, fd: int, handler: Callable[[int], None], mask: int = READ) -> None:
         self._handlers[fd] = handler

@@ -47,6 +47,10 @@ class Connection:
         loop.add(self._fd, self._ready)
 
     @property
+    def is_closed(self) -> bool:
+        return self._fd < 0
+
+    @property
     def backlog(self) -> int:
         return len(self._unsent)
 

@@ -67,7 +67,7 @@ _HIERARCHY: Final = (Argument(HIERARCHY, "flag", False),)
 """A switch that is off unless said otherwise, given beside the name."""
 _VERBS: Final = (
     *("predicateVerb", "prioritizeVerb", "preemptableVerb", "reclaimableVerb", "jobEnqueueableVerb"),
-    *("queueOverusedVerb", "onSessionOpenVerb", "onSessionCloseVerb"),
+    *("queueOverusedVerb", "jobReadyVerb", "onSessionOpenVerb", "onSessionCloseVerb"),
 )
 """The paths of an extender; one that is empty is never asked."""
 PREDICATES: Final = {
@@ -142,7 +142,7 @@ PLUGINS: Final[dict[str, Row]] = {
         ),
     ),
     "extender": Row(
-        (PREDICATE, NODE_ORDER, PREEMPTABLE, RECLAIMABLE, JOB_ENQUEUED, OVERUSED),
+        (PREDICATE, NODE_ORDER, PREEMPTABLE, RECLAIMABLE, JOB_ENQUEUED, JOB_READY, OVERUSED),
         (
             Argument("extender.urlPrefix", "url", ""),
             Argument("extender.httpTimeout", "seconds", 1.0, least=0.001),
@@ -156,6 +156,7 @@ PLUGINS: Final[dict[str, Row]] = {
             PREEMPTABLE: "extender.preemptableVerb",
             RECLAIMABLE: "extender.reclaimableVerb",
             JOB_ENQUEUED: "extender.jobEnqueueableVerb",
+            JOB_READY: "extender.jobReadyVerb",
             OVERUSED: "extender.queueOverusedVerb",
         },
     ),

@@ -50,7 +50,9 @@ class Extender:
         if not self._cares_for(task):
             return ""
         answer = self._ask("predicateVerb", {"task": of_task(task), "node": of_node(node)})
-        return self._refused(_text(answer, "errorMessage") or self._failure(answer))
+        # Volcano reads the reason from `status`; its field is called ErrorMessage.
+        said = _text(answer, "status") or _text(answer, "errorMessage")
+        return self._refused(said or self._failure(answer))
 
     def prioritized(self, task: Task, nodes: Sequence[Node]) -> str:
         """Learns what nodes are worth to a task. Why it may be on none of them now; empty if it may."""
@@ -84,6 +86,16 @@ class Extender:
         vote = found if found in (PERMIT, ABSTAIN) else REJECT
         self.has_refused = self.has_refused or vote == REJECT
         return vote
+
+    def is_ready(self, group: Group) -> bool:
+        """Whether a gang that has enough tasks may be bound."""
+        answer = self._ask("jobReadyVerb", {"job": of_group(group)})
+        if self._refused(self._failure(answer)):
+            return False
+        assert answer is not None  # which is a failure
+        ready = bool(answer.problem) or answer.said.get("status") is True
+        self.has_refused = self.has_refused or not ready
+        return ready
 
     def is_overused(self, queue: Queue) -> bool:
         """Whether a queue gets nothing more."""

@@ -62,6 +62,9 @@ class Session:
         shares = cycle.settings.shares
         asked = self.extender if cycle.settings.plugin("extender", plugin_table.OVERUSED) else None
         self.limits = Limits(self.queues, shares, asked)
+        self._asked_if_ready = (
+            self.extender if cycle.settings.plugin("extender", plugin_table.JOB_READY) else None
+        )
         self._job_order = tuple(
             _ORDERS[plugin.name]
             for tier in cycle.settings.tiers_at(plugin_table.JOB_ORDER)
@@ -101,6 +104,11 @@ class Session:
         """The document that an extender is told first."""
         assert self.extender is not None  # who asks for it has one
         return self.extender.opening(self.groups.values(), self.queues.values(), self.rooms.nodes)
+
+    def is_ready(self, group: Group) -> bool:
+        """Whether a gang has enough tasks, and nobody who is asked holds it up."""
+        asked = self._asked_if_ready
+        return group.is_ready and (asked is None or asked.is_ready(group))
 
     # ---- order
 

@@ -1,0 +1,71 @@
+"""Tells from JSON that is not decoded otherwise in which namespace an object is: what nobody here wants costs
+one look at it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from longshore.client.http.trimmed_objects import Listed
+from longshore.client.protocol import Only
+
+
+class _Meta(msgspec.Struct, frozen=True, gc=False):
+    namespace: str = ""
+    resourceVersion: str = ""
+
+
+class _Placed(msgspec.Struct, gc=False):
+    metadata: _Meta = _Meta()
+
+
+class _Line(msgspec.Struct, gc=False):
+    object: _Placed
+
+
+_BEGINNING: Final = re.compile(
+    rb'\{"type":"(?:ADDED|MODIFIED|DELETED)","object":\{'
+    rb'(?:"kind":"\w+","apiVersion":"[\w./]+"|"apiVersion":"[\w./]+","kind":"\w+"),"metadata":\{"name":"[^"\\]*",'
+    rb'(?:"generateName":"[^"\\]*",)?"namespace":"([^"\\]+)","uid":"[^"\\]*","resourceVersion":"(\d+)"'
+)
+"""An event of a built-in kind as Kubernetes writes it, its fields in their order. To read it takes 1.2 us,
+to find the two fields anywhere in the 7 kB of a pod 5.8, and to decode what controllers read of it 12.8."""
+_in_line: Final = msgspec.json.Decoder(_Line).decode
+_in_object: Final = msgspec.json.Decoder(_Placed).decode
+_items: Final = msgspec.json.Decoder(Listed[msgspec.Raw]).decode
+
+
+def version(line: bytes, only: Only) -> str:
+    """The resourceVersion of the object in a line of a watch, if it is in a namespace that is not wanted;
+    else empty."""
+    found = version_at(line, 0, only)
+    if found is not None:
+        return found
+    try:
+        meta = _in_line(line).object.metadata
+    except msgspec.DecodeError:
+        return ""  # whoever reads all of it says what is wrong
+    return meta.resourceVersion if meta.namespace and not only(meta.namespace) else ""
+
+
+def version_at(data: bytes, start: int, only: Only) -> str | None:
+    """`version` of the line that begins there, by its beginning alone; None if that does not say it."""
+    found = _BEGINNING.match(data, start)
+    if found is None:
+        return None
+    namespace, last = found.groups()
+    return "" if only(namespace.decode()) else last.decode()
+
+
+def page(body: bytes, only: Only, read: Callable[[bytes], Any]) -> Listed[Any]:
+    """A page of a list without objects in namespaces that are not wanted; `read` decodes one."""
+    found = _items(body)
+    wanted = []
+    for item in found.items or ():
+        namespace = _in_object(item).metadata.namespace
+        if not namespace or only(namespace):
+            wanted.append(read(bytes(item)))
+    return Listed(found.kind, found.metadata, wanted)
