@@ -42,6 +42,11 @@ TEMPLATE: Obj = {
         "tolerations": [{"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute"}],
     },
 }
+ORDER = (
+    *("name", "generateName", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp"),
+    *("labels", "annotations", "ownerReferences", "finalizers", "managedFields"),
+)
+"""Metadata as Kubernetes writes it."""
 FIELDS = {f"f:field-{n}": {f"f:inner-{m}": {} for m in range(8)} for n in range(12)}
 MANAGED = [
     {"manager": who, "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": FIELDS}
@@ -65,8 +70,8 @@ class Api:
 
     def put(self, kind: str, obj: Obj, event: str) -> Obj:
         self.revision += 1
-        meta = obj["metadata"]
-        meta["resourceVersion"] = str(self.revision)
+        meta = obj["metadata"] | {"resourceVersion": str(self.revision)}
+        obj["metadata"] = meta = {name: meta[name] for name in ORDER if name in meta}
         key = (meta.get("namespace", ""), meta["name"])
         if event == "DELETED":
             self.objects[kind].pop(key, None)

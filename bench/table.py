@@ -2,7 +2,8 @@
 
 Each measurement runs in a process of its own, `--runs` times in turns with the others, so that a busy minute
 of the machine does not fall on one of them alone. Prints the rows of bench/README.md's table: the median, the
-least and the most. What takes minutes (100,000 objects) runs once and repeats inside. `--quick` is a smoke
+least and the most. What takes minutes (100,000 objects) runs once and repeats inside. The pace of this Python
+on this machine stands above them, as two runs can be compared only where it is the same. `--quick` is a smoke
 test with small numbers, which say nothing about budgets.
 """
 
@@ -96,6 +97,16 @@ def measured(name: str, quick: bool) -> dict[str, float]:
     return found
 
 
+def pace() -> float:
+    """Milliseconds of CPU that a fixed piece of Python takes just now."""
+    began = time.process_time()
+    known: dict[str, int] = {}
+    for number in range(300_000):
+        name = str(number % 1000)
+        known[name] = known.get(name, 0) + 1
+    return (time.process_time() - began) * 1000
+
+
 def _printed(found: dict[str, list[dict[str, float]]], quick: bool) -> None:
     print("| measure | now | peer or limit | budget | met |\n| --- | --- | --- | --- | --- |")
     for row in ROWS:
@@ -151,10 +162,13 @@ def main() -> None:
     wanted = [name for name in measures.MEASURES if not given.measures or name in given.measures]
     print(f"load {os.getloadavg()[0]:.1f}, Python {sys.version.split()[0]}", file=sys.stderr)
     found: dict[str, list[dict[str, float]]] = {name: [] for name in wanted}
+    paces: list[float] = []
     for turn in range(1 if given.quick else given.runs):
         for name in wanted:
+            paces.append(pace())
             if not turn or name not in ONCE:
                 found[name].append(measured(name, given.quick))
+    print(f"pace: {statistics.median(paces):.0f} ms ({min(paces):.0f}-{max(paces):.0f})", file=sys.stderr)
     _printed(found, given.quick)
 
 
