@@ -16,7 +16,7 @@ help:
 	@echo 'make fresh-seeds  a minute of seeds that nobody has played before'
 	@echo 'make test-examples  the examples of tests with Airflow and Prefect, which are too heavy for make test'
 	@echo 'make test-deploy  the Helm chart with a real helm, and the image where podman can build it'
-	@echo 'make test-outside  controllers outside: leaders that are stopped and continued, shards and webhooks with the printed rights'
+	@echo 'make test-outside  controllers outside: leaders that are stopped and continued, shards and webhooks with the printed rights, recorded kits through a bad proxy'
 	@echo 'make test-storm  a hundred kill -9 of longshore and its keeper while Jobs run behind walls'
 	@echo 'make test-ui   the dashboard in a real Chromium (tools/install-chromium)'
 	@echo 'make test-walls  the tests of the keeper again, with walls of level full around every container'
@@ -32,8 +32,9 @@ demo:
 	@tools/venv
 	@$(BIN)/longshore run --throw-away examples/demo-job.yaml
 
+# Three workers for two cores: tests also wait, for processes, back-offs and Leases.
 test: lint
-	$(BIN)/pytest -n 2 --dist loadgroup -q
+	$(BIN)/pytest -n 3 --dist loadgroup -q
 
 test-hostile:
 	@tools/venv dev
@@ -97,7 +98,7 @@ test-deploy:
 test-outside:
 	@tools/venv dev
 	LONGSHORE_TEST_OUTSIDE=1 $(BIN)/pytest -q -n 2 tests/up/outside/test_stopped_and_continued.py \
-		tests/up/outside/test_under_rights.py
+		tests/up/outside/test_under_rights.py tests/up/outside/test_kits_through_a_bad_proxy.py
 
 # Outside /tmp, of which containers of level full have their own.
 test-walls:
