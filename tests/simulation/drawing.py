@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from longshore.api.types import Obj
-from simulation.scenario import Crash, Deed, Scenario, Trouble, Verb, Who
+from simulation.scenario import GANG_PREFIX, Crash, Deed, Scenario, Trouble, Verb, Who
 
 LAST_DEED_SECONDS = 100.0
 CALM_SECONDS = 120.0
@@ -98,7 +98,7 @@ class _Drawing:
             cpu = "2" if self._number % 2 else "1800m"  # with or without a rest when pods of 500m fill it
             self._create("queue", queue, {"spec": {"weight": 1, "capability": {"cpu": cpu}}}, at=0.0)
             spec["queue"] = queue
-        self._create("gang", self._named("g"), {"spec": spec})
+        self._create("gang", self._named(GANG_PREFIX), {"spec": spec})
 
     def crowd(self) -> None:
         """A gang that is let in, and then finds room for some of its pods only: a Job came first."""
@@ -113,7 +113,7 @@ class _Drawing:
             "maxRetry": 1,
         }
         self._create("job", self._named("j"), {"spec": job}, at)
-        self._create("gang", self._named("g"), {"spec": gang}, at + rng.choice((0.0, 0.1, 1.0)))
+        self._create("gang", self._named(GANG_PREFIX), {"spec": gang}, at + rng.choice((0.0, 0.1, 1.0)))
 
     def disturb(self) -> None:
         """Somebody does something to what is there."""

@@ -1,4 +1,7 @@
-"""How pods go in a run: by dice that depend on the seed, the object and how many of its pods ran before."""
+"""How pods go in a run: by dice that depend on the seed, the object and how many of its pods ran before.
+
+Pods of a gang keep their names, so each has dice of its own: in which order they start decides nothing.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections import Counter
 
 from longshore.node.runtime import Container
 from longshore.testing import Run
+from simulation.scenario import GANG_PREFIX
 
 _SECONDS = (0.2, 1.0, 3.0, 12.0, 25.0)
 _EXIT_CODES = (0, 0, 0, 0, 1, 7, 42)
@@ -21,8 +25,9 @@ class Outcomes:
 
     def __call__(self, container: Container) -> Run:
         owner = container.pod.partition("-")[0]
-        self._ran[owner] += 1
-        rng = random.Random(f"outcome {self._seed} {owner} {self._ran[owner]}")
+        who = container.pod if owner.startswith(GANG_PREFIX) else owner
+        self._ran[who] += 1
+        rng = random.Random(f"outcome {self._seed} {who} {self._ran[who]}")
         seconds = rng.choice(_SECONDS) + rng.random() / 8
         on_term = rng.choice((0.0, 0.5, 8.0, None))
         return Run(seconds=seconds, code=rng.choice(_EXIT_CODES), on_term=on_term)

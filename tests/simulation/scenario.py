@@ -15,6 +15,9 @@ Verb = Literal[
     "create", "patch", "delete", "delete a pod", "command", "lose the machine", "jump", "evict a pod"
 ]
 
+GANG_PREFIX = "g"
+"""Names of gangs begin with it, and no others do."""
+
 
 class Deed(msgspec.Struct, frozen=True):
     """One thing that somebody does."""
