@@ -11,7 +11,6 @@ import select
 import signal
 import struct
 import subprocess
-import sys
 import termios
 import time
 import urllib.request
@@ -22,6 +21,7 @@ from typing import Any
 import pytest
 import yaml
 
+from support.places import PODS_PYTHON
 from support.real_place import Place
 
 SERVE = """
@@ -63,7 +63,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 @pytest.fixture(scope="module")
 def server(place: Place) -> str:
     """A pod that answers HTTP on its own address, at a port that it says."""
-    place.run(pod("server", sys.executable, "-u", "-c", SERVE), "server")
+    place.run(pod("server", PODS_PYTHON, "-u", "-c", SERVE), "server")
     return "server"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 
 from longshore.node.runtime import Mount
 from support.keeper_engine import WALLS, Engine, kill, until
+from support.places import PODS_PYTHON
 
 pytestmark = pytest.mark.anyio
 
@@ -104,8 +104,8 @@ async def test_no_object_of_system_v_is_left_to_the_next(engine: Engine, kind: s
 
 async def test_no_message_queue_of_posix_is_left_to_the_next(engine: Engine) -> None:
     make, look = _QUEUE.format(more="| os.O_CREAT"), _QUEUE.format(more="")
-    assert await engine.output(sys.executable, "-c", make, walls=WALLS["full"]) == ""
-    said = await engine.output(sys.executable, "-c", look, walls=WALLS["full"])
+    assert await engine.output(PODS_PYTHON, "-c", make, walls=WALLS["full"]) == ""
+    said = await engine.output(PODS_PYTHON, "-c", look, walls=WALLS["full"])
     assert said == "No such file or directory\n"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from longshore.client import Client, DeleteOptions
 from longshore.node.preparing.volumes import emptydir
 from longshore.up.options import Options
 from longshore.up.running import running
+from support.places import PODS_PYTHON
 
 pytestmark = [
     pytest.mark.anyio,
@@ -73,7 +73,7 @@ def job() -> dict[str, Any]:
     container = {
         "name": "main",
         "image": "none",
-        "command": [sys.executable, "-c", PROGRAM.replace("$", "$$")],
+        "command": [PODS_PYTHON, "-c", PROGRAM.replace("$", "$$")],
         "env": [{"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}],
         "volumeMounts": [*mounts, {"name": "config", "mountPath": "/v/one", "subPath": "a"}],
     }
