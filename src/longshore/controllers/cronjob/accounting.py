@@ -7,7 +7,7 @@ from longshore.api.types import Obj
 from longshore.controllers.cronjob.draft import Draft
 from longshore.controllers.cronjob.finished import Outcome
 from longshore.controllers.scheduled.plan import Plan
-from longshore.controllers.scheduled.view import Ask, View
+from longshore.controllers.scheduled.view import Answer, Ask, View
 
 
 def unknown(view: View, draft: Draft) -> list[Obj]:
@@ -72,10 +72,18 @@ def _missing(view: View, draft: Draft) -> Plan | None:
         return draft.plan("JobsNotSeen", words, read=unasked)
     for ref, ask in unseen:
         answer = view.answers[ask]
-        if isinstance(answer, StatusError) and answer.code == 404:
+        if _is_gone(answer, ref):
             draft.normal("MissingJob", f"Active job went missing: {ref['name']}")
             draft.because("JobGone", f"active job {ref['name']} is gone")
             draft.drop(ref.get("uid", ""))
         elif isinstance(answer, Exception):
             return draft.plan("Unreadable", f"job {ref['name']} cannot be read: {answer}", problem=answer)
     return None
+
+
+def _is_gone(answer: Answer, ref: Obj) -> bool:
+    """Whether the Job on the list is not there. Upstream takes any Job of that name for it, and under Forbid
+    waits for ever for one that was deleted and made again."""
+    if isinstance(answer, dict):
+        return ref.get("uid") not in (None, answer["metadata"]["uid"])
+    return isinstance(answer, StatusError) and answer.code == 404
