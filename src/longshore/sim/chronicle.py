@@ -21,7 +21,11 @@ from longshore.machinery.informers.shared import Informers
 from longshore.machinery.time.clock import Clock
 
 GROUP_NAME: Final = "scheduling.k8s.io/group-name"
-SCHEDULED: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
+SCHEDULED: Final = (
+    "batch.kubernetes.io/cronjob-scheduled-timestamp",
+    "volcano.sh/cronjob-scheduled-timestamp",
+)
+"""The annotations in which a Job of a CronJob bears its time: Kubernetes' and Volcano's."""
 _GANG_ENDS: Final = {"Completed": "complete", "Failed": "failed", "Terminated": "failed", "Aborted": "failed"}
 
 
@@ -210,7 +214,8 @@ class Chronicle:
             owner = owners.controller_of(obj)
             line = self.works[meta["uid"]] = WorkLine(kind, meta["namespace"], meta["name"], self._now())
             line.owner = f"{owner['kind'].lower()}/{owner['name']}" if owner else ""
-            at = (meta.get("annotations") or {}).get(SCHEDULED)
+            notes = meta.get("annotations") or {}
+            at = next((notes[name] for name in SCHEDULED if name in notes), None)
             line.scheduled = rfc3339.seconds(at) if at else None
             tasks = obj["spec"].get("tasks")
             if tasks:

@@ -6,19 +6,17 @@ wants to know all the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from datetime import UTC, datetime
-from itertools import pairwise
 from typing import Final
 
 from longshore.api import cron
 from longshore.api.time.instants import SECOND
 
-_HOUR_SECONDS: Final = 3600
 
-
-def told(schedule: cron.Schedule, zone: cron.Zone, start: int, end: int) -> Iterator[str]:
-    """Says what becomes of a schedule at changes of the clock between two moments, in seconds since 1970."""
+def told(schedule: cron.Schedule, zone: cron.Zone, start: int, end: int, ran: Set[int]) -> Iterator[str]:
+    """Says what becomes of a schedule at changes of the clock between two moments, in seconds since 1970;
+    `ran` are the times at which it did run."""
     zone = schedule.zone or zone
     for at, gap in _changes(zone, start, end):
         before = zone.offset(at - 1)
@@ -28,7 +26,7 @@ def told(schedule: cron.Schedule, zone: cron.Zone, start: int, end: int) -> Iter
             if missing and not _times(schedule, zone, at, at + gap):
                 yield f"does not run at {_spoken(missing[0])}: clocks go forward over it ({zone.name})"
         else:
-            walls = [time + zone.offset(time) for time in _times(schedule, zone, at + gap, at - gap)]
+            walls = [t + zone.offset(t) for t in _times(schedule, zone, at + gap, at - gap) if t in ran]
             twice = [wall for wall in walls if walls.count(wall) > 1]
             # An hourly schedule runs in the hour before, too, and in every other.
             if twice and not _times(schedule, zone, at + 2 * gap, at + gap):
@@ -37,10 +35,11 @@ def told(schedule: cron.Schedule, zone: cron.Zone, start: int, end: int) -> Iter
 
 def _changes(zone: cron.Zone, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Moments at which the clock is changed, and by how many seconds."""
-    hours = range(start // _HOUR_SECONDS * _HOUR_SECONDS, end + _HOUR_SECONDS, _HOUR_SECONDS)
-    for before, after in pairwise(hours):
-        if gap := zone.offset(after) - zone.offset(before):
-            yield after, gap
+    at, before = start, zone.offset(start)
+    while (at := zone.span(at)[1]) < end:
+        if gap := zone.offset(at) - before:
+            yield at, gap
+            before += gap
 
 
 def _times(schedule: cron.Schedule, zone: cron.Zone, start: int, end: int) -> list[int]:

@@ -38,6 +38,8 @@ def _skipped(result: Result) -> Iterator[str]:
         reasons = Counter(_short(skip.why) for skip in row.skipped)
         for why, count in reasons.most_common(3):
             yield f"{_runs(count)} of {row.name} {_are(count)} skipped because {why}"
+        if row.more_skipped:
+            yield f"{row.more_skipped} more of its runs {_are(row.more_skipped)} skipped ({row.name})"
         if row.replaced:
             yield f"{_runs(row.replaced)} of {row.name} {_are(row.replaced)} ended by the next one (Replace)"
         if row.late:

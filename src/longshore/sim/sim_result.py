@@ -61,6 +61,8 @@ class CronJobRow(msgspec.Struct):
     skipped: list[SkippedRun]
     longest: float
     """The seconds of the longest run."""
+    more_skipped: int = 0
+    """How many runs are skipped beyond those that are listed."""
     late: int = 0
     """How many runs began more than a minute after their time,"""
     latest: float = 0.0
@@ -244,9 +246,13 @@ def _cron_job(obj: Obj, mine: list[WorkLine], settings: Settings, began: float, 
         return row
     start, zone = settings.start.timestamp(), cron.load(settings.zone)
     for at in _times(schedule, zone, start, seconds):
-        if int(at) not in ran and len(row.skipped) < _MAX_SKIPS_TOLD:
+        if int(at) in ran:
+            continue
+        if len(row.skipped) < _MAX_SKIPS_TOLD:
             row.skipped.append(SkippedRun(at, _why_skipped(spec, mine, at - start + began)))
-    row.clock_changes = [*clock_changes.told(schedule, zone, int(start), int(start + seconds))]
+        else:
+            row.more_skipped += 1
+    row.clock_changes = [*clock_changes.told(schedule, zone, int(start), int(start + seconds), ran)]
     return row
 
 

@@ -55,7 +55,7 @@ def _cron_jobs(result: Result) -> str:
             str(row.runs),
             str(row.complete),
             str(row.failed),
-            str(len(row.skipped)),
+            str(len(row.skipped) + row.more_skipped),
             spoken(row.longest),
         )
         for row in result.cron_jobs

@@ -1,0 +1,47 @@
+"""What a simulation says of schedules on days on which clocks are changed."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from longshore.sim.settings import Settings
+from longshore.sim.simulate import simulate
+from longshore.testing.pod_outcomes import Run
+from longshore.testing.scripts import Rule
+from sim.worlds import HOUR, cron_job
+
+
+@pytest.mark.parametrize(
+    ("zone", "day", "schedule", "said"),
+    [
+        ("Australia/Adelaide", "2027-10-03", "30 2 * * *", "does not run at 03 Oct 02:30: clocks go forward"),
+        ("America/St_Johns", "2027-03-14", "30 2 * * *", "does not run at 14 Mar 02:30: clocks go forward"),
+        (
+            "Australia/Lord_Howe",
+            "2027-10-03",
+            "15 2 * * *",
+            "does not run at 03 Oct 02:15: clocks go forward",
+        ),
+        ("Australia/Adelaide", "2027-04-04", "15 2 * * *", "runs twice at 04 Apr 02:15: clocks go back"),
+    ],
+)
+def test_clocks_also_change_at_half_past_an_hour(zone: str, day: str, schedule: str, said: str) -> None:
+    start = datetime.fromisoformat(day).replace(tzinfo=ZoneInfo(zone))
+    found = simulate(Settings([cron_job("x", schedule)], start, zone, 5 * HOUR))
+    assert found.cron_jobs[0].clock_changes == [f"{said} over it ({zone})"]
+
+
+@pytest.mark.parametrize(
+    ("hours", "spec"),
+    [(5.0, {"suspend": True}), (5.0, {"concurrencyPolicy": "Forbid"}), (2.6, {})],
+)
+def test_only_a_time_that_did_run_twice_is_told_to(hours: float, spec: dict[str, Any]) -> None:
+    start = datetime(2027, 10, 31, tzinfo=ZoneInfo("Europe/Berlin"))
+    objects, rules = [cron_job("x", "30 2 * * *", **spec)], [Rule("*", (Run(3 * HOUR),))]
+    found = simulate(Settings(objects, start, "Europe/Berlin", hours * HOUR, rules=rules))
+    assert found.cron_jobs[0].runs < 2
+    assert found.cron_jobs[0].clock_changes == []
