@@ -217,3 +217,26 @@ async def test_the_callers_own_errors_pass_through_untouched(script: Script) -> 
     async with script.client() as client:
         with pytest.raises(TimeoutError, match="mine"):
             await fails_at_its_first_event(client)
+
+
+async def test_a_watch_whose_reader_takes_its_time_is_not_silent(
+    script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "_SILENT_SECONDS", 0.3)
+
+    async def talking(request: web.BaseRequest) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for number in range(12):
+            await response.write(line("ADDED", f"p{number}"))
+            await asyncio.sleep(0.1)
+        return response
+
+    script.answers = [talking]
+    names = []
+    async with script.client() as client, client.watch(("v1", "pods"), timeout=300) as events:
+        async for event in events:
+            names.append(event.object["metadata"]["name"])
+            if len(names) == 1:
+                await asyncio.sleep(0.8)
+    assert names == [f"p{number}" for number in range(12)]

@@ -89,8 +89,9 @@ class World:
             self.rolls.on_update(old, pod)
 
     def _gone(self, name: str) -> None:
-        old = self.cache.remove(("ns", name))
+        old = self.cache.get("ns", name)
         if old is not None:
+            self.cache.remove(("ns", name))
             self.rolls.on_delete(old, False)
 
     def check(self) -> None:

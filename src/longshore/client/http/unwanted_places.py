@@ -41,23 +41,15 @@ _items: Final = msgspec.json.Decoder(Listed[msgspec.Raw]).decode
 def version(line: bytes, only: Only) -> str:
     """The resourceVersion of the object in a line of a watch, if it is in a namespace that is not wanted;
     else empty."""
-    found = version_at(line, 0, only)
-    if found is not None:
-        return found
+    beginning = _BEGINNING.match(line)
+    if beginning is not None:
+        namespace, last = beginning.groups()
+        return "" if only(namespace.decode()) else last.decode()
     try:
         meta = _in_line(line).object.metadata
     except msgspec.DecodeError:
         return ""  # whoever reads all of it says what is wrong
     return meta.resourceVersion if meta.namespace and not only(meta.namespace) else ""
-
-
-def version_at(data: bytes, start: int, only: Only) -> str | None:
-    """`version` of the line that begins there, by its beginning alone; None if that does not say it."""
-    found = _BEGINNING.match(data, start)
-    if found is None:
-        return None
-    namespace, last = found.groups()
-    return "" if only(namespace.decode()) else last.decode()
 
 
 def page(body: bytes, only: Only, read: Callable[[bytes], Any]) -> Listed[Any]:

@@ -55,8 +55,7 @@ async def events(
 
 
 class _Sieve:
-    """Cuts what comes into lines. Leaves out objects in namespaces of which `only` says no: such a line
-    is not even copied if it comes in one piece."""
+    """Cuts what comes into lines. Leaves out objects in namespaces of which `only` says no."""
 
     def __init__(self, only: Only | None) -> None:
         self._only = only
@@ -68,18 +67,12 @@ class _Sieve:
     def lines(self, chunk: bytes) -> Iterator[bytes]:
         only, start, self.skipped = self._only, 0, ""
         while (end := chunk.find(b"\n", start)) >= 0:
-            unwanted: str | None = ""
-            if only is not None:
-                unwanted = None if self._parts else unwanted_places.version_at(chunk, start, only)
-            if not unwanted:
-                line = self._joined(chunk[start:end])
-                if unwanted is None and only is not None:
-                    unwanted = unwanted_places.version(line, only)
-                if line and not unwanted:
-                    self.skipped = ""
-                    yield line
-            self.skipped = unwanted or self.skipped
-            start = end + 1
+            line, start = self._joined(chunk[start:end]), end + 1
+            if not line:
+                continue
+            self.skipped = "" if only is None else unwanted_places.version(line, only)
+            if not self.skipped:
+                yield line
         if start < len(chunk):
             self._parts.append(chunk[start:])
 
@@ -97,7 +90,7 @@ class _Watchdog:
     def __init__(self, content: aiohttp.StreamReader, seconds: float, silent: float | None) -> None:
         self._content, self._silent = content, silent
         self._loop = asyncio.get_running_loop()
-        self._heard = self._loop.time()
+        self.hear()
         self._end = self._heard + seconds
         self.verdict = ""
         """Why the stream was broken off."""
@@ -105,7 +98,7 @@ class _Watchdog:
 
     def hear(self) -> None:
         """Something came."""
-        self._heard = self._loop.time()
+        self._heard, self._read_bytes = self._loop.time(), self._content.total_bytes
 
     def stop(self) -> None:
         self._timer.cancel()
@@ -118,6 +111,8 @@ class _Watchdog:
         self._timer = self._loop.call_at(self._until, self._look)
 
     def _look(self) -> None:
+        if self._content.total_bytes > self._read_bytes:
+            self.hear()  # there is something, for a reader who takes its time
         until = self._until
         if self._loop.time() < until:
             self._wait()

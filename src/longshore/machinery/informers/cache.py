@@ -140,18 +140,17 @@ class Cache:
         for index in self._indexes.values():
             index.put(key, obj, held)
 
-    def remove(self, key: Key) -> Obj | None:
-        """Removes an object and returns it."""
+    def remove(self, key: Key) -> None:
+        """Removes an object. Unpacks none."""
         namespace, name = key
         objects = self._namespaces.get(namespace)
         old = None if objects is None else objects.pop(name, None)
         if old is None:
-            return None
+            return
         if not objects:
             del self._namespaces[namespace]
         for index in self._indexes.values():
             index.remove(key)
-        return _opened(old)
 
 
 class _Index:

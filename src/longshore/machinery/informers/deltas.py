@@ -16,7 +16,7 @@ import msgspec
 
 from longshore.api.types import Obj
 from longshore.client.in_process import Stored
-from longshore.client.protocol import Packed
+from longshore.client.protocol import Only, Packed
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.informers.scopes import Covered
 
@@ -109,6 +109,12 @@ class Deltas:
     def bookmark(self, revision: int) -> None:
         """Nothing else has happened up to here."""
         self._batch.revision = revision
+
+    def keep(self, wants: Only) -> None:
+        """Forgets changes of objects in namespaces that nobody wants any more."""
+        for batch in (*self._full, self._batch):
+            batch.deltas = [delta for delta in batch.deltas if wants(delta[1][0])]
+        self._last = {key: at for at, (_, key, _) in enumerate(self._batch.deltas)}
 
     def take(self) -> Batch | None:
         """The oldest batch; None when nothing was collected."""

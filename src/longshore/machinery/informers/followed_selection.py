@@ -103,7 +103,7 @@ class FollowedSelection:
             self._users -= 1
             if scope is not None:
                 self.scopes.end(scope)
-                if self._users:
+                if self._users and not scope.users:
                     self._forget_unwanted()
             if not self._users:
                 self._running = False  # from now on no handler is called
@@ -117,6 +117,8 @@ class FollowedSelection:
         if not self.scopes.everything:
             for key in [key for key in self.cache.all_keys() if not self.scopes.wants(key[0])]:
                 self.cache.remove(key)
+            self._work = [delta for delta in self._work if self.scopes.wants(delta[1][0])]
+            self._deltas.keep(self.scopes.wants)
 
     @property
     def name(self) -> str:
@@ -131,6 +133,11 @@ class FollowedSelection:
     @property
     def in_use(self) -> bool:
         return self._users > 0
+
+    @property
+    def is_filled(self) -> bool:
+        """Whether everything was read once, and the cache has all that its users want."""
+        return self.synced.is_set() and self.scopes.are_filled
 
     async def caught_up(self) -> None:
         """Waits until the cache shows everything that was written before this call.
@@ -159,6 +166,9 @@ class FollowedSelection:
 
     async def _run(self) -> None:
         self._running = True
+        self._wake()  # for changes that came as the last user ended
+        if self._reflector.follows:
+            self._taking_in.wake()  # for a user who wants something else than the last one did
         if self._resync is not None:
             self._timer = self._clock.call_later(self._resync, self._tell_all)
         try:

@@ -93,7 +93,7 @@ class Informer:
 
     async def run(self) -> None:
         """Follows the resource until cancelled; no handler is called after that."""
-        followed = self.followed
+        followed = self._selected[self._key] = self.followed
         for handler in self._handlers:
             followed.audience.add(handler, self._only)  # run for a second time
         hearing = asyncio.create_task(self._hear()) if self._newcomers else None

@@ -74,6 +74,11 @@ class Scopes:
         """Whether all objects of this namespace are cached already."""
         return any(scope.filled.is_set() and scope.wants(namespace) for scope in self._wanted)
 
+    @property
+    def are_filled(self) -> bool:
+        """Whether the cache has all that somebody wants."""
+        return all(scope.filled.is_set() for scope in self._wanted)
+
     def unread(self) -> list[Scope]:
         return [scope for scope in self._wanted if not scope.is_read]
 

@@ -38,8 +38,6 @@ class Informers:
         self._client, self._clock, self._rng, self._resync = client, clock, rng, resync
         self._whole = frozenset(named(what) for what in whole)
         self._selected: Selected = {}
-        self._every: list[Informer] = []
-        """Of all users in the process."""
         self._informers: dict[Selection, Informer] = {}
         self._only: Only | None = None
         self._gradually = False
@@ -50,7 +48,7 @@ class Informers:
         so, and finds no others in the caches for sure. `gradually`: of what is cached already, its handlers
         hear in many turns of the loop."""
         made = Informers(self._client, clock=self._clock, rng=self._rng, resync=self._resync)
-        made._whole, made._selected, made._every = self._whole, self._selected, self._every
+        made._whole, made._selected = self._whole, self._selected
         made._only, made._gradually = only, gradually
         return made
 
@@ -88,7 +86,6 @@ class Informers:
                 only=self._only,
                 gradually=self._gradually,
             )
-            self._every.append(informer)
             if self._tasks is not None:
                 self._tasks.create_task(informer.run())
         for name, indexer in (indexers or {}).items():
@@ -97,7 +94,7 @@ class Informers:
 
     def watches(self) -> list[FollowedSelection]:
         """Everything that somebody in the process follows now, each once."""
-        return [*dict.fromkeys(i.followed for i in self._every if i.followed.in_use)]
+        return [followed for followed in self._selected.values() if followed.in_use]
 
     async def caught_up(self) -> None:
         """Waits until every cache in the process shows all that was written before this call."""

@@ -11,9 +11,8 @@ import logging
 import random
 from collections.abc import Callable, Iterable
 
-from longshore.api.errors import StatusError
 from longshore.api.types import Obj
-from longshore.client import Client, Unreachable
+from longshore.client import Client
 from longshore.machinery.informers.reflector import OldList, Selection, revision_of
 from longshore.machinery.informers.scopes import Covered, Scope, Scopes
 from longshore.machinery.queues.backoff import Backoff
@@ -67,7 +66,7 @@ class TakingIn:
         while unread := self._scopes.unread():
             try:
                 await self._read(unread)
-            except (StatusError, Unreachable, LookupError, OldList) as err:
+            except Exception as err:  # whatever it is: users wait for this, and nobody else would hear of it
                 log.warning("cannot read %s for new users: %s", self._selection.what, err)
                 await self._clock.sleep(pauses.next())
         self._task = None

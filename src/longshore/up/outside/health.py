@@ -43,7 +43,7 @@ class Health:
     def filled(self) -> bool:
         """Whether something is followed and every cache holds all there was at the first look."""
         watches = self._informers.watches()
-        return bool(watches) and all(watch.synced.is_set() for watch in watches)
+        return bool(watches) and all(watch.is_filled for watch in watches)
 
     def _lease(self, limit: float) -> Iterator[Check]:
         if self._fence is None:
@@ -56,7 +56,7 @@ class Health:
 
     def _watches(self) -> Iterator[Check]:
         for watch in self._informers.watches():
-            if not watch.synced.is_set():
+            if not watch.is_filled:
                 yield Check(False, f"{watch.name}: not read yet")
             elif watch.silence:
                 late = watch.silence >= LATE_WATCH_SECONDS
