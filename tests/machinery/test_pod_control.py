@@ -302,6 +302,28 @@ def test_a_template_that_is_always_refused_costs_one_request() -> None:
     assert (result.attempted, result.succeeded) == (1, 0)
 
 
+class Refusing:
+    """Refuses to delete a pod, which does not change."""
+
+    def __init__(self, client: LocalClient) -> None:
+        self.get, self.asked = client.get, 0
+
+    async def delete(self, *_: Any) -> None:
+        self.asked += 1
+        assert self.asked < 100
+        raise StatusError(409, "Conflict", "a webhook says no")
+
+
+def test_a_conflict_about_something_else_ends_the_attempt() -> None:
+    async def main(client: LocalClient) -> None:
+        made = await client.create(PODS, pod("p"), "ns")
+        pods, _ = control(Refusing(client))
+        with pytest.raises(StatusError, match="a webhook says no"):
+            await pods.kill(made, OWNER)
+
+    run(main)
+
+
 def test_cancelling_a_slow_start_cancels_what_it_began() -> None:
     async def main(clock: VirtualClock) -> None:
         ended: list[int] = []

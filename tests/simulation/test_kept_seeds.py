@@ -1,4 +1,4 @@
-"""Seeds that once broke a promise, and some that never did. docs/bugs-found.md tells what they found."""
+"""Seeds that once broke a promise, and some that never did. docs/explanation/bugs-found.md lists the bugs."""
 
 from __future__ import annotations
 

@@ -32,6 +32,8 @@ ONLY_ELSEWHERE = {("update", "batch", "jobs/finalizers")}
 """Asked for by an admission plugin that longshore does not have."""
 NOT_STREAMED = {("list", "batch", "jobs"), ("list", "", "pods")}
 """Asked for on servers that do not stream lists."""
+AFTER_A_CONFLICT = {("get", "", "pods")}
+"""Asked for when a pod changed just before its finalizer, or it itself, was to go."""
 MANAGED = {"managedBy": "longshore.dev/job-controller"}
 
 
@@ -134,9 +136,39 @@ def test_the_rights_are_enough_and_each_is_used() -> None:
         await _everything(world, client)
         rights = granted(manifests.documents(wanted))
         assert client.asked <= rights
-        assert rights - client.asked <= ONLY_ELSEWHERE | NOT_STREAMED
+        assert rights - client.asked <= ONLY_ELSEWHERE | NOT_STREAMED | AFTER_A_CONFLICT
 
     play(wanted, story)
+
+
+def test_the_rights_are_enough_to_kill_a_pod_that_has_changed_since_it_was_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def story(world: World, client: Noting) -> None:
+        delete, unchanged = client.delete, [True]
+
+        async def delete_late(what: Any, name: str, namespace: str = "", options: Any = None) -> Any:
+            if what == PODS and unchanged:
+                unchanged.clear()
+                await world.client.patch(PODS, name, {"metadata": {"annotations": {"a": "b"}}}, NS)
+            return await delete(what, name, namespace, options)
+
+        monkeypatch.setattr(client, "delete", delete_late)
+        policy = {"rules": [{"succeededCount": 1}]}
+        await world.job(
+            completions=2, parallelism=2, completionMode="Indexed", successPolicy=policy, **MANAGED
+        )
+        await world.running(2)
+        world.finish(1)
+        world.hold_no_more()
+        await world.ended()
+        assert not unchanged
+        events = (await world.client.list(("v1", "Event"), NS)).items
+        assert "FailedDelete" not in [event["reason"] for event in events]
+        assert ("get", "", "pods") in client.asked
+        assert client.asked <= granted(manifests.documents(manifests.Wanted()))
+
+    play(manifests.Wanted(), story)
 
 
 def test_rights_in_one_namespace_are_enough_for_that_namespace_and_end_there() -> None:

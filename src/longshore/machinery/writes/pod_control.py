@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -17,6 +17,8 @@ from longshore.api.facts import kinds, pod_state
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, PatchType, Unreachable
 from longshore.machinery.events.recorder import Recorder
+
+_T = TypeVar("_T")
 
 _MAX_NAME_CHARACTERS: Final = 253
 
@@ -82,23 +84,32 @@ class PodControl:
         other change of it is no reason to let it be. Else as `delete`."""
         await self._told(self._kill(pod), pod["metadata"]["name"], owner)
 
-    async def _kill(self, pod: Obj) -> None:
-        meta = pod["metadata"]
+    async def _kill(self, pod: Obj) -> object:
+        def delete(seen: Obj) -> Awaitable[object]:
+            meta = seen["metadata"]
+            options = DeleteOptions(uid=meta["uid"], resource_version=meta["resourceVersion"])
+            return self._client.delete(kinds.PODS, meta["name"], meta["namespace"], options)
+
+        return await self._while_running(pod, delete)
+
+    async def _while_running(self, pod: Obj, write: Callable[[Obj], Awaitable[_T]]) -> _T:
+        """Has `write` write over the pod as it was seen and, after each conflict, as it is by then, while it
+        has not ended. Returns its answer."""
         while True:
-            seen = DeleteOptions(uid=meta["uid"], resource_version=pod["metadata"]["resourceVersion"])
             try:
-                await self._client.delete(kinds.PODS, meta["name"], meta["namespace"], seen)
-                return
+                return await write(pod)
             except StatusError as err:
                 if err.code != 409:
                     raise
                 pod = await self._still_running(pod, err)
 
     async def _still_running(self, pod: Obj, conflict: StatusError) -> Obj:
-        """The pod as it is now. Raises the conflict if it has ended, or is another one."""
+        """The pod as it is now. Raises the conflict if it has ended, is another one, or has not changed: then
+        the conflict is about something else."""
         meta = pod["metadata"]
         now = await self._client.get(kinds.PODS, meta["name"], meta["namespace"])
-        if pod_state.has_ended(now) or now["metadata"]["uid"] != meta["uid"]:
+        is_same = now["metadata"]["resourceVersion"] == meta["resourceVersion"]
+        if is_same or pod_state.has_ended(now) or now["metadata"]["uid"] != meta["uid"]:
             raise conflict
         return now
 
@@ -119,15 +130,13 @@ class PodControl:
         """The pod without it, or its last state if that was all that kept it. A conflict if the pod has ended
         by now, which somebody has to count; any other change of it is no reason to let it be.
         """
-        meta, patch = pod["metadata"], finalizer_patch(finalizer)
-        while True:
-            patch["metadata"]["resourceVersion"] = pod["metadata"]["resourceVersion"]
-            try:
-                return await self.patch(meta["namespace"], meta["name"], patch)
-            except StatusError as err:
-                if err.code != 409:
-                    raise
-                pod = await self._still_running(pod, err)
+
+        def patch(seen: Obj) -> Awaitable[Obj]:
+            meta, without = seen["metadata"], finalizer_patch(finalizer)
+            without["metadata"]["resourceVersion"] = meta["resourceVersion"]
+            return self.patch(meta["namespace"], meta["name"], without)
+
+        return await self._while_running(pod, patch)
 
     async def remove_finalizers(
         self, namespace: str, names: Sequence[str], finalizer: str
