@@ -115,7 +115,7 @@ def _gang_waits(view: View) -> list[str]:
     if kept:
         return kept[-1:]
     found = ((view.group or {}).get("status") or {}).get("conditions") or ()
-    return [c["message"] for c in found if c["type"] == "Unschedulable" and c.get("message")]
+    return [c["message"] for c in found if c.get("type") == "Unschedulable" and c.get("message")]
 
 
 def job_following(view: View) -> list[str]:

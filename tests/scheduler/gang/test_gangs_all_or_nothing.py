@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from support.scheduling_scene import PODS, Scene, play
+import pytest
+
+from longshore.api.types import Obj
+from support.scheduling_scene import PODGROUPS, PODS, Scene, play
 
 
 def conditions(group: dict) -> dict[str, dict]:  # type: ignore[type-arg]
@@ -202,5 +205,29 @@ def test_enough_subgroups_must_be_whole() -> None:
         await scene.members("g", [1], {"cpu": "100m"}, role="x")
         await scene.settle(0.3)
         assert len(await scene.bound("g-")) == 4
+
+    play(story)
+
+
+ODD_EXPRESSION = {"key": "a", "operator": "Like"}
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"spec": {"subGroupPolicy": [{"labelSelector": {"matchExpressions": [ODD_EXPRESSION]}}]}},
+        {"status": {"conditions": [{"status": "True"}]}},
+    ],
+)
+def test_a_group_with_an_odd_selector_or_condition_holds_up_nobody_else(odd: Obj) -> None:
+    async def story(scene: Scene) -> None:
+        await scene.node()
+        await scene.client.create(PODGROUPS, {"metadata": {"name": "odd"}, **odd}, "default")
+        await scene.members("odd", [0], {"cpu": "100m"})
+        await scene.settle(2)
+        await scene.gang("g", 2, 2, {"cpu": "500m"})
+        await scene.settle(2)
+        assert len(await scene.bound("g-")) == 2
+        assert len(await scene.bound("odd-")) == 1  # which needs no subgroup
 
     play(story)

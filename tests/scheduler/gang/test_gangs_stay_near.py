@@ -168,6 +168,7 @@ def test_each_subgroup_stays_near_on_its_own() -> None:
 
 
 def test_members_are_selected_by_name_pattern_and_label() -> None:
+    odd = {"matchExpressions": [{"key": "r", "operator": "Like"}]}
     found = Topology(
         [
             hyper_node("a", 1, {"type": "Node", "selector": {"regexMatch": {"pattern": "^gpu-[0-9]+$"}}}),
@@ -175,6 +176,7 @@ def test_members_are_selected_by_name_pattern_and_label() -> None:
             hyper_node("c", 2, {"type": "HyperNode", "selector": {"regexMatch": {"pattern": "^[ab]$"}}}),
             hyper_node("loop", 3, member("loop", "HyperNode"), member("c", "HyperNode")),
             hyper_node("nobody", 1, member("gone")),
+            hyper_node("odd", 1, {"type": "Node", "selector": {"labelMatch": odd}}),
         ],
         {"gpu-1": {}, "gpu-x": {}, "cpu": {"r": "1"}},
     ).hyper_nodes

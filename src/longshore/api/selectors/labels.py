@@ -1,8 +1,9 @@
 """Label selectors: `app in (a,b),tier!=x,!only` as a query parameter, or a LabelSelector object.
 
 `parse` speaks kubectl's whole grammar and refuses with Kubernetes' own 400 texts; `from_selector`
-takes the `matchLabels`/`matchExpressions` form, which validation has accepted before. Either gives a
-`Selector` whose `matches` is compiled once, since a list runs it over every object.
+takes the `matchLabels`/`matchExpressions` form, which validation has accepted before, and `from_unchecked`
+one that nobody has looked at. Each gives a `Selector` whose `matches` is compiled once, since a list runs
+it over every object.
 """
 
 from __future__ import annotations
@@ -53,6 +54,15 @@ def from_selector(selector: Obj | None) -> Selector:
         operator = _OBJECT_OPERATORS[each["operator"]]
         requirements.append(Requirement(each["key"], operator, tuple(each.get("values") or ())))
     return build(requirements)
+
+
+def from_unchecked(selector: Obj | None) -> Selector:
+    """The selector of a LabelSelector object in a custom resource, whose schema lets any operator pass. One
+    that cannot be read selects nothing."""
+    for each in (selector or {}).get("matchExpressions") or ():
+        if each.get("operator") not in _OBJECT_OPERATORS or "key" not in each:
+            return NOTHING
+    return from_selector(selector)
 
 
 _OBJECT_OPERATORS: Final = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}

@@ -192,9 +192,10 @@ def _condition(kind: str, reason: str, message: str, cycle: str, now: str) -> Ob
 
 
 def _with(conditions: list[Obj], new: Obj) -> list[Obj]:
-    """One entry a type. One that says nothing new stays as it is."""
+    """One entry a type. One that says nothing new stays as it is. Anybody may have written the old ones: the
+    schema asks for no type."""
     for n, old in enumerate(conditions):
-        if old["type"] == new["type"]:
+        if old.get("type") == new["type"]:
             same = all(old.get(key) == new.get(key) for key in ("status", "reason", "message"))
             return conditions if same else [*conditions[:n], new, *conditions[n + 1 :]]
     return [*conditions, new]

@@ -216,7 +216,7 @@ class Group:
     def _divide(self, policies: Iterable[Obj]) -> None:
         """Each task belongs to a subgroup of the first policy that selects it."""
         for number, policy in enumerate(policies):
-            selector = labels.from_selector(policy.get("labelSelector") or {})
+            selector = labels.from_unchecked(policy.get("labelSelector") or {})
             keys = policy.get("matchLabelKeys") or ()
             for task in self.tasks.values():
                 own = task.pod.labels

@@ -94,6 +94,6 @@ def _selected(selector: Obj, among: Mapping[str, Mapping[str, str]]) -> list[str
     if regex := selector.get("regexMatch"):
         return [name for name in among if patterns.matches(regex.get("pattern") or "", name)]
     if selector.get("labelMatch") is not None:
-        chosen = labels.from_selector(selector["labelMatch"])
+        chosen = labels.from_unchecked(selector["labelMatch"])
         return [name for name, own in among.items() if chosen.matches(own)]
     return []
