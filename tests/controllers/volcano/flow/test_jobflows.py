@@ -8,7 +8,9 @@ from controllers.volcano.flow.flows import FLOWS, JOBS, TEMPLATES, flow, jobs, m
 from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.controllers.volcano import flow as controller
+from longshore.controllers.volcano.flow.names import BY_FLOW, BY_TEMPLATE
 from longshore.machinery.reasons import Reason
+from support.volcano_manifests import task
 from support.volcano_scene import Scene, play
 
 CHAIN: dict[str, list[str]] = {"a": [], "b": ["a"], "c": ["a", "b"]}
@@ -129,6 +131,34 @@ def test_a_flow_that_keeps_no_jobs_deletes_them_once_it_has_succeeded() -> None:
         assert (await jobs(scene.client), await phase(scene)) == ([], "Succeed")
 
     play(script, controller.run)
+
+
+def test_jobs_of_other_namespaces_are_no_part_of_a_flow_or_template_whatever_they_say() -> None:
+    async def script(scene: Scene) -> None:
+        await scene.client.create(kinds.NAMESPACES, {"metadata": {"name": "elsewhere"}})
+        await template(scene.client, "a")
+        await flow(scene.client, {"a": []}, "delete")
+        await scene.settle()
+        bystander: Obj = {"metadata": {"name": "bystander"}, "spec": {"tasks": [task()]}}
+        await scene.client.create(JOBS, bystander, "default")
+        marks = {BY_FLOW: "default.f", BY_TEMPLATE: "default.a"}
+        liar = {**bystander, "metadata": {"name": "bystander", "labels": marks}}
+        await scene.client.create(JOBS, liar, "elsewhere")
+        failed = {"status": {"state": {"phase": "Failed"}}}
+        await scene.client.patch(JOBS, "bystander", failed, "elsewhere", subresource="status")
+        await scene.settle()
+        listed = await scene.client.get(TEMPLATES, "a", "default")
+        assert (await phase(scene), listed["status"]["jobDependsOnList"]) == ("Pending", ["f-a"])
+        await advance(scene, "f-a", "Pending", "Running", "Completed")
+        assert await phase(scene) == "Succeed"
+        left = {(job["metadata"]["namespace"], job["metadata"]["name"]) for job in await every_job(scene)}
+        assert left == {("default", "bystander"), ("elsewhere", "bystander")}
+
+    play(script, controller.run)
+
+
+async def every_job(scene: Scene) -> list[Obj]:
+    return (await scene.client.list(JOBS)).items
 
 
 def test_a_job_that_is_deleted_on_the_way_is_made_again_but_not_after_the_end() -> None:

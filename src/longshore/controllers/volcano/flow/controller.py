@@ -13,7 +13,7 @@ from longshore.api.types import Obj
 from longshore.controllers.volcano.flow import templates as listing
 from longshore.controllers.volcano.flow.act import Act
 from longshore.controllers.volcano.flow.decide import View, decide
-from longshore.controllers.volcano.flow.names import BY_FLOW, job_name, key_of_mark, mark
+from longshore.controllers.volcano.flow.names import BY_FLOW, job_name, key_of_mark, mark, marked_by
 from longshore.controllers.volcano.flow.templates import Templates
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.events.recorder import reference
@@ -54,8 +54,7 @@ def _entries(flow: Obj) -> list[str]:
 
 
 def _flow(job: Obj) -> tuple[str, ...]:
-    label = (job["metadata"].get("labels") or {}).get(BY_FLOW)
-    return (label,) if label else ()
+    return marked_by(job, BY_FLOW)
 
 
 class FlowController(Handler):

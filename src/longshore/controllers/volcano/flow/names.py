@@ -21,6 +21,14 @@ def job_name(flow: Obj, entry: str) -> str:
     return f"{flow['metadata']['name']}-{entry}"
 
 
+def marked_by(job: Obj, label: str) -> tuple[str, ...]:
+    """The mark that a Job carries under `label`. A flow or template of another namespace has no Jobs here,
+    whatever a Job says."""
+    meta = job["metadata"]
+    found: str = (meta.get("labels") or {}).get(label) or ""
+    return (found,) if key_of_mark(found)[0] == meta["namespace"] else ()
+
+
 def key_of_mark(text: str) -> Key:
     """The flow or template that a mark names: namespaces have no dots."""
     namespace, _, name = text.partition(".")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client
-from longshore.controllers.volcano.flow.names import BY_TEMPLATE, key_of_mark, mark
+from longshore.controllers.volcano.flow.names import BY_TEMPLATE, key_of_mark, mark, marked_by
 from longshore.machinery.informers.cache import Cache, Key, key_of
 from longshore.machinery.informers.informer import Handler, Informer
 from longshore.machinery.queues.workqueue import WorkQueue
@@ -17,8 +17,7 @@ INDEX = "template"
 
 def by_template(job: Obj) -> tuple[str, ...]:
     """An indexer of Jobs."""
-    label = (job["metadata"].get("labels") or {}).get(BY_TEMPLATE)
-    return (label,) if label else ()
+    return marked_by(job, BY_TEMPLATE)
 
 
 def wanted(template: Obj, jobs: Iterable[Obj]) -> list[str] | None:
