@@ -8,9 +8,12 @@ import pytest
 
 from longshore.api.types import Obj
 from longshore.client import What
+from longshore.client.local import LocalClient
 from longshore.controllers.volcano import queue
 from longshore.controllers.volcano.queue import decide as deciding
 from longshore.machinery.controller_context import ControllerContext
+from longshore.testing.faulty_local_client import FaultyLocalClient
+from longshore.testing.injected_faults import Fault, Faults
 from support.volcano_scene import COMMANDS, POD_GROUPS, QUEUES, Scene, play
 
 MARK = deciding.MARK
@@ -184,6 +187,27 @@ def test_a_controller_that_starts_later_finishes_what_was_begun() -> None:
         running = queue.run(ControllerContext(scene.client, clock=scene.clock, rng=scene.clock.rng))
         task = asyncio.create_task(running)
         await scene.settle()
+        task.cancel()
+        assert await state(scene, "q") == "Closed"
+
+    play(script)
+
+
+def test_a_queue_closes_though_its_last_pod_group_went_before_it_was_seen_closing() -> None:
+    async def script(scene: Scene) -> None:
+        assert isinstance(scene.client, LocalClient)
+        faults = Faults(scene.clock)
+        client = FaultyLocalClient(scene.client.api, scene.clock, faults)
+        task = asyncio.create_task(queue.run(scene.context(client)))
+        await scene.queue("q")
+        await scene.settle()
+        await group(scene, "q")
+        await scene.settle()
+        faults.add(Fault("* queues/status", "controllers", None, delay=1.0, times=1))
+        await command(scene, "q", "CloseQueue")
+        await scene.settle()
+        await scene.client.delete(POD_GROUPS, "g", "default")
+        await scene.settle(60)
         task.cancel()
         assert await state(scene, "q") == "Closed"
 

@@ -112,7 +112,10 @@ class QueueController(Handler):
         self.ask(name, SYNC)
 
     def on_update(self, old: Obj, new: Obj) -> None:
-        if deciding.parent_of(old) != deciding.parent_of(new) or not state_of(new):
+        """One that is Closing from now on may have lost its last pod group before that was seen."""
+        moved = deciding.parent_of(old) != deciding.parent_of(new)
+        begins = state_of(new) == "Closing" != state_of(old)
+        if moved or begins or not state_of(new):
             self.ask(new["metadata"]["name"], SYNC)
 
     def on_delete(self, obj: Obj, stale: bool) -> None:
