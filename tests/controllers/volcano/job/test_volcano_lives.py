@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
-from longshore.client import DeleteOptions, PatchType
+from longshore.client import DeleteOptions, PatchType, WatchEvent, What
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.testing import faults
+from longshore.testing.faults import FaultyClient
 from longshore.testing.stories import beside
 from support.simple_gangs import GROUPS
 from support.volcano_world import JOBS, NS, PODS, Script, World, a_task, a_world, controller
@@ -37,6 +40,39 @@ def test_no_pod_is_made_before_the_scheduler_lets_the_gang_in() -> None:
         assert (await status(world))["state"]["phase"] == "Pending"
 
     live(tell)
+
+
+class MissesChanges(FaultyClient):
+    """Instead of the first change of a PodGroup the watch says that its version is forgotten, and half a
+    minute passes until everything is read again."""
+
+    _reads = 0
+
+    @asynccontextmanager
+    async def watch(self, what: What, *arguments: Any, **options: Any) -> AsyncIterator[Any]:
+        self._reads += what == GROUPS
+        if what == GROUPS and self._reads > 1:
+            await self._clock.sleep(30)
+        async with self._client.watch(what, *arguments, **options) as events:
+            yield _cut(events) if what == GROUPS and self._reads == 1 else events
+
+
+async def _cut(events: AsyncIterator[WatchEvent]) -> AsyncIterator[WatchEvent]:
+    async for event in events:
+        if event.type == "ADDED":
+            raise faults.forgotten()
+        yield event
+
+
+def test_a_gang_that_was_let_in_while_nobody_watched_gets_its_pods() -> None:
+    async def play(clock: VirtualClock) -> None:
+        async with a_world(clock, FOR_EVER) as world:
+            client: Any = MissesChanges(world.client, clock, 0, rate=0.0, lag=0.0)
+            async with beside(controller(client, clock)):
+                await world.job({"w": 2})
+                await world.phase("Running", running=2)
+
+    virtual.run(play)
 
 
 def test_a_gang_whose_requests_are_numbers_starts() -> None:

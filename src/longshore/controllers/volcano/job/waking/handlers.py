@@ -101,16 +101,24 @@ class GroupHandler(Handler):
     def __init__(self, memory: Memory, wake: Wake) -> None:
         self._memory, self._wake = memory, wake
 
+    def on_add(self, obj: Obj, initial: bool) -> None:
+        """One that is let in already, though it is new here: how that happened was missed."""
+        if not initial and opens_gate(group_phase(obj)):
+            self._heard(obj)
+
     def on_update(self, old: Obj, new: Obj) -> None:
         """A phase that neither opens nor closes the gate is no news to the Job, unless something is wrong."""
         before, after = group_phase(old), group_phase(new)
         if before != after and (after == UNKNOWN or opens_gate(before) != opens_gate(after)):
-            key = _group_key(new)
-            self._memory.put(key, job_requests.of_group(new))
-            self._wake(key)
+            self._heard(new)
 
     def on_delete(self, obj: Obj, stale: bool) -> None:
         self._memory.group_gone(_group_key(obj), obj["metadata"]["uid"])
+
+    def _heard(self, group: Obj) -> None:
+        key = _group_key(group)
+        self._memory.put(key, job_requests.of_group(group))
+        self._wake(key)
 
 
 class CommandHandler(Handler):
