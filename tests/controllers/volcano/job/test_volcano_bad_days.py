@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
 import pytest
 
 from controllers.volcano.job.stories import STORIES
+from longshore.api.facts.volcano_job_state import phase_of
+from longshore.client import WatchEvent, What
+from longshore.testing import faults
 from longshore.testing.faults import FaultyClient
-from support.volcano_world import Story, World, controller, told, undisturbed
+from support.volcano_world import JOBS, Story, World, controller, told, undisturbed
 
 _SURE = [
     "runs to its end",
@@ -26,3 +33,48 @@ def test_bad_days_change_nothing(story: Story, seed: int) -> None:
         await controller(FaultyClient(world.client, world.clock, seed), world.clock)  # type: ignore[arg-type]
 
     assert told(story, life, seed) == undisturbed(story)[0]
+
+
+class LosesTheStart(FaultyClient):
+    """Nobody answers when the Job is written down as Running, and its watch is silent for a while from then
+    on. Nor does anybody answer when a pod is deleted for the first time."""
+
+    silent_until = 0.0
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world.client, world.clock, 0, rate=0.0, lag=0.0)
+        self._lost: set[str] = set()
+
+    def __getattr__(self, name: str) -> Any:
+        found = super().__getattr__(name)
+        return self._losing(name, found) if name in ("update_status", "delete") else found
+
+    def _losing(self, verb: str, write: Callable[..., Any]) -> Any:
+        async def losing(what: What, *arguments: Any, **options: Any) -> Any:
+            if verb in self._lost or (verb == "update_status" and phase_of(arguments[0]) != "Running"):
+                return await write(what, *arguments, **options)
+            self._lost.add(verb)
+            if verb == "update_status":
+                self.silent_until = self._clock.monotonic() + 60
+                await write(what, *arguments, **options)
+            raise faults.unanswered()
+
+        return losing
+
+    @asynccontextmanager
+    async def watch(self, what: What, *arguments: Any, **options: Any) -> AsyncIterator[Any]:
+        async with self._client.watch(what, *arguments, **options) as events:
+            yield self._silent(events) if what == JOBS else events
+
+    async def _silent(self, events: AsyncIterator[WatchEvent]) -> AsyncIterator[WatchEvent]:
+        async for event in events:
+            await self._clock.sleep(max(self.silent_until - self._clock.monotonic(), 0))
+            yield event
+
+
+@pytest.mark.parametrize("name", ["a failed pod restarts the job", "a failed pod is restarted alone"])
+def test_an_action_decided_on_an_outdated_job_is_not_forgotten(name: str) -> None:
+    async def life(world: World) -> None:
+        await controller(LosesTheStart(world), world.clock)  # type: ignore[arg-type]
+
+    assert told(STORIES[name], life) == undisturbed(STORIES[name])[0]

@@ -109,7 +109,8 @@ def leaving_annotation(requests: Iterable[Request]) -> str | None:
 
 
 def patch(job: Obj, values: Mapping[str, str | None]) -> Obj | None:
-    """A merge patch that brings the annotations to these values; None when they have them."""
+    """A merge patch that brings the annotations of exactly this version to these values; None when they have
+    them."""
     notes = job["metadata"].get("annotations")
     if not notes and not any(values.values()):
         return None
@@ -117,7 +118,8 @@ def patch(job: Obj, values: Mapping[str, str | None]) -> Obj | None:
     changes = {key: value for key, value in values.items() if notes.get(key) != value}
     if not changes:
         return None
-    return {"metadata": {"uid": job["metadata"]["uid"], "annotations": changes}}
+    known = {part: job["metadata"][part] for part in ("uid", "resourceVersion") if part in job["metadata"]}
+    return {"metadata": {**known, "annotations": changes}}
 
 
 _FIELDS: Final = ("event", "uid", "task", "pod", "pod_uid", "partition", "exit_code", "version", "command")
