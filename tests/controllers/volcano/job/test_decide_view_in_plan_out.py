@@ -189,6 +189,25 @@ def test_an_action_that_was_begun_is_gone_on_with_and_its_request_answered_by_th
     assert end.left == (SYNC, SYNC)
 
 
+@pytest.mark.parametrize(
+    ("action", "left_to_do"),
+    [
+        ("RestartJob", [["delete PodGroup j-u"], ["note volcano-action removed"]]),
+        ("RestartTask", [["note volcano-action removed"]]),
+        ("RestartPod", [["note volcano-action removed"]]),
+    ],
+)
+def test_of_an_action_whose_status_is_written_only_the_whole_jobs_group_is_left_to_go(
+    action: str, left_to_do: list[list[str]]
+) -> None:
+    pod = a_pod(0, "Failed")
+    intent = intents.intend(a_job(), action, failed(pod), a_group())
+    job = a_job(phase="Restarting", status={"retryCount": 1})
+    job["metadata"]["annotations"] = {intents.ACTION: intents.annotation(intent)}
+    plans, _ = through(view(job, a_pod(1)))
+    assert in_order(plans) == left_to_do
+
+
 def test_a_refusal_is_tried_again_and_ever_later() -> None:
     seen = view(a_job(phase="Pending"), requests=(SYNC,), queue=None)
     for failures, after in ((0, 0.005), (1, 0.01), (14, 81.92)):

@@ -265,7 +265,8 @@ def _resume(draft: Draft, intent: Intent) -> Course[None]:
         yield from _execute(draft, intent.action, intent.request, again=True)
         return
     group = draft.view.group
-    if group is not None and group["metadata"]["uid"] == intent.group:
+    whole = table.step(intent.phase, intent.action).kind is Kind.KILL
+    if whole and group is not None and group["metadata"]["uid"] == intent.group:
         yield from plugin_objects.remove(draft, kinds.POD_GROUPS, group["metadata"]["name"], intent.group)
     yield from _finish(draft)
 
