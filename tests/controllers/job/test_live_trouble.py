@@ -192,6 +192,29 @@ def test_a_job_of_the_same_name_starts_at_once() -> None:
     play(scene)
 
 
+def test_a_job_that_takes_the_name_of_one_whose_pods_are_being_created_starts_at_once() -> None:
+    """The pods of the first one come when its name means another: nobody waits until they are seen."""
+
+    async def scene(stage: Stage) -> None:
+        async def replaced() -> None:
+            await stage.delete_job()
+            await stage.job(completions=20, parallelism=20)
+
+        replacing: list[asyncio.Task[None]] = []
+
+        def in_between(what: str, ask: Ask) -> None:
+            if what == "create pods" and not replacing and stage.theirs.asked[what] == 6:
+                replacing.append(asyncio.create_task(replaced()))
+
+        stage.theirs.trouble = in_between
+        await stage.job(completions=20, parallelism=20)
+        await stage.quiet(10)
+        assert replacing[0].done()
+        assert (await stage.status())["active"] == 20
+
+    play(scene)
+
+
 def test_a_restarted_controller_forgets_the_wait_and_nothing_else() -> None:
     async def scene(stage: Stage) -> None:
         await stage.job(backoffLimit=1)

@@ -119,6 +119,7 @@ class JobController:
             skipped = "Skipped Job sync because completion mode is unknown"
             self._recorder.event(reference(job, kinds.JOBS), "Warning", "UnknownCompletionMode", skipped)
             return
+        self._memory.look_at(key, uid)
         if key in self._memory.unanswered:
             await unanswered_creates.wait_for_pods(
                 self._tools.client, self._tools.clock, job, self._pods.cache

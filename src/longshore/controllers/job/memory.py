@@ -24,11 +24,20 @@ class Memory:
         self.finished: set[str] = set()
         """UIDs of Jobs whose end is written and which the cache still shows unfinished."""
         self._jobs = jobs
+        self._looked_at: dict[Key, str] = {}
+        """UIDs of the Jobs that are remembered and have not ended."""
         self._backoffs: dict[Key, BackoffRecord] = {}
         self.next_starts: dict[Key, float] = {}
         """When each Job with a start interval may start its next pod."""
         self.unanswered: set[Key] = set()
         """Jobs of which a pod may have been created though nobody said so (`unanswered_creates.py`)."""
+
+    def look_at(self, key: Key, uid: str) -> None:
+        """A look at the Job begins. Forgets what is remembered of another one that had its name: pods of that
+        one are told to nobody any more, so they must not be waited for."""
+        if self._looked_at.get(key, uid) != uid:
+            self.job_gone(key)
+        self._looked_at[key] = uid
 
     def backoff(self, key: Key) -> BackoffRecord:
         return self._backoffs.get(key, NO_FAILURES)
@@ -41,6 +50,8 @@ class Memory:
 
     def end_written(self, key: Key, uid: str) -> None:
         """The end of the Job is on record; the cache may show it already, or show it later."""
+        self._looked_at.pop(key, None)
+        self.expectations.forget(key)
         job = self._jobs.get(*key)
         if job is None or job["metadata"]["uid"] != uid or job_state.has_ended(job):
             self.job_ended(key, uid)
@@ -58,6 +69,7 @@ class Memory:
 
     def job_gone(self, key: Key) -> None:
         """There is no Job of this name."""
+        self._looked_at.pop(key, None)
         self.expectations.forget(key)
         self.going.forget(key)
         self.own_writes.forget(key)
