@@ -24,6 +24,7 @@ _integer: Final = re.compile(r"[+-]?[0-9]+", re.ASCII).fullmatch
 _MAX_INT64: Final = 2**63 - 1
 _MAX_PLAIN_DIGITS: Final = 18
 """Numbers with no more digits are below 2**63."""
+_MAX_INT64_DIGITS: Final = 19
 _JOINING_RATIO: Final = 16
 """Runs are joined one by one into a list that has so many times as many."""
 _MIN_REMEMBERED_CHARACTERS: Final = 256
@@ -76,7 +77,7 @@ def parse_fragment(fragment: str, completions: int) -> Run:
 
 
 def _index(text: str, completions: int) -> int:
-    number = _number(text)
+    number = integer(text)
     if number is None:
         raise IndexListError(f"cannot convert string to integer for index: {field.quoted(text)}")
     if number >= completions:
@@ -84,13 +85,16 @@ def _index(text: str, completions: int) -> int:
     return number
 
 
-def _number(text: str) -> int | None:
+def integer(text: str) -> int | None:
+    """The number that Go reads from a text; None for what is no integer, or none of 64 bits."""
     if text.isdecimal() and text.isascii() and len(text) <= _MAX_PLAIN_DIGITS:
         return int(text)
     if not _integer(text):
         return None
-    number = int(text)
-    return number if abs(number) <= _MAX_INT64 else None
+    digits = text.lstrip("+-").lstrip("0") or "0"
+    if len(digits) > _MAX_INT64_DIGITS or (number := int(digits)) > _MAX_INT64:
+        return None
+    return -number if text.startswith("-") else number
 
 
 def read(text: str, completions: int) -> Runs:
@@ -102,12 +106,12 @@ def read(text: str, completions: int) -> Runs:
     runs: list[Run] = []
     for fragment in text.split(",") if text else ():
         parts = fragment.split("-")
-        first = _number(parts[0])
+        first = integer(parts[0])
         if first is None:
             continue
         if first >= completions:
             break
-        last = _number(parts[1]) if len(parts) > 1 else first
+        last = integer(parts[1]) if len(parts) > 1 else first
         if last is None:
             continue
         _append(runs, first, min(last, completions - 1))

@@ -29,6 +29,13 @@ def test_a_pod_is_ready_when_its_condition_says_true() -> None:
     assert not pod_state.is_ready({})
 
 
+@pytest.mark.parametrize(("text", "index"), [("7", 7), ("+7", 7), ("foo", None), ("-1", None), ("", None)])
+def test_a_pod_has_the_index_of_its_annotation_if_that_can_be_read(text: str, index: int | None) -> None:
+    pod = {"metadata": {"annotations": {pod_state.COMPLETION_INDEX: text}}}
+    assert pod_state.completion_index(pod) == index
+    assert pod_state.completion_index({"metadata": {}}) is None
+
+
 @pytest.mark.parametrize("type", ["Complete", "Failed"])
 def test_a_job_has_ended_by_the_condition_that_says_so(type: str) -> None:
     waits = {"type": "FailureTarget", "status": "True"}

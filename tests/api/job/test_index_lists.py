@@ -13,6 +13,7 @@ from longshore.api import indexes
 from longshore.api.indexes import IndexListError
 
 SETS = st.frozensets(st.integers(0, 200))
+LONG = "9" * 5000
 
 
 def runs(members: frozenset[int]) -> indexes.Runs:
@@ -96,6 +97,9 @@ def test_two_in_a_row_are_written_apart_and_three_as_a_range() -> None:
         ("1-", 'cannot convert string to integer for index: ""'),
         ("1_0", 'cannot convert string to integer for index: "1_0"'),
         ("99999999999999999999", 'cannot convert string to integer for index: "99999999999999999999"'),
+        pytest.param(
+            LONG, f'cannot convert string to integer for index: "{LONG}"', id="too long for Python to read"
+        ),
         ("10", 'too large index: "10"'),
         ("0-10", 'too large index: "10"'),
         ("2,1", "non-increasing order, previous: 2, current: 1"),
@@ -128,6 +132,11 @@ def test_a_hundred_thousand_indexes_make_one_run() -> None:
     everything = indexes.merge(again, indexes.from_sorted(range(1, 100_000, 2)))
     assert everything == ((0, 99_999),)
     assert indexes.count(indexes.common(again, everything)) == 50_000
+
+
+def test_leading_zeros_and_a_sign_are_read_as_go_reads_them() -> None:
+    assert indexes.integer("0" * 5000 + "7") == 7
+    assert (indexes.integer("+7"), indexes.integer("-7"), indexes.integer("-0")) == (7, -7, 0)
 
 
 @given(SETS, SETS)

@@ -53,7 +53,10 @@ def test_a_pod_that_was_written_down_as_failed_completes_no_index() -> None:
     assert "completedIndexes" not in done.status
 
 
-@pytest.mark.parametrize("index", [None, "foo", "-1", "5", "8"])
+@pytest.mark.parametrize(
+    "index",
+    [None, "foo", "-1", "5", "8", "9" * 20, pytest.param("9" * 5000, id="too long for Python to read")],
+)
 class TestPodsWithoutAValidIndex:
     def test_a_running_one_is_removed(self, index: Any) -> None:
         assert sync(indexed(2, 5), a_pod("p", index=index)).released == ["p"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from longshore.api import indexes
 from longshore.api.facts import conditions
 from longshore.api.types import Obj
 
@@ -28,9 +29,12 @@ def is_ready(pod: Obj) -> bool:
 
 
 def completion_index(pod: Obj) -> int | None:
-    """The index of a pod of an Indexed Job; None for a pod without one."""
-    found = (pod["metadata"].get("annotations") or {}).get(COMPLETION_INDEX)
-    return None if found is None else int(found)
+    """The index of a pod of an Indexed Job; None for a pod without one that can be read."""
+    annotations = pod["metadata"].get("annotations")
+    if annotations is None or (text := annotations.get(COMPLETION_INDEX)) is None:
+        return None
+    found = indexes.integer(text)
+    return found if found is not None and found >= 0 else None
 
 
 def main_end(pod: Obj) -> Obj:

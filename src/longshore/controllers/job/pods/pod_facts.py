@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from longshore.api.facts import conditions
-from longshore.api.facts.pod_state import COMPLETION_INDEX
+from longshore.api import indexes
+from longshore.api.facts import conditions, pod_state
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.controllers.job.spec import FINALIZER, INDEX_FAILURES, INDEX_IGNORED_FAILURES
@@ -28,10 +28,8 @@ def tracked(pod: Obj) -> bool:
 
 def index(pod: Obj) -> int:
     """The completion index, or NO_INDEX when it has none that can be read."""
-    annotations = pod["metadata"].get("annotations")
-    if annotations is None or (text := annotations.get(COMPLETION_INDEX)) is None:
-        return NO_INDEX
-    return _natural(text, NO_INDEX)
+    found = pod_state.completion_index(pod)
+    return NO_INDEX if found is None else found
 
 
 def index_failures(pod: Obj) -> int:
@@ -45,15 +43,8 @@ def index_ignored_failures(pod: Obj) -> int:
 
 
 def _count(pod: Obj, annotation: str) -> int:
-    text = (pod["metadata"].get("annotations") or {}).get(annotation)
-    number = 0 if text is None else _natural(text, 0)
-    return number if number <= _MAX_INT32 else 0
-
-
-def _natural(text: str, otherwise: int) -> int:
-    """An integer that is not negative, as Go reads it."""
-    digits = text[1:] if text.startswith("+") else text
-    return int(digits) if digits.isdecimal() and digits.isascii() else otherwise
+    number = indexes.integer((pod["metadata"].get("annotations") or {}).get(annotation) or "")
+    return number if number is not None and 0 <= number <= _MAX_INT32 else 0
 
 
 def restarts(pod: Obj) -> int:
