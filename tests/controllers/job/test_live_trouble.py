@@ -192,6 +192,28 @@ def test_a_job_of_the_same_name_starts_at_once() -> None:
     play(scene)
 
 
+@pytest.mark.parametrize("replaced", ["TerminatingOrFailed", "Failed"])
+def test_a_namespace_that_is_being_deleted_gets_rid_of_pods_whose_indexes_were_to_be_tried_again(
+    replaced: str,
+) -> None:
+    """No replacement comes that carries on the count for which a failed pod is kept, so it is not kept."""
+
+    async def scene(stage: Stage) -> None:
+        many = {"completions": 2, "parallelism": 2, "completionMode": "Indexed", "backoffLimitPerIndex": 3}
+        await stage.job(**many, podReplacementPolicy=replaced)
+        early, late = await stage.until_live(2)
+        await stage.until_status(active=2)
+        await stage.client.delete(("v1", "Namespace"), NS)
+        for pod, wait in (early, 30), (late, 0):
+            await stage.delete_pod(pod)
+            await stage.end(pod, "Failed")
+            await stage.quiet(wait)
+        await stage.quiet(1)
+        assert not await stage.pods()
+
+    play(scene)
+
+
 def test_a_job_that_takes_the_name_of_one_whose_pods_are_being_created_starts_at_once() -> None:
     """The pods of the first one come when its name means another: nobody waits until they are seen."""
 

@@ -134,7 +134,9 @@ class Act:
                     attempted += 1
                     if not isinstance(made, Exception):
                         self.wrote_pod(made)
-                    elif not is_namespace_terminating(made):  # which needs no second attempt
+                    elif is_namespace_terminating(made):  # which needs no second attempt
+                        self._memory.namespace_going.add(self._key)
+                    else:
                         first = first or made
                         if unanswered_creates.may_have_happened(made):
                             self._memory.unanswered.add(self._key)

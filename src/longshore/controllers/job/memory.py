@@ -31,6 +31,8 @@ class Memory:
         """When each Job with a start interval may start its next pod."""
         self.unanswered: set[Key] = set()
         """Jobs of which a pod may have been created though nobody said so (`unanswered_creates.py`)."""
+        self.namespace_going: set[Key] = set()
+        """Jobs that were refused a pod because their namespace is being deleted, which nobody takes back."""
 
     def look_at(self, key: Key, uid: str) -> None:
         """A look at the Job begins. Forgets what is remembered of another one that had its name: pods of that
@@ -63,6 +65,7 @@ class Memory:
         self._backoffs.pop(key, None)
         self.next_starts.pop(key, None)
         self.unanswered.discard(key)
+        self.namespace_going.discard(key)
         self.own_writes.forget(key, uid)
         self.rolls.forget(key, uid)
         self.finished.discard(uid)
@@ -77,3 +80,4 @@ class Memory:
         self._backoffs.pop(key, None)
         self.next_starts.pop(key, None)
         self.unanswered.discard(key)
+        self.namespace_going.discard(key)

@@ -40,8 +40,18 @@ async def observe(
         evidence = pods.by_index(selector_index.PODS_BY_JOB, selector_index.counted_failures_key(job))
     going = frozenset(memory.going.uids(key))
     times = pace.pauses(job, REPLACEMENT_PAUSES)
-    next_start = memory.next_starts.get(key)
-    return View(job, now, roll, evidence, patience, going, memory.backoff(key), times, next_start)
+    return View(
+        job,
+        now,
+        roll,
+        evidence,
+        patience,
+        going,
+        memory.backoff(key),
+        times,
+        memory.next_starts.get(key),
+        key in memory.namespace_going,
+    )
 
 
 async def _claimed(

@@ -50,6 +50,8 @@ class View(msgspec.Struct):
     times: Doubling = REPLACEMENT_PAUSES
     next_start: float | None = None
     """When a Job with a start interval may start its next pod; None where nobody remembers."""
+    namespace_going: bool = False
+    """Whether the namespace was seen to be deleted: there will be no other pod."""
 
     @property
     def satisfied(self) -> bool:
