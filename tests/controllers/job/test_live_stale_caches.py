@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
-from controllers.job.job_stage import Stage, Troubled, play, refused
+from controllers.job.job_stage import NS, PODS, Stage, Troubled, play, refused
 from longshore.api import errors
+from longshore.apiserver.api import Api
 from longshore.client import WatchEvent
 from longshore.client.ask import Ask, Page
+from longshore.controllers.job.spec import FINALIZER
 
 
 class Lagging(Troubled):
@@ -138,6 +140,50 @@ def test_a_pod_that_ended_unseen_before_its_job_had_enough_counts_as_what_it_was
         await stage.until_condition("Complete", seconds=120)
         status = await stage.status()
         assert (status["succeeded"], status.get("failed", 0)) == counts
+
+    play(scene, controller=False)
+
+
+class Breaking(Troubled):
+    """Loses the watch of pods when a pod was patched, and shows them again only once it is `mended`."""
+
+    def __init__(self, api: Api) -> None:
+        super().__init__(api)
+        self.mended = asyncio.Event()
+
+    @asynccontextmanager
+    async def _events(self, ask: Ask) -> AsyncIterator[AsyncIterator[WatchEvent]]:
+        async with super()._events(ask) as events:
+            yield self._until_broken(events) if ask.resource.plural == "pods" else events
+
+    async def _until_broken(self, events: AsyncIterator[WatchEvent]) -> AsyncIterator[WatchEvent]:
+        async for event in events:
+            if self.asked["patch pods"] and not self.mended.is_set():
+                await self.mended.wait()
+                raise refused(410, "Expired")
+            yield event
+
+
+def test_a_pod_that_was_adopted_and_vanished_unseen_is_replaced() -> None:
+    """The cache never showed whose it was."""
+
+    async def scene(stage: Stage) -> None:
+        client = stage.theirs = Breaking(stage.client.api)
+        await stage.start()
+        labels, containers = {"app": "x"}, [{"name": "main", "image": "i"}]
+        pod = {"metadata": {"name": "mine", "labels": labels}, "spec": {"containers": containers}}
+        await stage.client.create(PODS, pod, NS)
+        template = {
+            "metadata": {"labels": labels},
+            "spec": {"restartPolicy": "Never", "containers": containers},
+        }
+        await stage.job(manualSelector=True, selector={"matchLabels": labels}, template=template)
+        await stage.until_status(active=1)
+        await stage.strategic(pod, {"metadata": {"$deleteFromPrimitiveList/finalizers": [FINALIZER]}})
+        await stage.delete_pod(pod, grace=0)
+        client.mended.set()
+        (replacement,) = await stage.until_live(1)
+        assert replacement["metadata"]["name"] != "mine"
 
     play(scene, controller=False)
 

@@ -67,5 +67,5 @@ async def _claimed(
             client, kinds.PODS, job, kinds.JOBS, kept.matches, finalizers=(FINALIZER,), on_write=on_write
         )
         for adopted in await claims.claim(unclear):
-            kept.roll.put(adopted)
+            kept.adopt(adopted)
     return kept.roll

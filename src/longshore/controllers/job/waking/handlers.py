@@ -205,6 +205,9 @@ class PodHandler(_Waker):
         """`final` when the pod is gone; else it is only on its way out."""
         tracked = pod_facts.tracked(pod)
         ref = controller_of(pod)
+        if ref is None and final:
+            for adopter in self._ownership.selecting(pod):
+                self._queue.add(key_of(adopter))  # it may have adopted the pod, which nobody saw
         job = None if ref is None else self._job(pod, ref)
         if job is None or job_state.has_ended(job):
             if tracked:

@@ -35,6 +35,12 @@ class Kept(msgspec.Struct):
     changed: dict[str, None] = msgspec.field(default_factory=dict)
     """Names of pods that changed since the last look, in the order of the first change of each."""
 
+    def adopt(self, pod: Obj) -> None:
+        """Enters a pod that the cache does not show as the Job's yet. It is looked up at the next look: if it
+        vanishes unseen before the cache shows that, nothing tells whose it was."""
+        self.roll.put(pod)
+        self.changed[pod["metadata"]["name"]] = None
+
 
 class Rolls(Handler):
     """Hears of pods. By key of the Job."""
