@@ -22,6 +22,8 @@ assert CONFIG_MAPS is not None
             "application/json",
             False,
         ),
+        (b'{"metadata":{"name":"c"},"data":{"a":"managedFields: []"}}', "application/json", False),
+        (b"metadata: {name: c}\ndata: {a: 'managedFields: []'}", "application/yaml", False),
     ],
 )
 def test_only_an_empty_list_is_the_wish(text: bytes, media_type: str, wish: bool) -> None:

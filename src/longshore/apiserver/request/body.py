@@ -8,7 +8,6 @@ body is limited before it gets here.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Final
 
@@ -22,7 +21,6 @@ from longshore.apiserver.request.body_format import NO_KIND, Format
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.request.kind_names import Kind
 
-_FORGET_MANAGERS: Final = re.compile(rb'managedFields"?\s*:\s*\[\s*\]')
 _SUMMARY_BYTES: Final = 30
 _NOT_PROTOBUF: Final = (
     "object *unstructured.Unstructured does not implement the protobuf marshalling interface "
@@ -81,11 +79,7 @@ def object_from(
     form = body_format.of(content_type)
     if resource.style == "custom" and not kind:
         return _custom(body, form, resource, field_validation, warnings)
-    obj = _builtin(body, form, resource, field_validation, warnings, kind=kind, group_version=group_version)
-    if b"managedFields" in body and _FORGET_MANAGERS.search(body) and "metadata" in obj:
-        # Canonical objects have no empty lists, but this one is a wish.
-        obj["metadata"].setdefault("managedFields", [])
-    return obj
+    return _builtin(body, form, resource, field_validation, warnings, kind=kind, group_version=group_version)
 
 
 def _builtin(
