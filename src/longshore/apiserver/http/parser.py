@@ -235,7 +235,8 @@ def _headers_of(fields: tuple[bytes, ...]) -> Headers:
     headers = Headers()
     for raw_name, raw_value in zip(fields[::2], fields[1::2], strict=True):
         name = raw_name.decode("ascii").lower()
-        value = raw_value.rstrip(b" \t").decode("utf-8", "surrogateescape")
+        # With no half of a surrogate pair, which no answer and no stored object could hold.
+        value = raw_value.rstrip(b" \t").decode("utf-8", "replace")
         if name not in headers:
             headers[name] = value
         elif name in _ONCE:
