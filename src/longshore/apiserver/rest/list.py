@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Predicate = Callable[[Entry], bool]
 
-_SLICE_ENTRIES: Final = 512
+SLICE_ENTRIES: Final = 512
 """Objects that a selector looks at in one turn of the loop: about 10 ms, if each has to be decoded."""
 
 _CONTINUE_TOO_OLD = (
@@ -84,7 +84,7 @@ def _listed(api: Api, call: Call, wanted: options.ListOptions) -> ListAnswer | L
             _cut(answer, page.more, all_namespaces=namespace is None)
         return answer
     sifting = _Sifting(answer, matches, limit, all_namespaces=namespace is None)
-    if len(page.entries) > _SLICE_ENTRIES:
+    if len(page.entries) > SLICE_ENTRIES:
         return Later(sifting.in_slices)
     sifting.look(page.entries)
     return sifting.answer()
@@ -137,8 +137,8 @@ class _Sifting:
     async def in_slices(self) -> ListAnswer:
         """Looks at all, and lets others have their turn in between."""
         entries = self._answer.entries
-        for at in range(0, len(entries), _SLICE_ENTRIES):
-            if self.look(entries[at : at + _SLICE_ENTRIES]):
+        for at in range(0, len(entries), SLICE_ENTRIES):
+            if self.look(entries[at : at + SLICE_ENTRIES]):
                 break
             await asyncio.sleep(0)
         return self.answer()

@@ -5,7 +5,9 @@ Yields batches of changes so that one wake-up serves many events. Rendering is t
 
 from __future__ import annotations
 
+import asyncio
 import math
+import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
@@ -17,7 +19,7 @@ from longshore.api.types import Obj
 from longshore.apiserver.request import options
 from longshore.apiserver.request.call import INTERNAL, Call
 from longshore.apiserver.rest import versions
-from longshore.apiserver.rest.list import Predicate, predicate, scope
+from longshore.apiserver.rest.list import SLICE_ENTRIES, Predicate, predicate, scope
 from longshore.store import Compacted, Entry, Event, EventType, Watch, WatchOverflow
 
 if TYPE_CHECKING:
@@ -94,13 +96,12 @@ async def _changes(
     matches: Predicate | None,
 ) -> AsyncGenerator[Changes, None]:
     storage, namespace = call.resource.storage, scope(call)
-    first: list[Change] = []
+    # A selector has to decode what it looks at: of many objects, some in each turn of the loop.
+    turn = sys.maxsize if matches is None else SLICE_ENTRIES
+    snapshot: Sequence[Entry] = ()
     if wanted.initial_events or (wanted.initial_events is None and not since):
-        snapshot = api.store.list(storage, namespace)
-        since = snapshot.revision
-        first += [Event(e.revision, "ADDED", e, None) for e in snapshot if matches is None or matches(e)]
-        if wanted.initial_events and wanted.bookmarks:
-            first.append(_bookmark(since, {INITIAL_EVENTS_END: "true"}))
+        found = api.store.list(storage, namespace)
+        snapshot, since = found.entries, found.revision
     elif not since:
         since = api.store.revision
     try:
@@ -110,6 +111,14 @@ async def _changes(
         return
     timer: Timer | None = None
     try:
+        first: list[Change] = []
+        for at in range(0, len(snapshot), turn):
+            if at:
+                await asyncio.sleep(0)
+            some = snapshot[at : at + turn]
+            first += [Event(e.revision, "ADDED", e, None) for e in some if matches is None or matches(e)]
+        if wanted.initial_events and wanted.bookmarks:
+            first.append(_bookmark(since, {INITIAL_EVENTS_END: "true"}))
         if first:
             yield first
         now = api.clock.monotonic()
@@ -126,8 +135,14 @@ async def _changes(
                     break
                 if matches is None:
                     yield events
-                elif changes := [c for e in events if (c := _filtered(e, matches)) is not None]:
-                    yield changes
+                    continue
+                for at in range(0, len(events), turn):
+                    if at:
+                        await asyncio.sleep(0)
+                    if changes := [
+                        c for e in events[at : at + turn] if (c := _filtered(e, matches)) is not None
+                    ]:
+                        yield changes
             else:
                 return
             if wanted.bookmarks and api.clock.monotonic() >= bookmark:
