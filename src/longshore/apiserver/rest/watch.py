@@ -100,8 +100,7 @@ async def _changes(
     turn = sys.maxsize if matches is None else SLICE_ENTRIES
     snapshot: Sequence[Entry] = ()
     if wanted.initial_events or (wanted.initial_events is None and not since):
-        found = api.store.list(storage, namespace)
-        snapshot, since = found.entries, found.revision
+        since, snapshot = api.store.revision, api.store.list(storage, namespace).entries
     elif not since:
         since = api.store.revision
     try:
@@ -111,16 +110,12 @@ async def _changes(
         return
     timer: Timer | None = None
     try:
-        first: list[Change] = []
-        for at in range(0, len(snapshot), turn):
-            if at:
-                await asyncio.sleep(0)
-            some = snapshot[at : at + turn]
-            first += [Event(e.revision, "ADDED", e, None) for e in some if matches is None or matches(e)]
+        first = await _first(snapshot, matches, turn)
         if wanted.initial_events and wanted.bookmarks:
             first.append(_bookmark(since, {INITIAL_EVENTS_END: "true"}))
         if first:
             yield first
+        del first, snapshot  # states that are soon no more, and a watch lives long
         now = api.clock.monotonic()
         end = now + (wanted.timeout or api.watch_timeout())
         bookmark = min(now + _BOOKMARK_SECONDS, end - _LAST_BOOKMARK_SECONDS) if wanted.bookmarks else end
@@ -154,6 +149,17 @@ async def _changes(
         if timer is not None:
             timer.cancel()
         source.close()
+
+
+async def _first(entries: Sequence[Entry], matches: Predicate | None, turn: int) -> list[Change]:
+    """The objects that a watch begins with, so many in each turn of the loop."""
+    found: list[Change] = []
+    for at in range(0, len(entries), turn):
+        if at:
+            await asyncio.sleep(0)
+        some = entries[at : at + turn]
+        found += [Event(e.revision, "ADDED", e, None) for e in some if matches is None or matches(e)]
+    return found
 
 
 def _filtered(event: Event, matches: Predicate) -> Event | None:
