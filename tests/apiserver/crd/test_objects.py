@@ -291,3 +291,22 @@ async def test_a_truth_value_in_place_of_an_equal_number_is_refused(
     refused = await server.send("PATCH", f"{WIDGETS}/w", {"spec": spec}, type=MERGE)
     assert refused.code == 422
     assert "must be of type int" in refused.body["message"]
+
+
+async def test_a_new_quota_counts_the_objects_that_are_there(server: Server) -> None:
+    assert (await server.send("POST", WIDGETS, widget("a"))).code == 201
+    quotas = "/api/v1/namespaces/default/resourcequotas"
+    name = "count/widgets.example.com"
+    answer = await server.send("POST", quotas, {"metadata": {"name": "q"}, "spec": {"hard": {name: "2"}}})
+    assert answer.body["status"]["used"] == {name: "1"}
+    assert (await server.send("POST", WIDGETS, widget("b"))).code == 201
+    refused = await server.send("POST", WIDGETS, widget("c"))
+    assert (refused.code, refused.message) == (
+        403,
+        f'widgets.example.com "c" is forbidden: exceeded quota: q, requested: {name}=1, used: {name}=2, '
+        f"limited: {name}=2",
+    )
+    answer = await server.send("PATCH", f"{quotas}/q", {"spec": {"hard": {name: "1"}}}, type=MERGE)
+    assert answer.body["status"] == {"hard": {name: "1"}, "used": {name: "2"}}
+    assert (await server.send("DELETE", f"{WIDGETS}/a")).code == 200
+    assert (await server.send("GET", f"{quotas}/q")).body["status"]["used"] == {name: "1"}

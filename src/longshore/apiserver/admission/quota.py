@@ -17,7 +17,16 @@ from longshore.api.kinds import table
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.apiserver.admission.lookup import List, forbidden
-from longshore.apiserver.admission.quota_usage import Usage, add, compute, governs, in_scope, usage
+from longshore.apiserver.admission.quota_usage import (
+    Usage,
+    add,
+    compute,
+    custom_storage,
+    governs,
+    has_scopes,
+    in_scope,
+    usage,
+)
 
 _MUST_BE_SET: Final = frozenset(
     ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
@@ -65,6 +74,9 @@ def status_of(quota: Obj, list_: List) -> Obj:
         for obj in list_(resource.storage, namespace):
             if in_scope(quota, resource, obj):
                 add(used, usage(resource, obj))
+    for name in hard:
+        if (storage := custom_storage(name)) is not None and not has_scopes(quota):
+            used[name] = str(sum(1 for _ in list_(storage, namespace)))
     return {"hard": hard, "used": used} if hard else {}
 
 

@@ -7,10 +7,12 @@ with the resources they ask for. A finished pod counts only as an object.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Final
 
 from longshore.api import pod_resources, quantity
 from longshore.api.facts import pod_state
+from longshore.api.kinds import table
 from longshore.api.resources import Resource
 from longshore.api.selectors import labels
 from longshore.api.types import Obj
@@ -40,6 +42,20 @@ def governs(resource: Resource, name: str) -> bool:
         case "services":
             return name in ("services", "services.nodeports", "services.loadbalancers")
     return resource.storage in _PLAIN_NAMES and name == resource.storage
+
+
+def custom_storage(name: str) -> str | None:
+    """Where the objects of a user's own kind are that the limit called `name` counts; None for any other."""
+    head, _, qualified = name.partition("/")
+    if head != "count" or qualified in _built_in():
+        return None
+    plural, dot, group = qualified.partition(".")
+    return f"{group}/{plural}" if dot else None
+
+
+@cache
+def _built_in() -> frozenset[str]:
+    return frozenset(row.qualified for row in table.RESOURCES)
 
 
 def usage(resource: Resource, obj: Obj) -> Usage:
@@ -112,11 +128,20 @@ _MEASURES: Final[Mapping[str, Callable[[Obj, Usage], None]]] = {
 }
 
 
-def in_scope(quota: Obj, resource: Resource, obj: Obj) -> bool:
-    """Whether all scopes of a quota fit the object. Scopes are about pods, and one about claims."""
+def has_scopes(quota: Obj) -> bool:
+    """Whether a quota is about some objects of its kinds only."""
+    return bool(_terms(quota))
+
+
+def _terms(quota: Obj) -> list[Obj]:
     spec = quota["spec"]
     terms = [{"scopeName": scope, "operator": "Exists"} for scope in spec.get("scopes") or ()]
-    terms += (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
+    return terms + list((spec.get("scopeSelector") or {}).get("matchExpressions") or ())
+
+
+def in_scope(quota: Obj, resource: Resource, obj: Obj) -> bool:
+    """Whether all scopes of a quota fit the object. Scopes are about pods, and one about claims."""
+    terms = _terms(quota)
     if not terms:
         return True
     if resource.storage == "pods":
