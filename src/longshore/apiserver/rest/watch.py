@@ -118,7 +118,8 @@ async def _changes(
         del first, snapshot  # states that are soon no more, and a watch lives long
         now = api.clock.monotonic()
         end = now + (wanted.timeout or api.watch_timeout())
-        bookmark = min(now + _BOOKMARK_SECONDS, end - _LAST_BOOKMARK_SECONDS) if wanted.bookmarks else end
+        last = end - _LAST_BOOKMARK_SECONDS
+        bookmark = min(now + _BOOKMARK_SECONDS, last) if wanted.bookmarks else end
         if api.quiet_watches and call.user is INTERNAL:
             end = bookmark = math.inf
         while (now := api.clock.monotonic()) < end:
@@ -140,8 +141,8 @@ async def _changes(
                         yield changes
             else:
                 return
-            if wanted.bookmarks and api.clock.monotonic() >= bookmark:
-                bookmark = api.clock.monotonic() + _BOOKMARK_SECONDS
+            if wanted.bookmarks and (now := api.clock.monotonic()) >= bookmark:
+                bookmark = min(now + _BOOKMARK_SECONDS, last) if now < last else math.inf
                 yield [_bookmark(api.store.revision)]
     except WatchOverflow:
         yield [_expired(since, api.store.oldest)]
