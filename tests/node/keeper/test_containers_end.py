@@ -77,9 +77,23 @@ async def test_a_missing_working_directory_is_refused(engine: Engine) -> None:
         await engine.start("true", working_dir="/no/where")
 
 
-async def test_what_cannot_be_passed_to_a_program_is_refused(engine: Engine) -> None:
+@pytest.mark.parametrize(
+    ("command", "fields"),
+    [
+        (("echo", "a\0b"), {}),
+        (("a\0b",), {}),
+        (("/bin/a\0b",), {}),
+        (("true",), {"working_dir": "/a\0b"}),
+    ],
+)
+async def test_what_cannot_be_passed_to_a_program_is_refused_and_the_keeper_goes_on(
+    engine: Engine, command: tuple[str, ...], fields: dict[str, str]
+) -> None:
+    keeper = engine.keeper
     with pytest.raises(CannotStart, match="null byte"):
-        await engine.start("echo", "a\0b")
+        await engine.start(*command, **fields)
+    assert (await engine.run("true")).exit_code == 0
+    assert engine.keeper == keeper
 
 
 async def test_without_a_command_it_says_that_there_is_no_image(engine: Engine) -> None:

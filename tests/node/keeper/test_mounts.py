@@ -178,3 +178,15 @@ async def test_the_command_is_looked_for_where_the_container_lives(engine: Engin
     mounts = (Mount(str(volume), "/no-such/bin"),)
     text = await engine.output("./tool", mounts=mounts, working_dir="/no-such/bin")
     assert text == "ran in /no-such/bin\n"
+
+
+async def test_a_path_that_no_file_can_have_is_refused_and_the_keeper_goes_on(
+    engine: Engine, volume: Path, tmp_path: Path
+) -> None:
+    keeper = engine.keeper
+    with pytest.raises(CannotStart, match="null byte"):
+        await engine.start("true", mounts=(Mount(str(volume), "/a\0b"),))
+    with pytest.raises(CannotStart, match="null byte"):
+        await engine.start("true", termination_message=tmp_path / "said", termination_path="/a\0b")
+    assert await engine.output("cat", "/mnt/file", mounts=(Mount(str(volume), "/mnt"),)) == "content\n"
+    assert engine.keeper == keeper

@@ -40,6 +40,16 @@ async def test_exec_has_streams_of_its_own_and_an_exit_code(engine: Engine) -> N
     assert engine.log(state.key) == ""
 
 
+async def test_a_command_that_cannot_be_passed_on_is_refused_and_the_keeper_goes_on(engine: Engine) -> None:
+    state, keeper = await engine.start("sleep", "100"), engine.keeper
+    for command in (("a\0b",), ("echo", "a\0b")):
+        with pytest.raises(CannotStart, match="null byte"):
+            await engine.runtime.exec(state.key, command, stdin=False, tty=False)
+    session = await engine.runtime.exec(state.key, ("true",), stdin=False, tty=False)
+    assert await everything(session) == ("", "", 0)
+    assert engine.keeper == keeper
+
+
 async def test_exec_reads_its_input_to_the_end(engine: Engine) -> None:
     state = await engine.start("sleep", "100")
     session = await engine.runtime.exec(state.key, ("wc", "-c"), stdin=True, tty=False)

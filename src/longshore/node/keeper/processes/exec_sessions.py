@@ -69,6 +69,8 @@ def execute(
                 near, tty = terminals.open_for(entry, identity)
                 descriptors.append(near)
             pid = starter.start((argv, env, cwd, stdin, out, err, tty), kept, identity, cgroup)
+        except ValueError as problem:  # a null byte, which is nobody's fault but the command's
+            raise launching.cannot_run(f"exec: {problem}") from None
         finally:
             namespaces.leave()
         entry.execs.add(pid)

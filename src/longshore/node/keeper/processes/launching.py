@@ -65,7 +65,7 @@ def container(
         entry.pipe = entry.error_pipe = entry.stdin = entry.master = -1
         limiter.ended(entry)
         namespaces.release(entry)
-        if isinstance(problem, OSError):
+        if isinstance(problem, OSError | ValueError):  # a null byte is no OSError
             raise cannot_run(f"preparing the container: {problem}") from None
         raise
     finally:
