@@ -70,6 +70,35 @@ def test_a_grace_period_can_be_shortened() -> None:
     told(story, scripted(main=Run(None, on_term=None)))
 
 
+def test_a_grace_period_can_be_shortened_for_a_sidecar_that_stops_already() -> None:
+    async def story(world: World) -> None:
+        sidecar = {"name": "side", "restartPolicy": "Always"}
+        await world.create(initContainers=[sidecar], terminationGracePeriodSeconds=3600)
+        await world.phase("Running")
+        await world.clock.sleep(10)
+        assert [number for _, number in numbers(world)] == [15], "its main container has ended"
+        begun = world.clock.monotonic()
+        await world.client.delete(PODS, "p", NS, DeleteOptions(grace_period_seconds=3))
+        await world.gone()
+        assert world.clock.monotonic() - begun < 5
+
+    told(story, scripted(side=Run(None, on_term=None), main=Run(5.0)))
+
+
+def test_a_sidecar_that_stops_already_does_not_outlive_a_pod_deleted_by_force() -> None:
+    async def story(world: World) -> None:
+        sidecar = {"name": "side", "restartPolicy": "Always"}
+        await world.create(initContainers=[sidecar], terminationGracePeriodSeconds=3600)
+        await world.phase("Running")
+        await world.clock.sleep(10)
+        await world.client.delete(PODS, "p", NS, DeleteOptions(grace_period_seconds=0))
+        await world.clock.sleep(5)
+        assert [number for _, number in numbers(world)] == [15, 9]
+        assert world.machine.states == {}
+
+    told(story, scripted(side=Run(None, on_term=None), main=Run(5.0)))
+
+
 def test_a_pod_deleted_by_force_is_stopped_all_the_same() -> None:
     async def story(world: World) -> None:
         await world.create()

@@ -38,7 +38,7 @@ def decide(memory: Memory, draft: Draft, now: float) -> Plan:
             left = grace if record in first else max(grace - spent, 0.0)
             draft.actions.append(BeginStop(record, left, f"Stopping container {record.facts.name}"))
         else:
-            if grace < record.stopping.given and record in first:
+            if grace < record.stopping.given:
                 draft.actions.append(Shorten(record, grace))
             progress(record, draft, now)
     return draft.plan()
