@@ -166,6 +166,21 @@ def test_a_container_whose_post_start_hook_fails_is_stopped() -> None:
     told(story, NEVER)
 
 
+def test_a_post_start_hook_that_fails_after_its_container_ended_does_not_stop_the_next_run() -> None:
+    """As one does that is cut off by the end of its container, while the next run is awaited."""
+
+    async def story(world: World) -> None:
+        world.machine.execs = lambda key, command: Exec(1, seconds=4.0) if key.attempt < 2 else Exec(0)
+        hook = {"postStart": {"exec": {"command": ["hello"]}}}
+        await world.create(restart="Always", containers=probed(lifecycle=hook))
+        await world.clock.sleep(60)
+        assert (await main(world))["restartCount"] == 2
+        assert (await main(world))["ready"] is True
+        assert world.machine.signals == []
+
+    told(story, lambda container: Run(1.0, code=1) if container.key.attempt < 2 else Run(None))
+
+
 class Page(asyncio.Protocol):
     """Answers any request with one code."""
 

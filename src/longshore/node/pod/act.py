@@ -133,7 +133,8 @@ class Actor:
             path, pod = record.facts.path, life.memory.pod
             text = f"PostStartHook failed: {result.message}" if result.message else "PostStartHook failed"
             self._events.pod(pod, "Warning", "FailedPostStartHook", text, path)
-            record.doom = ("FailedPostStartHook", life.memory.facts.grace)
+            if record.running:  # else it was cut off with its run, and the next one has a hook of its own
+                record.doom = ("FailedPostStartHook", life.memory.facts.grace)
         elif record.running:
             record.started = not record.facts.has_startup
             record.ready = record.started and not record.facts.has_readiness
