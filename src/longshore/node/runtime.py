@@ -76,6 +76,21 @@ class Walls(msgspec.Struct, frozen=True):
     """Loopback alone."""
 
 
+class Rights(msgspec.Struct, frozen=True):
+    """The rights that a container's securityContext asks an engine for that has walls of its own."""
+
+    privileged: bool = False
+    add: tuple[str, ...] = ()
+    """Capabilities beside the engine's usual ones, as the manifest names them,"""
+    drop: tuple[str, ...] = ()
+    """and those of the usual ones that it is not to have."""
+    no_new_privileges: bool = False
+    filtered: bool = True
+    """Whether some system calls are refused."""
+    non_root: bool = False
+    """Whether it must not run as root, whatever its image says."""
+
+
 class Container(msgspec.Struct, frozen=True):
     """Everything an engine needs to start one container once; all references are resolved."""
 
@@ -119,6 +134,8 @@ class Container(msgspec.Struct, frozen=True):
     files and host name where it has no mounts of its own."""
     walls: Walls | None = None
     """None with the process engine: a process of this machine like any other. podman has its own."""
+    rights: Rights = Rights()
+    """For podman; the process engine has those of `walls`."""
 
 
 class State(msgspec.Struct, frozen=True):

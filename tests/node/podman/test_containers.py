@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from longshore.node.runtime import CannotStart, Limits, Mount
+from longshore.node.runtime import CannotStart, Limits, Mount, Rights
+from longshore.node.runtimes.podman_arguments import name_of
+from longshore.node.runtimes.podman_cli import Cli
 from node.podman.conftest import Yard
 
 pytestmark = pytest.mark.anyio
@@ -47,6 +50,58 @@ async def test_environment_directory_user_and_mounts(yard: Yard, tmp_path: Path)
     assert "Read-only file system" in lines[6]
     assert (tmp_path / "message").read_text() == "last\n"
     assert state.exit_code == 0
+
+
+async def rights_of(yard: Yard, rights: Rights) -> dict[str, int]:
+    """The numbers in the status of a container's process."""
+    script = "grep -E '^(CapEff|NoNewPrivs|Seccomp):' /proc/self/status"
+    _, said = await yard.run("sh", "-c", script, rights=rights)
+    return {name: int(value, 16) for name, value in (line.split(":") for line in said.splitlines())}
+
+
+async def test_a_container_has_the_rights_that_its_manifest_asks_for(yard: Yard) -> None:
+    usual = await rights_of(yard, Rights())
+    assert (usual["NoNewPrivs"], usual["Seccomp"]) == (0, 2)
+    assert (await rights_of(yard, Rights(drop=("ALL",), no_new_privileges=True))) == {
+        "CapEff": 0,
+        "NoNewPrivs": 1,
+        "Seccomp": 2,
+    }
+    assert (await rights_of(yard, Rights(add=("SYS_NICE",), drop=("ALL",))))["CapEff"] == 1 << 23
+    assert (await rights_of(yard, Rights(filtered=False)))["Seccomp"] == 0
+
+
+async def test_a_container_that_must_not_be_root_is_refused_where_its_image_is_root(yard: Yard) -> None:
+    container = yard.container("id", rights=Rights(non_root=True))
+    with pytest.raises(CannotStart) as refused:
+        await yard.runtime.start(container)
+    who = f'(pod: "p_ns({yard.uid})", container: {container.key.container})'
+    assert refused.value.reason == "CreateContainerConfigError"
+    assert refused.value.message == f"container has runAsNonRoot and image will run as root {who}"
+    state, said = await yard.run("id", "-u", user=7, rights=Rights(non_root=True))
+    assert (state.exit_code, said) == (0, "7\n")
+
+
+@pytest.fixture
+async def users_image(yard: Yard) -> AsyncIterator[str]:
+    """The image, made to run as user 1234."""
+    name = f"{yard.image}-user"
+    made = yard.container("true")
+    await yard.runtime.start(made)
+    await yard.ended(made.key)
+    ran = await Cli().run("commit", "--quiet", "--change", "USER 1234", name_of(made.key), name)
+    assert ran.code == 0, ran.problem
+    yield name
+    await Cli().run("rmi", "--force", name)
+
+
+async def test_a_container_that_names_its_group_alone_keeps_the_user_of_its_image(
+    yard: Yard, users_image: str
+) -> None:
+    state, said = await yard.run(
+        "sh", "-c", "id -u; id -g", image=users_image, group=55, rights=Rights(non_root=True)
+    )
+    assert (state.exit_code, said) == (0, "1234\n55\n")
 
 
 async def test_too_much_memory_kills(yard: Yard) -> None:

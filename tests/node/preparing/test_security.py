@@ -8,6 +8,7 @@ import pytest
 
 from longshore.api.types import Obj
 from longshore.node.preparing.types import CannotPrepare, NodeFacts
+from longshore.node.runtime import Rights
 from support.preparing_world import World
 
 pytestmark = pytest.mark.anyio
@@ -55,6 +56,19 @@ async def test_a_container_that_must_not_be_root_is_never_started_as_root(
 )
 async def test_what_is_fine_runs(world: World, node: NodeFacts | None, whole: Obj, own: Obj) -> None:
     await made(world, node, whole, own)
+
+
+async def test_podman_is_asked_for_the_rights_of_the_manifest(world: World) -> None:
+    node = NodeFacts("n", user=0, engine="podman")
+    own = {
+        "capabilities": {"add": ["NET_ADMIN"], "drop": ["ALL"]},
+        "allowPrivilegeEscalation": False,
+        "seccompProfile": {"type": "Unconfined"},
+    }
+    found = await made(world, node, {"runAsNonRoot": True}, own)
+    assert found.rights == Rights(
+        add=("NET_ADMIN",), drop=("ALL",), no_new_privileges=True, filtered=False, non_root=True
+    )
 
 
 async def test_without_root_another_user_is_refused_and_not_ignored(world: World) -> None:

@@ -38,7 +38,7 @@ from longshore.node.preparing.types import CannotPrepare, NodeFacts, PreparedPod
 from longshore.node.preparing.volumes import emptydir, mounts
 from longshore.node.preparing.volumes import making as made
 from longshore.node.preparing.volumes.shared_directories import Shared
-from longshore.node.runtime import Container, Key, Mount
+from longshore.node.runtime import Container, Key, Mount, Rights
 
 _RENEWAL_SECONDS: Final = 60.0
 _UID: Final = re.compile("[A-Za-z0-9][A-Za-z0-9-]*")
@@ -210,6 +210,7 @@ class Preparer:
             tty=bool(get("tty")),
             path=tools.path,
             walls=walls,
+            rights=Rights() if is_process else security.rights(spec, pod),
         )
 
     async def refresh(self, prepared: PreparedPod, pod: Obj) -> None:

@@ -14,6 +14,7 @@ import msgspec
 from longshore.api.types import Obj
 from longshore.node.preparing import hidden_files, isolation
 from longshore.node.preparing.types import CannotPrepare, NodeFacts
+from longshore.node.runtime import Rights
 
 _ENGINES: Final = ("process", "podman")
 _NOTHING: Final[Obj] = {}
@@ -29,6 +30,7 @@ class Identity(msgspec.Struct, frozen=True):
 
 
 _ANYBODY: Final = Identity()
+_USUAL_RIGHTS: Final = Rights()
 
 
 def engine_of(pod: Obj, node: NodeFacts) -> str:
@@ -58,6 +60,23 @@ def identity(spec: Obj, pod: Obj, node: NodeFacts) -> Identity:
         extra.append(fs_group)
     groups = tuple(extra) if node.user == 0 or not is_process else ()
     return Identity(user, group, groups, bool(own.get("readOnlyRootFilesystem")))
+
+
+def rights(spec: Obj, pod: Obj) -> Rights:
+    """The rights that a container asks podman for."""
+    own, whole = spec.get("securityContext") or _NOTHING, pod["spec"].get("securityContext") or _NOTHING
+    if not own and not whole:
+        return _USUAL_RIGHTS
+    capabilities = own.get("capabilities") or _NOTHING
+    profile = (own.get("seccompProfile") or whole.get("seccompProfile") or _NOTHING).get("type")
+    return Rights(
+        privileged=bool(own.get("privileged")),
+        add=tuple(capabilities.get("add") or ()),
+        drop=tuple(capabilities.get("drop") or ()),
+        no_new_privileges=own.get("allowPrivilegeEscalation") is False,
+        filtered=profile != "Unconfined",
+        non_root=bool(_first("runAsNonRoot", own, whole)),
+    )
 
 
 def _first(key: str, own: Obj, whole: Obj) -> Any:

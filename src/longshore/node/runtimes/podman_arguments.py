@@ -59,8 +59,9 @@ def reference(image: str) -> str:
     return str(full)
 
 
-def create(container: Container, image: str, machine: Machine) -> list[str]:
-    """The words after `podman`."""
+def create(container: Container, image: str, machine: Machine, image_user: str = "") -> list[str]:
+    """The words after `podman`. `image_user` is the user of the image, for a container that names a group
+    alone."""
     words = ["--runtime", machine.runtime] if machine.runtime else []
     words += ["create", "--name", name_of(container.key), "--pull", "never"]
     words += ["--label", f"{KEY_LABEL}={container.key}", "--label", f"{OWNER_LABEL}={machine.owner}"]
@@ -77,7 +78,7 @@ def create(container: Container, image: str, machine: Machine) -> list[str]:
         words += ["--env", f"{name}={value}"]
     for mount in _mounts(container):
         words += ["--mount", _mount(mount)]
-    words += [*_identity(container), *_limits(container)]
+    words += [*_identity(container, image_user), *_rights(container), *_limits(container)]
     if container.working_dir:
         words += ["--workdir", container.working_dir]
     if container.stdin:
@@ -108,19 +109,33 @@ def _quoted(field: str) -> str:
     return '"' + field.replace('"', '""') + '"' if set(field) & set(',"\n') else field
 
 
-def _identity(container: Container) -> Sequence[str]:
+def _identity(container: Container, image_user: str) -> Sequence[str]:
     words = []
     if container.user is not None:
         group = f":{container.group}" if container.group is not None else ""
         words += ["--user", f"{container.user}{group}"]
     elif container.group is not None:
-        words += ["--user", f"0:{container.group}"]
+        words += ["--user", f"{image_user or 0}:{container.group}"]
     for group_number in container.groups:
         words += ["--group-add", str(group_number)]
     if container.hostname:
         words += ["--hostname", container.hostname]
     if container.read_only_root:
         words += ["--read-only", "--read-only-tmpfs=false"]
+    return words
+
+
+def _rights(container: Container) -> Sequence[str]:
+    rights = container.rights
+    words = ["--privileged"] * rights.privileged
+    for name in rights.add:
+        words += ["--cap-add", name]
+    for name in rights.drop:
+        words += ["--cap-drop", name]
+    if rights.no_new_privileges:
+        words += ["--security-opt", "no-new-privileges"]
+    if not rights.filtered:
+        words += ["--security-opt", "seccomp=unconfined"]
     return words
 
 
