@@ -21,6 +21,7 @@ from longshore.machinery.informers.shared import Informers
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.node import agent
+from longshore.node.archive import Archive
 from longshore.node.capacity import Capacity
 from longshore.node.disk_pressure import Free
 from longshore.node.runtime import Container, Runtime
@@ -43,6 +44,7 @@ class World:
         self.explanations = Explanations()
         self.capacity = CAPACITY
         self.free: Callable[[], Free | None] = lambda: None
+        self.archive: Archive | None = None
         self.on_stop: agent.OnStop = "keep"
         self.runtimes: dict[str, Runtime] = {}
         self.agent: agent.Agent | None = None
@@ -67,6 +69,7 @@ class World:
             capacity=self.capacity,
             in_thread=asyncio.to_thread,
             free=self.free,
+            archive=self.archive,
         )
         await self.agent.run(on_stop=self.on_stop, ready=ready)
 

@@ -157,8 +157,9 @@ def record_of(pod: Obj, at: float) -> Obj:
     for key in ("phase", "reason", "message", "startTime"):
         if status.get(key):
             record[key] = status[key]
-    index = (meta.get("annotations") or {}).get(COMPLETION_INDEX)
-    return {**record, "index": int(index)} if index is not None else record
+    index = (meta.get("annotations") or {}).get(COMPLETION_INDEX) or ""
+    is_number = index.isascii() and index.isdigit()  # anybody may annotate a pod
+    return {**record, "index": int(index)} if is_number else record
 
 
 def _run(entry: Obj) -> Obj:

@@ -50,8 +50,11 @@ class Cleaner:
 
     def keys(self, runtime: Runtime, keys: Iterable[Key]) -> None:
         """The engine may forget these."""
-        self._keys.setdefault(runtime.name, (runtime, []))[1].extend(keys)
+        self._note(runtime, keys)
         self._arm()
+
+    def _note(self, runtime: Runtime, keys: Iterable[Key]) -> None:
+        self._keys.setdefault(runtime.name, (runtime, []))[1].extend(keys)
 
     def gone(self, uid: str) -> None:
         """The volumes of this pod are of no use any more."""
@@ -77,7 +80,11 @@ class Cleaner:
         uids, self._uids = self._uids, []
         gone, self._gone = self._gone, []
         for runtime, forgotten in keys.values():
-            await runtime.remove(forgotten)
+            try:
+                await runtime.remove(forgotten)
+            except Exception:  # an engine that is gone for now is asked with the next; the files must go
+                log.exception("ended containers of engine %s could not be removed", runtime.name)
+                self._note(runtime, forgotten)
         for uid in uids:
             try:
                 await self._preparer.remove(uid)
@@ -90,8 +97,7 @@ class Cleaner:
         ):
             at = self._clock.now().timestamp()
             await self._in_thread(_keep, self._archive, kept, at)
-        there = [directory for _, directory in gone if directory.exists()]
-        if there:
+        if there := _existing(gone):
             await self._in_thread(_remove, there)
 
     async def remove_strangers(self, present: set[str]) -> None:
@@ -119,6 +125,11 @@ class Cleaner:
 def _keep(kept_in: Archive, gone: list[tuple[Obj, Path]], at: float) -> None:
     for pod, directory in gone:
         kept_in.keep(pod, directory, at)
+
+
+def _existing(gone: list[tuple[Obj, Path]]) -> list[Path]:
+    """The directories that are there. `Path.exists` raises for a name too long for a file."""
+    return [directory for _, directory in gone if os.path.exists(directory)]
 
 
 def _remove(directories: list[Path]) -> None:
