@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from longshore.apiserver.access.tokens import Tokens
+from longshore.client import Unreachable
 from longshore.client.config import incluster
+from longshore.client.local import LocalClient
+from longshore.machinery.informers.shared import Informers
 from longshore.machinery.time.clock import RealClock
+from longshore.node.preparing.preparer import Preparer
 from longshore.node.preparing.types import NotReady
+from support.keeper_engine import exists, until
 from support.preparing_world import SERVER, World
 
 pytestmark = pytest.mark.anyio
@@ -90,6 +99,69 @@ async def test_a_token_is_renewed_when_most_of_its_life_has_passed(world: World)
     await preparer.refresh(prepared, pod)
     assert token.read_text() != first
     assert os.readlink(token) == "..data/token"
+
+
+class Hours(RealClock):
+    """A clock on which every sleep takes no time, and an hour has passed after it."""
+
+    ahead = 0.0
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.ahead
+
+    async def sleep(self, seconds: float) -> None:
+        self.ahead += 3600.0
+        await asyncio.sleep(0.02)
+
+
+@asynccontextmanager
+async def renewing(world: World, preparer: Preparer) -> AsyncIterator[asyncio.Task[None]]:
+    informers = Informers(world.client, clock=RealClock(), rng=random.Random(1))
+    running = asyncio.create_task(preparer.run(informers))
+    yield running
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+
+def put_in_the_way(directory: Path) -> None:
+    """A file where the directory was: nothing can be written there, not even by root."""
+    directory.rename(directory.with_name("aside"))
+    directory.write_text("")
+
+
+async def test_a_token_that_cannot_be_written_is_renewed_when_it_can(world: World) -> None:
+    """And nothing else stops meanwhile: with the preparer the node would, and with it perhaps the pods."""
+    preparer = world.another(clock=Hours())
+    directory = Path((await preparer.pod(await world.pod())).account[0].source)
+    put_in_the_way(directory)
+    async with renewing(world, preparer) as running:
+        await asyncio.sleep(0.2)
+        assert not running.done()
+        os.unlink(directory)
+        await until(lambda: exists(directory / "token"))
+
+
+class Flaky(LocalClient):
+    """A client whose server cannot be reached now and then."""
+
+    is_down = False
+
+    async def get(self, *args: Any, **options: Any) -> Any:
+        if self.is_down:
+            raise Unreachable("connection refused")
+        return await super().get(*args, **options)
+
+
+async def test_a_token_is_renewed_again_after_the_server_could_not_be_reached(world: World) -> None:
+    client = Flaky(world.api.api)
+    preparer = replace(world, client=client).another(clock=Hours())
+    directory = Path((await preparer.pod(await world.pod())).account[0].source)
+    client.is_down = True
+    async with renewing(world, preparer):
+        await asyncio.sleep(0.2)
+        os.rename(directory, directory.with_name("aside"))
+        client.is_down = False
+        await until(lambda: exists(directory / "token"))
 
 
 async def test_an_account_made_anew_gets_a_new_token(world: World) -> None:

@@ -11,6 +11,7 @@ Logs lie beside `root`. emptyDirs of medium Memory lie in /dev/shm.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -46,6 +47,8 @@ _SHELL: Final = ("sh",)
 """The command of an ephemeral container without one: the images people debug with start a shell."""
 _TOLD_OTHERWISE: Final = ("/etc/volcano",)
 """Mounts a container can do without where nothing can be mounted: Volcano's svc has variables, too."""
+
+log = logging.getLogger(__name__)
 
 
 class Preparer:
@@ -94,8 +97,11 @@ class Preparer:
             while True:
                 await self._clock.sleep(_RENEWAL_SECONDS)
                 await self._accounts.renew()
-                self._shared.sweep()
-                self._hosts.settle()
+                for step in (self._shared.sweep, self._hosts.settle):
+                    try:
+                        step()
+                    except (OSError, remove_tree.Mounted) as err:  # tried again in a minute
+                        log.warning("files that pods share could not be put in order: %s", err)
 
     def at_once(self, pod: Obj) -> PreparedPod | None:
         """The answer of `pod` for one without volumes and references, if nobody has to be asked for it."""

@@ -8,6 +8,7 @@ mounted may change, and an account that was made again has another token.
 from __future__ import annotations
 
 import asyncio
+import logging
 from pathlib import Path
 from typing import Final
 
@@ -29,6 +30,8 @@ _SECONDS: Final = 3607
 _REFRESH_SECONDS: Final = 10.0
 _ACCOUNT_WAIT_SECONDS, _ACCOUNT_RETRY_SECONDS = 2.0, 0.05
 """A new namespace's `default` account is a moment behind it; pods of all its Jobs would pay for a retry."""
+
+log = logging.getLogger(__name__)
 
 
 class Ready(msgspec.Struct, frozen=True):
@@ -88,8 +91,10 @@ class Accounts:
         for key in [*self._ready]:
             try:
                 await self.prepare(*key)
-            except NotReady:
+            except _NoAccount:
                 self._ready.pop(key, None)  # the next pod that needs it is told why not
+            except (NotReady, OSError) as err:  # the old token is good for a while, and renewed later
+                log.warning("the token of service account %s/%s could not be renewed: %s", *key, err)
 
     async def _account(self, namespace: str, name: str) -> Obj:
         patience = self._clock.monotonic() + _ACCOUNT_WAIT_SECONDS
@@ -97,10 +102,12 @@ class Accounts:
             try:
                 return await self._client.get(kinds.SERVICE_ACCOUNTS, name, namespace)
             except StatusError as err:
-                if err.code != 404 or self._clock.monotonic() >= patience:
-                    raise _not_mounted(str(err)) from None
+                if err.code != 404:
+                    raise NotReady("FailedMount", _not_mounted(err)) from None
+                if self._clock.monotonic() >= patience:
+                    raise _NoAccount("FailedMount", _not_mounted(err)) from None
             except Unreachable as err:
-                raise _not_mounted(str(err)) from None
+                raise NotReady("FailedMount", _not_mounted(err)) from None
             await self._clock.sleep(_ACCOUNT_RETRY_SECONDS)
 
     def _path(self, account: Account) -> Path:
@@ -114,5 +121,9 @@ class Accounts:
         return path
 
 
-def _not_mounted(why: str) -> NotReady:
-    return NotReady("FailedMount", f'MountVolume.SetUp failed for volume "kube-api-access" : {why}')
+class _NoAccount(NotReady):
+    """There is no such account."""
+
+
+def _not_mounted(why: Exception) -> str:
+    return f'MountVolume.SetUp failed for volume "kube-api-access" : {why}'
