@@ -40,6 +40,10 @@ CASES = {
         ["--set", "onlyNamespace=team,managedBy=kubernetes.io/job-controller"],
         Wanted(only="team", managed_by="kubernetes.io/job-controller"),
     ),
+    "gangs of one namespace": (
+        ["--set", "onlyNamespace=team,controllers={volcano-job}"],
+        Wanted(only="team", controllers=("volcano-job",)),
+    ),
 }
 
 

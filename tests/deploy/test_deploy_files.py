@@ -60,7 +60,7 @@ def test_the_chart_has_the_version_of_the_package_and_knows_its_controllers() ->
     schema = json.loads((CHART / "values.schema.json").read_text())
     known = set(schema["properties"]["controllers"]["items"]["enum"])
     assert known == set(yaml.safe_load((CHART / "files" / "rights.yaml").read_text())) - {
-        "scheduler", "webhooks", "webhooks-own"
+        "cluster-scoped", "scheduler", "webhooks", "webhooks-own"
     }  # fmt: skip
     assert known <= set(CONTROLLERS)
     values = yaml.safe_load((CHART / "values.yaml").read_text())

@@ -12,13 +12,16 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{ .Release.Name }}-webhooks
 {{- end -}}
 
-{{/* The rules of several controllers, each rule once. */}}
+{{/* The rules of several controllers, each rule once: root, controllers, and perhaps scope. With scope "cluster" only
+     those about objects in no namespace, with scope "namespace" only the others. */}}
 {{- define "longshore.rules" -}}
+{{- $scope := get . "scope" -}}
 {{- $known := .root.Files.Get "files/rights.yaml" | replace "longshore-webhooks" (include "longshore.webhooks" .root) | fromYaml -}}
 {{- $rules := list -}}
 {{- range .controllers -}}
 {{- range get $known . -}}
-{{- if not (has . $rules) -}}{{- $rules = append $rules . -}}{{- end -}}
+{{- $of := ternary "cluster" "namespace" (has (first .resources) (get $known "cluster-scoped")) -}}
+{{- if and (not (has . $rules)) (or (not $scope) (eq $scope $of)) -}}{{- $rules = append $rules . -}}{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- toYaml $rules -}}
@@ -79,41 +82,55 @@ subjects:
   - kind: ServiceAccount
     name: {{ .name }}
     namespace: {{ $namespace }}
+{{- $wide := include "longshore.rules" (dict "root" $root "controllers" .controllers "scope" (ternary "cluster" "" (ne .only ""))) }}
+{{- if ne $wide "[]" }}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
-{{- if .only }}
-kind: Role
-metadata:
-  name: longshore-batch
-  namespace: {{ .only }}
-{{- else }}
 kind: ClusterRole
 metadata:
   name: {{ .name }}
-{{- end }}
   labels: {{- $labels | nindent 4 }}
-rules: {{- include "longshore.rules" . | nindent 2 }}
+rules: {{- $wide | nindent 2 }}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
-{{- if .only }}
-kind: RoleBinding
-metadata:
-  name: longshore-batch
-  namespace: {{ .only }}
-{{- else }}
 kind: ClusterRoleBinding
 metadata:
   name: {{ .name }}
-{{- end }}
   labels: {{- $labels | nindent 4 }}
 roleRef:
   apiGroup: rbac.authorization.k8s.io
-  kind: {{ ternary "Role" "ClusterRole" (ne .only "") }}
-  name: {{ ternary "longshore-batch" .name (ne .only "") }}
+  kind: ClusterRole
+  name: {{ .name }}
 subjects:
   - kind: ServiceAccount
     name: {{ .name }}
     namespace: {{ $namespace }}
+{{- end }}
+{{- if .only }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  name: longshore-batch
+  namespace: {{ .only }}
+  labels: {{- $labels | nindent 4 }}
+rules: {{- include "longshore.rules" (dict "root" $root "controllers" .controllers "scope" "namespace") | nindent 2 }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: longshore-batch
+  namespace: {{ .only }}
+  labels: {{- $labels | nindent 4 }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: Role
+  name: longshore-batch
+subjects:
+  - kind: ServiceAccount
+    name: {{ .name }}
+    namespace: {{ $namespace }}
+{{- end }}
 ---
 apiVersion: policy/v1
 kind: PodDisruptionBudget

@@ -10,6 +10,7 @@ import pytest
 
 from longshore.api import cron
 from longshore.api.errors import StatusError
+from longshore.api.kinds import table
 from longshore.apiserver.request.call import User
 from longshore.client import DeleteOptions
 from longshore.client.local import LocalClient
@@ -22,6 +23,8 @@ from longshore.testing.scripted_kubelet import PodScript
 from longshore.up import manifests
 from longshore.up.outside import leading
 from longshore.up.outside.settings import Settings
+from longshore.up.outside.sharded import DIVISIBLE
+from support import volcano_manifests
 from support.job_world import JOBS, NS, PODS, World, a_job, a_world, beside
 
 ACCOUNT = User(
@@ -70,7 +73,9 @@ def play(wanted: manifests.Wanted, story: Callable[[World, Noting], Awaitable[No
             for obj in manifests.documents(wanted):
                 if obj["kind"] != "Deployment":
                     await world.client.create((obj["apiVersion"], obj["kind"]), obj)
-            settings = Settings(namespace=wanted.only, lease_namespace=wanted.namespace)
+            settings = Settings(
+                controllers=wanted.controllers, namespace=wanted.only, lease_namespace=wanted.namespace
+            )
             rng = random.Random(1)
             wiring = Wiring(
                 clock,
@@ -181,6 +186,37 @@ def test_rights_in_one_namespace_are_enough_for_that_namespace_and_end_there() -
             await client.list(PODS, "default")
 
     play(wanted, story)
+
+
+def test_gangs_of_one_namespace_are_looked_after_with_rights_to_read_queues_and_priorities() -> None:
+    wanted = manifests.Wanted(controllers=("volcano-job",), only=NS)
+    groups = ("scheduling.volcano.sh/v1beta1", "PodGroup")
+
+    async def story(world: World, client: Noting) -> None:
+        queue = volcano_manifests.queue("default")
+        queues = (queue["apiVersion"], queue["kind"])
+        await world.client.create(queues, queue)
+        await world.client.patch(queues, "default", {"status": {"state": "Open"}}, subresource="status")
+        gang = volcano_manifests.job(name="gang")
+        await world.client.create((gang["apiVersion"], gang["kind"]), gang, NS)
+
+        async def has_a_group() -> bool:
+            return bool((await world.client.list(groups, NS)).items)
+
+        await world.until(has_a_group, 60)
+        in_all = granted([obj for obj in manifests.documents(wanted) if obj["kind"] == "ClusterRole"])
+        assert {verb for verb, _, _ in in_all} == {"list", "watch"}
+        assert {resource for _, _, resource in in_all} == {"priorityclasses", "queues"}
+
+    play(wanted, story)
+
+
+@pytest.mark.parametrize("name", sorted(DIVISIBLE))
+def test_rights_to_what_is_in_no_namespace_are_never_in_a_namespace(name: str) -> None:
+    in_none = {row.plural for row in table.RESOURCES if not row.namespaced}
+    objects = manifests.documents(manifests.Wanted(controllers=(name,), only=NS))
+    inside = granted([obj for obj in objects if obj["kind"] == "Role"])
+    assert not {resource.partition("/")[0] for _, _, resource in inside} & in_none
 
 
 def test_jobs_of_other_managers_are_left_alone() -> None:

@@ -85,9 +85,7 @@ def documents(wanted: Wanted) -> list[Obj]:
                 obj["rules"] = rules([*wanted.controllers, *(["webhooks"] if wanted.webhooks else [])])
             case "Deployment":
                 _fill(obj["spec"]["template"]["spec"]["containers"][0], wanted)
-        if wanted.only:
-            _narrow(obj, wanted.only)
-        made.append(obj)
+        made += _narrowed(obj, wanted) if wanted.only else [obj]
     if wanted.webhooks:
         made += _webhooks(wanted.namespace)
     return made + _scheduler(wanted) if wanted.scheduler else made
@@ -131,7 +129,7 @@ def _scheduler(wanted: Wanted) -> list[Obj]:
 
 def rules(controllers: Sequence[str]) -> list[Obj]:
     """The rights of these controllers, each rule once."""
-    known: dict[str, list[Obj]] = yaml.safe_load(_read("rights.yaml"))
+    known: dict[str, Any] = yaml.safe_load(_read("rights.yaml"))
     wanted: list[Obj] = []
     for name in controllers:
         wanted += [rule for rule in known[name] if rule not in wanted]
@@ -162,16 +160,26 @@ def _fill(container: Obj, wanted: Wanted) -> None:
         container["ports"].append({"name": "webhooks", "containerPort": settings.WEBHOOKS_PORT})
 
 
-def _narrow(obj: Obj, namespace: str) -> None:
-    """A role for the whole cluster becomes one in the namespace that is looked after.
+def _narrowed(obj: Obj, wanted: Wanted) -> list[Obj]:
+    """A role for the whole cluster becomes one in the namespace that is looked after. What is in no namespace
+    stays in a role for the cluster, if the controllers read such objects.
 
-    It gets a name of its own, since that may be the namespace in which the other role is.
+    The narrow role gets a name of its own, since that may be the namespace in which the other role is.
     """
-    if obj["kind"] in ("ClusterRole", "ClusterRoleBinding"):
-        obj["kind"] = obj["kind"].removeprefix("Cluster")
-        obj["metadata"] = {"name": _NARROW_ROLE, "namespace": namespace}
-        if "roleRef" in obj:
-            obj["roleRef"] |= {"kind": "Role", "name": _NARROW_ROLE}
+    if obj["kind"] not in ("ClusterRole", "ClusterRoleBinding"):
+        return [obj]
+    wide: list[Obj] = []
+    inside: list[Obj] = []
+    scoped = yaml.safe_load(_read("rights.yaml"))["cluster-scoped"]
+    for rule in rules(wanted.controllers):
+        (wide if rule["resources"][0] in scoped else inside).append(rule)
+    meta = {"name": _NARROW_ROLE, "namespace": wanted.only}
+    narrow = {**obj, "kind": obj["kind"].removeprefix("Cluster"), "metadata": meta}
+    if "roleRef" in obj:
+        narrow["roleRef"] = obj["roleRef"] | {"kind": "Role", "name": _NARROW_ROLE}
+    else:
+        narrow["rules"], obj["rules"] = inside, wide
+    return [obj, narrow] if wide else [narrow]
 
 
 def _dumped(objects: list[Obj]) -> str:
