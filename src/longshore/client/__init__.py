@@ -6,7 +6,7 @@ The engines are imported from their own modules, so that naming the protocol cos
 """
 
 from longshore.client.client import Client
-from longshore.client.errors import ConfigError, CredentialsError, TimedOut, Unreachable
+from longshore.client.errors import ConfigError, CredentialsError, PartlyDiscovered, TimedOut, Unreachable
 from longshore.client.protocol import (
     DeleteOptions,
     ObjectList,
@@ -22,6 +22,7 @@ __all__ = [
     "CredentialsError",
     "DeleteOptions",
     "ObjectList",
+    "PartlyDiscovered",
     "PatchType",
     "Response",
     "TimedOut",

@@ -60,7 +60,8 @@ class Client(ABC):
 
     @abstractmethod
     async def resources(self) -> builtins.list[Resource]:
-        """Every resource the server serves now, custom ones included, in discovery's order."""
+        """Every resource the server serves now, custom ones included, in discovery's order. Raises
+        `PartlyDiscovered`, with the others, when some groups do not say what they serve."""
 
     @abstractmethod
     async def _one(self, ask: Ask) -> Obj:

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from longshore.api.resources import Resource
+
 
 class Unreachable(Exception):
     """The API server cannot be reached. A write may or may not have happened; read before repeating it."""
@@ -9,6 +15,17 @@ class Unreachable(Exception):
 
 class TimedOut(Unreachable):
     """The API server did not answer in time. A write may or may not have happened."""
+
+
+class PartlyDiscovered(Unreachable):
+    """Some groups of the API do not say what they serve, as when the server behind an APIService is away."""
+
+    def __init__(self, found: Sequence[Resource], missing: Sequence[str], reason: str) -> None:
+        self.found = found
+        """The resources of all other groups."""
+        self.missing = missing
+        """The group versions of which nothing is known."""
+        super().__init__(f"cannot find out what is served in {', '.join(missing)}: {reason}")
 
 
 class ConfigError(Exception):

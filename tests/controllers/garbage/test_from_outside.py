@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from controllers.garbage.garbage_scene import JOBS, MAPS, POD_SPEC, PODS, owner
+from longshore.api.errors import StatusError
 from longshore.api.strategy import Propagation
 from longshore.api.types import Obj
-from longshore.client import Client, DeleteOptions, What
+from longshore.client import Client, DeleteOptions, Unreachable, What
 from longshore.client.http import HttpClient
 from longshore.controllers import garbage, podgc, ttl
 from longshore.machinery.controller_context import ControllerContext
@@ -79,6 +80,34 @@ async def test_all_three_work_over_http(anyio_backend: str) -> None:
         await until_at_most(here, JOBS, 0)
         for task in controllers:
             task.cancel()
+
+
+class OneGroupAway(HttpClient):
+    """Talks to a cluster where nobody answers for one group, as when a metrics server is away."""
+
+    async def _document(self, path: str) -> Obj:
+        if path.startswith("/apis/policy/"):
+            raise StatusError(503, "ServiceUnavailable", "service unavailable")
+        return await super()._document(path)
+
+
+async def test_a_group_that_does_not_answer_keeps_nobody_from_collecting_the_rest(anyio_backend: str) -> None:
+    async with (
+        running(Options(in_memory=True, port=0, controllers=(), node=False, scheduler=False)) as longshore,
+        OneGroupAway.from_kubeconfig(longshore.kubeconfig) as client,
+        asyncio.TaskGroup() as tasks,
+    ):
+        with pytest.raises(Unreachable, match="what is served in policy/v1: service unavailable"):
+            await client.resources()
+        context = ControllerContext(client, clock=RealClock(), rng=random.Random(0))
+        collecting = tasks.create_task(garbage.run(context))
+        here = longshore.client
+        made = await here.create(MAPS, {"metadata": {"name": "a"}}, "default")
+        child = {"metadata": {"name": "b", "ownerReferences": [owner(made)]}}
+        await here.create(MAPS, child, "default")
+        await here.delete(MAPS, "a", "default", DeleteOptions(propagation="Foreground"))
+        await until_at_most(here, MAPS, 0)
+        collecting.cancel()
 
 
 @asynccontextmanager

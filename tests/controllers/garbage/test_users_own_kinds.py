@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 
 from controllers.garbage.garbage_scene import MAPS, NAMESPACES, Scene, owner, play
+from longshore.api.resources import Resource
 from longshore.api.types import Obj
+from longshore.client import PartlyDiscovered
+from longshore.client.local import LocalClient
 
 DEFINITIONS = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 WIDGETS = ("example.com/v1", "Widget")
@@ -86,6 +89,34 @@ def test_a_deleted_definition_takes_its_objects_and_what_they_own() -> None:
         assert await scene.names() == []
 
     play(script)
+
+
+def test_objects_of_a_group_that_is_away_are_still_followed() -> None:
+    class Partly(LocalClient):
+        async def resources(self) -> list[Resource]:
+            known = await super().resources()
+            if "widgets" not in [row.plural for row in known] or not is_away:
+                return known
+            others = [row for row in known if row.group != "example.com"]
+            raise PartlyDiscovered(others, ["example.com/v1"], "service unavailable")
+
+    is_away: list[bool] = []
+
+    async def script(scene: Scene) -> None:
+        scene.client = Partly(scene.api)
+        await scene.client.create(DEFINITIONS, definition())
+        scene.collect()
+        widget = await scene.make(WIDGETS, "w")
+        await scene.config("child", owner(widget, WIDGETS))
+        await scene.settle()
+        is_away.append(True)
+        await scene.client.patch(DEFINITIONS, "widgets.example.com", {"metadata": {"labels": {"a": "b"}}})
+        await scene.settle(600)
+        await scene.delete("w", "Foreground", WIDGETS)
+        await scene.settle()
+        assert await scene.names() == []
+
+    play(script, collecting=False)
 
 
 def test_a_kind_that_is_defined_anew_is_followed_anew() -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from longshore.api.errors import StatusError
 from longshore.api.resources import Resource, Subresource
 from longshore.api.strategy import Strategy
 from longshore.api.types import Obj
+from longshore.client.errors import PartlyDiscovered
 
 Fetch = Callable[[str], Awaitable[Obj]]
 """Gets a document by its path; an empty one stands for "not there"."""
@@ -26,13 +28,19 @@ async def find(fetch: Fetch, api_version: str, name: str) -> Resource:
 
 
 async def everything(fetch: Fetch) -> list[Resource]:
-    """Every resource in its group's preferred version, in the server's order."""
+    """Every resource in its group's preferred version, in the server's order. Raises `PartlyDiscovered`."""
     versions = list((await fetch("/api")).get("versions") or ())
     for group in (await fetch("/apis")).get("groups") or ():
         versions.append(group["preferredVersion"]["groupVersion"])
     rows: list[Resource] = []
+    refused: dict[str, StatusError] = {}
     for version in versions:
-        rows += _rows(version, await fetch(_path(version)))
+        try:
+            rows += _rows(version, await fetch(_path(version)))
+        except StatusError as err:
+            refused[version] = err
+    if refused:
+        raise PartlyDiscovered(rows, [*refused], str(next(iter(refused.values()))))
     return rows
 
 

@@ -3,21 +3,22 @@
 Resources come and go with users' definitions: what is served is looked up again when a definition changes,
 and, on a server elsewhere, which may have other sources, every 30 seconds. A resource that is not served any
 more is followed a little longer, since the news of its last objects may still be on the way, and then only
-not followed: that it cannot be listed says nothing of its objects, so they stay in the graph.
+not followed: that it cannot be listed says nothing of its objects, so they stay in the graph. A group that
+does not say what it serves (the server behind it is away) changes nothing: what is followed of it stays so.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
 from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
-from longshore.client import Unreachable, in_process
+from longshore.client import PartlyDiscovered, Unreachable, in_process
 from longshore.client.protocol import Packed
 from longshore.controllers.garbage.graph import Graph
 from longshore.controllers.garbage.references import slim
@@ -77,8 +78,12 @@ class Monitors:
         self._wanted.set()
 
     async def _discover(self, group: asyncio.TaskGroup) -> None:
+        unknown: set[str] = set()
         try:
-            rows = await self._client.resources()
+            rows: Sequence[Resource] = await self._client.resources()
+        except PartlyDiscovered as err:
+            log.warning("going on with what is known: %s", err)
+            rows, unknown = err.found, {version.rpartition("/")[0] for version in err.missing}
         except (StatusError, Unreachable) as err:
             log.warning("cannot find out which resources are served: %s", err)
             self._knows_all = False
@@ -89,12 +94,16 @@ class Monitors:
             if _followed(row):
                 served.setdefault(row.storage, row)
         now = self._clock.monotonic()
-        self._unserved = {s: self._unserved.get(s, now) for s in self._tasks if s not in served}
+        self._unserved = {
+            storage: self._unserved.get(storage, now)
+            for storage in self._tasks
+            if storage not in served and storage.rpartition("/")[0] not in unknown
+        }
         for storage in [*self._tasks]:
             if storage in served:
                 ends = not self._follows(storage, served[storage])
             else:
-                ends = now - self._unserved[storage] >= _REDISCOVER_SECONDS
+                ends = now - self._unserved.get(storage, now) >= _REDISCOVER_SECONDS
             if ends:
                 self._tasks.pop(storage).cancel()
         new = [row for storage, row in served.items() if storage not in self._tasks]
