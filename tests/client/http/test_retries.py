@@ -53,6 +53,17 @@ async def test_it_gives_up_after_ten_tries(script: Script) -> None:
     assert len(script.asked) == MAX_TRIES
 
 
+async def test_a_401_at_the_last_try_is_shown_to_the_caller(script: Script, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("old")
+    unknown = made({"kind": "Status", "code": 401, "reason": "Unauthorized", "message": "who?"}, 401)
+    script.answers = [*[made(BUSY, 429, Retry_After="1")] * (MAX_TRIES - 1), unknown]
+    connection = Connection(script.url, credentials=TokenFile(tmp_path / "token"))
+    async with script.client(connection=connection) as client:
+        with pytest.raises(StatusError, match=r"who\?"):
+            await client.get(("v1", "Pod"), "p", "default")
+    assert len(script.asked) == MAX_TRIES
+
+
 async def test_a_conflict_is_never_retried(script: Script) -> None:
     script.answers = [
         made({"kind": "Status", "code": 409, "reason": "Conflict", "message": "no"}, 409, Retry_After="1")

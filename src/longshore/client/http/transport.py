@@ -122,7 +122,7 @@ class Transport:
                     raise
                 continue
             code = answer.code if isinstance(answer, Response) else answer.status
-            if code == 401 and retry and not refreshed and self._connection.credentials.forget():
+            if code == 401 and not last and not refreshed and self._connection.credentials.forget():
                 refreshed = True
                 _release(answer)
                 continue
