@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import logging
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from longshore.client.config.connection import Connection
 from longshore.client.config.kubeconfig import Entry, Kubeconfig
 from longshore.client.credentials import NoCredentials
 from longshore.client.errors import ConfigError
+from longshore.client.http import tls
+from longshore.up import certificates
 
 pytestmark = pytest.mark.anyio
 FILE = Path("/etc/kube/config")
@@ -49,6 +52,20 @@ def test_server_namespace_and_options_of_the_context_are_taken() -> None:
     assert (made.namespace, made.tls_server_name, made.proxy) == ("team", "api.internal", "http://proxy:3128")
     assert not made.compress
     assert made.verify
+
+
+def test_an_authority_may_have_comments_in_any_language_and_lines_of_base64() -> None:
+    pem = certificates.authority(datetime.now(UTC), 1).cert_pem
+    text = "# Főtanúsítvány\n".encode() + pem
+    made = resolve({"server": "https://x", "certificate-authority-data": base64.encodebytes(text).decode()})
+    assert made.ca == text
+    assert len(tls.context(made, None).get_ca_certs()) == 1
+
+
+@pytest.mark.parametrize("ca", [b"", b"\xff", b"no certificate"])
+def test_an_authority_that_is_none_is_said_to_be(ca: bytes) -> None:
+    with pytest.raises(ConfigError, match="certificate-authority of https://x is not PEM"):
+        tls.context(Connection("https://x", ca=ca), None)
 
 
 def test_a_server_without_a_scheme_is_https() -> None:

@@ -56,11 +56,10 @@ class Entry(msgspec.Struct, frozen=True):
         encoded = self.text(f"{key}-data")
         if encoded:
             import base64
-            import binascii
 
             try:
-                return base64.b64decode(encoded, validate=True)
-            except binascii.Error as err:
+                return base64.b64decode("".join(encoded.splitlines()), validate=True)  # Go skips line ends
+            except ValueError as err:
                 raise self.error(f"{key}-data: not base64: {err}") from None
         path = self.path(key)
         if path is None:

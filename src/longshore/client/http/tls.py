@@ -16,8 +16,9 @@ def context(connection: Connection, certificate: tuple[bytes, bytes] | None) -> 
     else:
         made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         try:
-            made.load_verify_locations(cadata=connection.ca.decode("ascii"))
-        except (ssl.SSLError, UnicodeDecodeError) as err:
+            # Only comments between certificates may have other characters, and OpenSSL takes none of them.
+            made.load_verify_locations(cadata=connection.ca.decode("ascii", "ignore"))
+        except (ssl.SSLError, ValueError) as err:
             raise ConfigError(f"certificate-authority of {connection.server} is not PEM: {err}") from None
     made.minimum_version = ssl.TLSVersion.TLSv1_2
     if not connection.verify:
