@@ -13,9 +13,13 @@ import pytest
 
 from longshore.client.config.kubeconfig import Entry
 from longshore.client.config.user import credentials
+from longshore.client.credentials import Credentials
+from longshore.client.credentials.certificate_files import CertificateFiles
 from longshore.client.credentials.exec_plugin import ExecPlugin, ExecSpec
 from longshore.client.credentials.token_file import TokenFile
 from longshore.client.errors import CredentialsError
+from longshore.up import certificates
+from longshore.up.certificates import Pair
 
 pytestmark = pytest.mark.anyio
 V1 = "client.authentication.k8s.io/v1"
@@ -68,6 +72,61 @@ async def test_a_token_file_that_never_was_or_is_empty_is_an_error(tmp_path: Pat
     (tmp_path / "t").write_text(" \n")
     with pytest.raises(CredentialsError, match="is empty"):
         await TokenFile(tmp_path / "t").headers()
+
+
+def a_user() -> Pair:
+    ca = certificates.authority(datetime.now(UTC), 1)
+    return certificates.user(ca, datetime.now(UTC), 1, "somebody", "")
+
+
+def put(folder: Path, pair: Pair) -> tuple[bytes, bytes]:
+    (folder / "c").write_bytes(pair.cert_pem)
+    (folder / "k").write_bytes(pair.key_pem)
+    return pair.cert_pem, pair.key_pem
+
+
+def named(folder: Path, **more: str) -> Credentials:
+    """The user of a kubeconfig that names files."""
+    content = {"client-certificate": "c", "client-key": "k", **more}
+    user = Entry("u", content, folder / "config", "users[0].user")
+    return credentials(user, Entry("c", {"server": "https://x"}, folder / "config", "clusters[0].cluster"))
+
+
+@pytest.mark.parametrize("more", [{}, {"token": "t"}])
+async def test_a_certificate_in_files_is_read_again_after_a_401(tmp_path: Path, more: dict[str, str]) -> None:
+    old = put(tmp_path, a_user())
+    source = named(tmp_path, **more)
+    new = put(tmp_path, a_user())
+    await source.headers()
+    assert source.certificate() == old
+    assert source.forget()
+    await source.headers()
+    assert source.certificate() == new
+
+
+async def test_a_certificate_in_files_is_read_again_after_a_minute_when_both_are_new(tmp_path: Path) -> None:
+    clock, old = Clock(), put(tmp_path, a_user())
+    source = CertificateFiles(
+        lambda: ((tmp_path / "c").read_bytes(), (tmp_path / "k").read_bytes()), clock=clock
+    )
+    new = a_user()
+    (tmp_path / "c").write_bytes(new.cert_pem)
+    for clock.now in (59, 60):
+        await source.headers()
+        assert source.certificate() == old
+    put(tmp_path, new)
+    clock.now = 120
+    await source.headers()
+    assert source.certificate() == (new.cert_pem, new.key_pem)
+
+
+async def test_certificate_files_that_vanish_leave_the_last_certificate(tmp_path: Path) -> None:
+    old = put(tmp_path, a_user())
+    source = named(tmp_path)
+    (tmp_path / "k").unlink()
+    source.forget()
+    await source.headers()
+    assert source.certificate() == old
 
 
 def plugin(tmp_path: Path, script: str, **more: Any) -> ExecPlugin:

@@ -71,27 +71,36 @@ def impersonation(account: Entry) -> list[tuple[str, str]]:
 class _Both(Credentials):
     """A client certificate for the connection and a header for the request, as kubectl sends both."""
 
-    def __init__(self, certificate: ClientCertificate, other: Credentials) -> None:
+    def __init__(self, certificate: Credentials, other: Credentials) -> None:
         self._certificate, self._other = certificate, other
 
     async def headers(self) -> dict[str, str]:
-        return await self._other.headers()
+        return await self._certificate.headers() | await self._other.headers()
 
     def certificate(self) -> tuple[bytes, bytes] | None:
         return self._other.certificate() or self._certificate.certificate()
 
     def forget(self) -> bool:
-        return self._other.forget()
+        return any([self._certificate.forget(), self._other.forget()])
 
 
-def _certificate(account: Entry) -> ClientCertificate | None:
-    cert, key = account.data("client-certificate"), account.data("client-key")
-    if cert is None and key is None:
+def _certificate(account: Entry) -> Credentials | None:
+    halves = ("client-certificate", "client-key")
+    if all(account.data(half) is None for half in halves):
         return None
+    if any(account.text(half) and not account.text(f"{half}-data") for half in halves):
+        from longshore.client.credentials.certificate_files import CertificateFiles
+
+        return CertificateFiles(lambda: _pair(account))
+    return ClientCertificate(*_pair(account))
+
+
+def _pair(account: Entry) -> tuple[bytes, bytes]:
+    cert, key = account.data("client-certificate"), account.data("client-key")
     if cert is None or key is None:
         missing = "client-certificate" if cert is None else "client-key"
         raise account.error(f"{missing}: required, since the other half of the pair is there")
-    return ClientCertificate(cert, key)
+    return cert, key
 
 
 def _exec_spec(account: Entry, cluster: Entry) -> ExecSpec:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import ssl
 
 from longshore.client.config.connection import Connection
+from longshore.client.credentials import certificate_pairs
 from longshore.client.errors import ConfigError
 
 
@@ -25,23 +25,9 @@ def context(connection: Connection, certificate: tuple[bytes, bytes] | None) -> 
         made.check_hostname = False
         made.verify_mode = ssl.CERT_NONE
     if certificate is not None:
-        _load_pair(made, certificate, connection.server)
+        try:
+            certificate_pairs.load(made, certificate)
+        except ssl.SSLError as err:
+            text = f"the client certificate and key for {connection.server} cannot be used: {err}"
+            raise ConfigError(text) from None
     return made
-
-
-def _load_pair(made: ssl.SSLContext, certificate: tuple[bytes, bytes], server: str) -> None:
-    """Loads a certificate and key. OpenSSL reads pairs from files only, so they are written to a file of
-    mode 0600, read and removed.
-    """
-    import tempfile
-
-    cert, key = certificate
-    fd, path = tempfile.mkstemp(prefix="longshore-")
-    try:
-        with os.fdopen(fd, "wb") as file:
-            file.write(cert.rstrip() + b"\n" + key)
-        made.load_cert_chain(path)
-    except ssl.SSLError as err:
-        raise ConfigError(f"the client certificate and key for {server} cannot be used: {err}") from None
-    finally:
-        os.unlink(path)
