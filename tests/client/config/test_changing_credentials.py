@@ -5,19 +5,23 @@ from __future__ import annotations
 import asyncio
 import json
 import stat
+import sys
+import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from longshore.client.config.connection import Connection
 from longshore.client.config.kubeconfig import Entry
 from longshore.client.config.user import credentials
 from longshore.client.credentials import Credentials
 from longshore.client.credentials.certificate_files import CertificateFiles
 from longshore.client.credentials.exec_plugin import ExecPlugin, ExecSpec
 from longshore.client.credentials.token_file import TokenFile
-from longshore.client.errors import CredentialsError
+from longshore.client.errors import ConfigError, CredentialsError
+from longshore.client.http import tls
 from longshore.up import certificates
 from longshore.up.certificates import Pair
 
@@ -118,6 +122,17 @@ async def test_a_certificate_in_files_is_read_again_after_a_minute_when_both_are
     clock.now = 120
     await source.headers()
     assert source.certificate() == (new.cert_pem, new.key_pem)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere files are on a disk")
+def test_a_certificate_needs_no_disk_that_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+    user = a_user()
+    tls.context(Connection("https://x"), (user.cert_pem, user.key_pem))
+    with pytest.raises(ConfigError, match="cannot be used"):
+        tls.context(Connection("https://x"), (user.cert_pem, a_user().key_pem))
 
 
 async def test_certificate_files_that_vanish_leave_the_last_certificate(tmp_path: Path) -> None:

@@ -1,22 +1,32 @@
-"""Loads a client certificate with its key. OpenSSL reads pairs from files only, so they are written to a file
-of mode 0600, read and removed.
+"""Loads a client certificate with its key. OpenSSL reads pairs from files only.
+
+On Linux the file is in memory: the disk of a container may be read-only. Elsewhere it has mode 0600, and is
+removed once it was read.
 """
 
 from __future__ import annotations
 
 import os
 import ssl
+import sys
 
 
 def load(made: ssl.SSLContext, pair: tuple[bytes, bytes]) -> None:
     """Has connections of this context show the pair. Raises ssl.SSLError for one that is none."""
+    cert, key = pair
+    pem = cert.rstrip() + b"\n" + key
+    if sys.platform == "linux":
+        with os.fdopen(os.memfd_create("longshore"), "wb") as file:
+            file.write(pem)
+            file.flush()
+            made.load_cert_chain(f"/proc/self/fd/{file.fileno()}")
+        return
     import tempfile
 
-    cert, key = pair
     fd, path = tempfile.mkstemp(prefix="longshore-")
     try:
         with os.fdopen(fd, "wb") as file:
-            file.write(cert.rstrip() + b"\n" + key)
+            file.write(pem)
         made.load_cert_chain(path)
     finally:
         os.unlink(path)
