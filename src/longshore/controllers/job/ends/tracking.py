@@ -187,8 +187,8 @@ class _Tracker:
             self._status["uncountedTerminatedPods"] = {kind: uids for kind, uids in lists.items() if uids}
 
     def _is_kept(self, each: Held) -> bool:
-        """Whether an ended pod must stay until its index has a replacement that carries its count on. One that
-        gets none any more must not: its namespace goes only when the last pod has gone."""
+        """Whether an ended pod must stay until its index has a replacement that carries its count on. One
+        that gets none any more must not: its namespace goes only when the last pod has gone."""
         if each.phase == "Succeeded" or self._plan.indexes is None or self._plan.view.namespace_going:
             return False
         delayed = self._plan.indexes.delayed.get(each.completion_index)
