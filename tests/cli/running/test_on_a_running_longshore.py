@@ -137,3 +137,32 @@ def test_throw_away_leaves_the_running_one_alone(longshore: Command) -> None:
     assert done.exit == 0, done.stderr
     assert json.loads(done.stdout)["server"] not in longshore.ok("status")
     assert longshore("get", "job/apart").exit == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [({"image": "registry.example/tool:2"}, "nobody said"), ({"command": ["true"], "image": 3}, "image")],
+    ids=["image", "field"],
+)
+def test_a_run_that_is_refused_replaces_nothing(
+    longshore: Command, change: dict[str, object], said: str
+) -> None:
+    longshore.ok("run", "--name", "old", "--replace", "--", "echo", "precious")
+    uid = longshore.ok("get", "job/old", "-o", "jsonpath={.metadata.uid}")
+    good, bad = ({"name": "main", "image": "i", "command": ["true"]}, {"name": "main", **change})
+    text = "\n---\n".join(json.dumps(job(name, box)) for name, box in (("old", good), ("new", bad)))
+    refused = longshore("run", "--replace", "-", stdin=text)
+    assert (refused.exit, said in refused.stderr) == (2, True), refused.stderr
+    assert longshore.ok("get", "job/old", "-o", "jsonpath={.metadata.uid}") == uid
+    assert longshore.ok("logs", "job/old") == "precious\n"
+    assert longshore("get", "job/new").exit == 1
+
+
+def job(name: str, container: dict[str, object]) -> dict[str, object]:
+    template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name},
+        "spec": {"template": template},
+    }

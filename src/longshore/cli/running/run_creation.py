@@ -119,9 +119,14 @@ async def start(place: Place, plan: Plan, *, replace: bool, done: Runs = ()) -> 
     namespaces = {obj["metadata"].get("name") for row, obj, _ in plan.needed if row.kind == "Namespace"}
     for resource, obj, source in plan.templates:
         await _check(place, resource, obj, source, namespaces)
-    for _, resource, obj, source in plan.wanted:
-        await _try(place, resource, obj, source, namespaces, replace)
+    taken = [
+        (resource, obj)
+        for _, resource, obj, source in plan.wanted
+        if await _is_taken(place, resource, obj, source, namespaces, replace)
+    ]
     await image_check.refuse(place, [(obj, source) for _, _, obj, source in plan.wanted])
+    for resource, obj in taken:  # only now: a run that is refused leaves what was there
+        await _remove(place, resource, obj["metadata"]["name"], obj["metadata"].get("namespace", ""))
     for resource, obj, source in sorted(plan.needed, key=lambda entry: entry[0].kind != "Namespace"):
         with _blaming(source):
             await place.client.apply(
@@ -156,16 +161,17 @@ async def _check(place: Place, resource: Resource, obj: Obj, source: str, coming
             raise Said(f"{source}: {refusals.text(err)}", 2) from None
 
 
-async def _try(
+async def _is_taken(
     place: Place, resource: Resource, obj: Obj, source: str, coming: set[str], replace: bool
-) -> None:
-    """Creates an object as a dry run. Ignores the lack of objects that this run will create."""
+) -> bool:
+    """Creates an object as a dry run. Whether there is one of its name, which is to be replaced. Ignores the
+    lack of objects that this run will create."""
     namespace = obj["metadata"].get("namespace", "")
     try:
         await _created(place, resource, obj, dry_run=True)
     except StatusError as err:
         if err.code == 404 and namespace in coming:
-            return
+            return False
         if err.code == 409 and err.reason == "AlreadyExists":
             name = obj["metadata"]["name"]
             if not replace:
@@ -174,9 +180,9 @@ async def _try(
                     f"follow it with: longshore wait --for=done {resource.singular}/{name}",
                     2,
                 ) from None
-            await _remove(place, resource, name, namespace)
-            return
+            return True
         raise Said(f"{source}: {refusals.text(err)}", 2) from None
+    return False
 
 
 async def _remove(place: Place, resource: Resource, name: str, namespace: str) -> None:
