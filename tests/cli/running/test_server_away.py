@@ -3,6 +3,7 @@ suspension is claimed that did not happen."""
 
 from __future__ import annotations
 
+import signal
 import socket
 import subprocess
 import time
@@ -89,3 +90,25 @@ def test_a_suspension_that_failed_is_not_claimed(longshore: Command, server: Ser
     assert "stop it with: longshore suspend job/w" in text
     assert "is suspended" not in text
     assert "Traceback" not in text
+
+
+def test_a_job_that_goes_before_the_run_is_connected_again_is_gone(
+    longshore: Command, server: Server
+) -> None:
+    work, said = "[ $JOB_COMPLETION_INDEX = 0 ] || exec sleep 600", longshore.home / "said"
+    words = ("--name", "w", "--completions", "2", "--parallelism", "1", "--", "sh", "-c", work)
+    with said.open("w") as err:
+        process = longshore.start("run", *words, stderr=err)
+        until(said, "1/2 complete, 1 active")
+        server.kill()
+        until(said, "waiting for the server")
+        process.send_signal(signal.SIGSTOP)
+        server.start()
+        longshore.ok("delete", "job/w")
+        process.send_signal(signal.SIGCONT)
+        try:
+            process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 1
+    assert "job/w failed: Deleted: somebody deleted it" in said.read_text()

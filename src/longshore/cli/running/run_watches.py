@@ -41,17 +41,19 @@ Changed = Callable[[Run], None]
 
 async def to_the_end(place: Place, run: Run, changed: Changed) -> None:
     """Returns when the run has ended. Says when the server is away, and when it is back."""
+    what, seen = KINDS[run.kind], False
 
     def away(now: bool) -> None:
+        nonlocal seen
+        seen = False  # of a watch that begins, only its own events say what is there
         if now != bool(run.away):
             run.away = place.server if now else ""
             changed(run)
 
-    what, seen = KINDS[run.kind], False
     fields = f"metadata.name={run.name}"
     async for event in events(place, what, run.namespace, fields=fields, away=away):
         if event.ends_initial_events:
-            gone, seen = not seen, False
+            gone = not seen
         elif event.object["metadata"].get("uid", run.uid) != run.uid:
             continue
         else:
