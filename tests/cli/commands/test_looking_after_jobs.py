@@ -55,6 +55,24 @@ def test_wait_for_done_has_a_code_for_too_late_and_refuses_what_never_ends(longs
     assert longshore.ok("delete", "job/slow") == 'job.batch "slow" deleted from default namespace\n'
 
 
+def test_wait_for_done_ends_for_a_job_that_went_while_another_was_waited_for(longshore: Command) -> None:
+    gate = longshore.home / "first-gate"
+    start(longshore, "zeroth", "exit 0")
+    start(longshore, "first", f"until [ -e {gate} ]; do sleep 0.02; done")
+    start(longshore, "second", "sleep 600")
+    waiting = longshore.start("wait", "--for=done", "job/zeroth", "job/first", "job/second")
+    assert waiting.stdout is not None
+    assert waiting.stdout.readline() == "job.batch/zeroth complete\n"  # all three were there
+    longshore.ok("delete", "job/second")
+    gate.touch()
+    try:
+        out, said = waiting.communicate(timeout=60)
+    finally:
+        waiting.kill()
+    assert (waiting.returncode, out) == (1, "job.batch/first complete\n")
+    assert said == "job.batch/second was deleted before it was done\n"
+
+
 def test_logs_of_a_pod_a_job_and_a_selector(longshore: Command) -> None:
     start(longshore, "talk", "echo one; echo two; echo three", completions=2, parallelism=2)
     longshore.ok("wait", "--for=done", "job/talk")

@@ -105,7 +105,8 @@ def _done(server: Server, chosen: list[Target], until: float, arguments: Namespa
         if (target.kind.group, target.kind.kind) not in outcomes.KINDS:
             raise Failure(f"{target.text}: a {target.kind.kind} has no end to wait for", 2)
         try:
-            end = waiting.seen(server, target, partial(outcomes.of, target.kind.group), until)
+            look = partial(outcomes.of, target.kind.group)
+            end = waiting.seen(server, target, look, until, existed=True)
         except waiting.Deleted:
             print(f"{target.text} was deleted before it was done", file=sys.stderr)
             code = 1
