@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from longshore.sim import checks
 from longshore.sim.settings import Settings
 from longshore.sim.simulate import simulate
 from longshore.testing.pod_outcomes import Run
@@ -45,3 +46,23 @@ def test_only_a_time_that_did_run_twice_is_told_to(hours: float, spec: dict[str,
     found = simulate(Settings(objects, start, "Europe/Berlin", hours * HOUR, rules=rules))
     assert found.cron_jobs[0].runs < 2
     assert found.cron_jobs[0].clock_changes == []
+
+
+@pytest.mark.parametrize(("day", "said"), [("2027-03-27", "29 Mar 06:30"), ("2027-10-30", "01 Nov 06:30")])
+def test_times_of_day_are_those_of_the_zone_also_after_a_change(day: str, said: str) -> None:
+    start = datetime.fromisoformat(day).replace(tzinfo=ZoneInfo("Europe/Berlin"))
+    objects, rules = [cron_job("x", "0 5 * * *")], [Rule("*", (Run(1.5 * HOUR + 30),))]
+    found = simulate(Settings(objects, start, "Europe/Berlin", 60 * HOUR, rules=rules))
+    ended = [f"{found.clock(row.ended):%d %b %H:%M}" for row in found.jobs if row.ended is not None]
+    assert ended[-1] == said
+    assert len(checks.broken(found, {"cronjob/x": "done before 06:30"})) == len(ended)
+    assert checks.broken(found, {"cronjob/x": "done before 06:31"}) == []
+
+
+def test_a_run_over_a_change_has_the_hour_less_that_the_clock_skips() -> None:
+    start = datetime(2027, 3, 27, 23, tzinfo=ZoneInfo("Europe/Berlin"))
+    objects, rules = [cron_job("x", "0 1 * * *")], [Rule("*", (Run(4.5 * HOUR + 30),))]
+    found = simulate(Settings(objects, start, "Europe/Berlin", 8 * HOUR, rules=rules))
+    (said,) = checks.broken(found, {"cronjob/x": "done before 06:30"})
+    assert "it was done at 28 Mar 06:30:" in said
+    assert checks.broken(found, {"cronjob/x": "done before 06:31"}) == []

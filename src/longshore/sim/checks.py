@@ -67,7 +67,8 @@ def _one(result: Result, row: JobRow, words: list[str], rule: str) -> str:
             limit = queued.replace(hour=at.hour, minute=at.minute, second=0, microsecond=0)
             if limit <= queued:
                 limit += timedelta(days=1)
-            return _done_by(result, row, (limit - queued).total_seconds() - _MOMENT_SECONDS)
+            left = limit.timestamp() - queued.timestamp()  # clocks may change meanwhile
+            return _done_by(result, row, left - _MOMENT_SECONDS)
         case ["done", "within", length]:
             return _done_by(result, row, spreads.seconds(length))
         case ["starts", "within", length]:

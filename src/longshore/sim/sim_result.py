@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
@@ -121,8 +121,9 @@ class Result(msgspec.Struct):
     remarks: list[str] = []
 
     def clock(self, seconds: float) -> datetime:
-        """The time of day at so many seconds since the start."""
-        return datetime.fromisoformat(self.start) + timedelta(seconds=seconds)
+        """The time of day in the zone at so many seconds since the start."""
+        moment = datetime.fromisoformat(self.start).timestamp() + seconds
+        return datetime.fromtimestamp(moment, ZoneInfo(self.zone))
 
 
 def of(
