@@ -70,12 +70,12 @@ def pack(directory: Path, journal: Path, out: Path, *, volumes: bool) -> Manifes
     """
     facts = journal_copy.verified(journal)
     members = {JOURNAL: journal, **{str(path.relative_to(directory)): path for path in _secrets(directory)}}
-    if volumes:
-        members |= {str(path.relative_to(directory)): path for path in _files_below(directory / VOLUMES)}
-    table = {name: _measured(path) for name, path in members.items()}
-    made = Manifest(_FORMAT, __version__, time.time(), facts.schema, facts.revision, facts.objects, table)
-    beside = out.with_name(f".{out.name}.{os.getpid()}")
+    beside, room = (out.with_name(f".{out.name}.{os.getpid()}{end}") for end in ("", ".volumes"))
     try:
+        if volumes:
+            members |= _copied_volumes(directory, room)
+        table = {name: _measured(path) for name, path in members.items()}
+        made = Manifest(_FORMAT, __version__, time.time(), facts.schema, facts.revision, facts.objects, table)
         with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             with tarfile.open(fileobj=file, mode="w:gz", compresslevel=3) as archive:
                 _add(archive, _MANIFEST, BytesIO(msgspec.json.encode(made)), made.made)
@@ -87,7 +87,19 @@ def pack(directory: Path, journal: Path, out: Path, *, volumes: bool) -> Manifes
         os.link(beside, out)  # unlike a rename, refuses a name that is taken
     finally:
         beside.unlink(missing_ok=True)
+        shutil.rmtree(room, ignore_errors=True)
     return made
+
+
+def _copied_volumes(directory: Path, room: Path) -> dict[str, Path]:
+    """Copies of the files of volumes, by their names in the backup. Pods may write to the files themselves,
+    or delete them, between the reading for the manifest and the reading for the archive."""
+    found: dict[str, Path] = {}
+    room.mkdir(mode=0o700)
+    for number, path in enumerate(_files_below(directory / VOLUMES)):
+        with suppress(FileNotFoundError):
+            found[str(path.relative_to(directory))] = Path(shutil.copy(path, room / str(number)))
+    return found
 
 
 def _secrets(directory: Path) -> Iterator[Path]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import io
+import os
 import shutil
 import sqlite3
 import stat
 import subprocess
 import sys
 import tarfile
+import threading
 from contextlib import closing
 from pathlib import Path
 
@@ -231,6 +233,33 @@ def test_volumes_are_in_it_when_they_are_wanted(tmp_path: Path) -> None:
     assert main(["restore", str(backup), "--data-dir", str(tmp_path / "b")]) == 0
     script = tmp_path / "b" / "volumes" / "pvc-1" / "run.sh"
     assert (script.read_text(), stat.S_IMODE(script.stat().st_mode)) == ("echo", 0o755)
+
+
+def test_a_backup_of_volumes_to_which_pods_write_can_be_restored(tmp_path: Path) -> None:
+    directory = made(tmp_path / "a", "x")
+    volume = directory / "volumes" / "pvc-1"
+    volume.mkdir(parents=True)
+    (volume / "a-large-file").write_bytes(os.urandom(4 << 20))  # other files change while it is packed
+    counter, brief, over = volume / "counter", volume / "brief", threading.Event()
+
+    def write() -> None:
+        with counter.open("r+b", buffering=0) as file:
+            while not over.is_set():
+                os.pwrite(file.fileno(), os.urandom(8), 0)
+                brief.touch()
+                brief.unlink()
+
+    counter.write_bytes(bytes(8))
+    pod = threading.Thread(target=write)
+    pod.start()
+    try:
+        backup = backed_up(tmp_path, directory, "--volumes")
+    finally:
+        over.set()
+        pod.join()
+    assert main(["restore", str(backup), "--data-dir", str(tmp_path / "b")]) == 0
+    assert (tmp_path / "b" / "volumes" / "pvc-1" / "counter").exists()
+    assert [*tmp_path.glob(".*")] == []
 
 
 def test_a_longshore_that_runs_is_backed_up_and_not_restored_under_its_feet(
