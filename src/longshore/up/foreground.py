@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import getpass
+import os
 import shlex
 import sys
 from typing import TYPE_CHECKING
@@ -78,9 +79,17 @@ def _open_words(longshore: Longshore) -> str:
     first = longshore.elsewhere[0]
     return (
         f"warning: other machines reach this longshore at {', '.join(longshore.elsewhere)}. "
-        f"Whoever has the token in {longshore.kubeconfig} can start processes here as {getpass.getuser()}. "
+        f"Whoever has the token in {longshore.kubeconfig} can start processes here as {_user()}. "
         f"A kubeconfig for another machine: longshore kubeconfig print --server {first}"
     )
+
+
+def _user() -> str:
+    """The name of the user, or the number of one that the machine has no name for, as in a container."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"user id {os.geteuid()}"
 
 
 def _say(text: str) -> None:

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,10 +26,10 @@ OTHER = "127.0.0.2"
 
 
 @contextmanager
-def up(directory: Path, *words: str) -> Iterator[tuple[int, Path]]:
-    """The port, and a file with what it says on standard error."""
+def up(directory: Path, *words: str, by: Sequence[str] = ()) -> Iterator[tuple[int, Path]]:
+    """The port, and a file with what it says on standard error. `by` is a command that starts it."""
     said = directory / "said"
-    command = [*UP, "--data-dir", str(directory / "data"), "--port", "0", "--no-node", *words]
+    command = [*by, *UP, "--data-dir", str(directory / "data"), "--port", "0", "--no-node", *words]
     with said.open("w") as errors:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
     assert process.stdout is not None
@@ -89,6 +89,16 @@ def test_another_address_is_served_with_tls_and_never_without_credentials(tmp_pa
     assert f"other machines reach this longshore at https://build.example:{port}, {server}." in warned
     assert "can start processes here as" in warned
     assert f"longshore kubeconfig print --server https://build.example:{port}" in warned
+
+
+def test_a_user_whom_the_machine_has_no_name_for_is_told_by_number(tmp_path: Path) -> None:
+    nameless = ("env", "-u", "LOGNAME", "-u", "USER", "unshare", "--user", "--map-user=54321")
+    if subprocess.run([*nameless, "true"], stderr=subprocess.DEVNULL).returncode:
+        pytest.skip("no user without a name can be made here")
+    with up(tmp_path, "--listen", OTHER, by=nameless) as (port, said):
+        config = (tmp_path / "data" / "kubeconfig").read_text()
+        assert get(f"https://{OTHER}:{port}/version", config)[0] == 200
+    assert "can start processes here as user id 54321." in said.read_text()
 
 
 def test_all_addresses_are_listened_on_with_a_name_for_them(tmp_path: Path) -> None:
