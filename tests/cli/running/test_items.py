@@ -51,6 +51,12 @@ def test_a_table_has_its_columns_by_name(longshore: Command) -> None:
     assert shown(longshore, "--each-csv", "t.csv", args="{name} {size} {2}") == ["a, b|3|3|", "c|4|4|"]
 
 
+def test_a_row_of_a_table_ends_where_a_line_does_and_nowhere_else(longshore: Command) -> None:
+    (longshore.home / "t.csv").write_text("name,size\na\u2028b,3\nc\x0cd,4\n")
+    done = longshore("run", "--each-csv", "t.csv", "--", "test", "{size}", "-gt", "2")
+    assert (done.exit, "2 of 2" in done.stderr) == (0, True), done.stderr
+
+
 def test_a_table_from_excel_has_its_first_column_too(longshore: Command) -> None:
     (longshore.home / "t.csv").write_bytes(b"\xef\xbb\xbfname,size\r\na,1\r\n")
     done = longshore("run", "--each-csv", "t.csv", "--", "echo", "{name}", "{size}")

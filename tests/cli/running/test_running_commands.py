@@ -111,6 +111,11 @@ def test_in_the_background_of_a_script_it_goes_on_after_ctrl_c(longshore: Comman
     assert process.returncode == 0, said
 
 
+def test_the_search_path_of_this_shell_can_be_handed_on(longshore: Command) -> None:
+    done = longshore("run", "--env", "PATH", "--", "sh", "-c", "echo ${PATH:+there}")
+    assert (done.exit, done.stdout) == (0, "there\n"), done.stderr
+
+
 def test_bad_input_has_a_code_of_its_own_and_starts_nothing(longshore: Command) -> None:
     bad = "{apiVersion: batch/v1, kind: Job, metadata: {name: x}, spec: {completions: -1, template: {}}}"
     done = longshore("run", "-", stdin=bad)

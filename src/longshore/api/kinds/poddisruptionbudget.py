@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import ClassVar, Final
 
-from longshore.api import field
+from longshore.api import field, indexes
 from longshore.api.field import FieldError
 from longshore.api.strategy import Context, NameRule, Strategy
 from longshore.api.types import Obj
@@ -67,7 +67,8 @@ def _amount(value: int | str, path: str) -> list[FieldError]:
         return [field.invalid(path, value, metadata.NOT_NEGATIVE)] if value < 0 else []
     if not _is_percent(value):
         return [field.invalid(path, value, _PERCENT_TEXT)]
-    if int(value[:-1]) > 100:
+    percent = indexes.integer(value[:-1])
+    if percent is None or percent > 100:
         return [field.invalid(path, value, "must not be greater than 100%")]
     return []
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import io
 import itertools
 import os
 import random
@@ -65,7 +66,7 @@ def from_lines(names: Sequence[str], *, null: bool) -> Items:
 def from_csv(name: str) -> Items:
     """The rows of a table whose first row names the columns."""
     text = _read(name, "--each-csv").removeprefix(codecs.BOM_UTF8).decode(**_CODING)  # Excel begins with it
-    header, *rows = [*csv.reader(text.splitlines(keepends=True))] or [[]]
+    header, *rows = [*csv.reader(io.StringIO(text, newline=""))] or [[]]
     for number, row in enumerate(rows, 2):
         if row and len(row) != len(header):
             raise Failure(

@@ -143,6 +143,6 @@ def _check(arguments: Namespace, here: Place) -> None:
     import shutil
 
     program = arguments.after_dashes[0]
-    given = dict(variable.partition("=")[::2] for variable in arguments.env)
+    given = dict(variable.partition("=")[::2] for variable in arguments.env if "=" in variable)
     if here.directory is not None and shutil.which(program, path=given.get("PATH")) is None:
         raise Failure(f"{program}: no such program, or no permission to run it", 2)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
-from longshore.api import field
+from longshore.api import field, indexes
 from longshore.api.field import FieldError
 from longshore.api.types import Obj
 from longshore.api.validation.pod import containers, paths, scheduling
@@ -66,7 +66,8 @@ def _is_int32(text: str) -> bool:
     digits = text.removeprefix("-")
     if not digits.isascii() or not digits.isdigit() or (text[0] == "0" and text != "0"):
         return False
-    return -(2**31) <= int(text) < 2**31
+    number = indexes.integer(text)
+    return number is not None and -(2**31) <= number < 2**31
 
 
 def _seccomp(value: str, path: str, found: list[FieldError]) -> None:

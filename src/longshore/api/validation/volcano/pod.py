@@ -6,12 +6,11 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from longshore.api import field
+from longshore.api import field, indexes
 
 _KEYS: Final = ("volcano.sh/jdb-min-available", "volcano.sh/jdb-max-unavailable")
 _is_number: Final = re.compile(r"[+-]?[0-9]+", re.ASCII).fullmatch
 _INT32: Final = 2**31
-_INT64: Final = 2**63
 
 
 def validate(annotations: Mapping[str, str]) -> str:
@@ -26,16 +25,18 @@ def validate(annotations: Mapping[str, str]) -> str:
 
 
 def _budget(key: str, value: str) -> str:
-    if _is_number(value) and -_INT32 <= int(value) < _INT32:
-        if int(value) <= 0:
+    number = indexes.integer(value)
+    if number is not None and -_INT32 <= number < _INT32:
+        if number <= 0:
             return f"invalid value <{field.quoted(value)}> for {key}, it must be a positive integer"
         return ""
     bare = value.replace("%", "")
     if not _is_number(bare):
         return f"invalid value strconv.Atoi: parsing {field.quoted(bare)}: invalid syntax for {key}"
-    if not -_INT64 <= int(bare) < _INT64:
+    percent = indexes.integer(bare)
+    if percent is None:
         return f"invalid value strconv.Atoi: parsing {field.quoted(bare)}: value out of range for {key}"
-    if not 0 < int(bare) < 100:
+    if not 0 < percent < 100:
         return (
             f"invalid value <{field.quoted(value)}> for {key}, "
             "it must be a valid percentage which between 1% ~ 99%"
