@@ -198,9 +198,16 @@ async def _watch_journal(store: Store, clock: Clock) -> None:
 async def _renew(
     directory: Path, names: tuple[str, ...], renewed: Callable[[pki.Pki], None], clock: Clock
 ) -> None:
-    """Renews certificates of a longshore that runs for months; new connections get the new one."""
+    """Renews certificates of a longshore that runs for months; new connections get the new one. What fails,
+    on a full disk say, is tried again the next day: weeks are left when a renewal is due."""
+    is_owed = False
     while True:
         await clock.sleep(_RENEWAL_SECONDS)
-        fresh = pki.ensure(directory, clock.now(), names)
-        if fresh.renewed:
-            renewed(fresh)
+        try:
+            fresh = pki.ensure(directory, clock.now(), names)
+            is_owed = is_owed or fresh.renewed
+            if is_owed:
+                renewed(fresh)
+                is_owed = False
+        except (OSError, pki.BrokenPki) as err:
+            log.warning("cannot renew the certificates, trying again tomorrow: %s", err)

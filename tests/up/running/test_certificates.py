@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import ssl
 import stat
 from datetime import UTC, datetime, timedelta
@@ -12,7 +14,10 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
 from longshore.up import certificates, kubeconfig, pki
+from longshore.up.running import _renew
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 
@@ -92,6 +97,27 @@ def test_certificates_near_their_end_are_renewed_and_the_authority_stays(tmp_pat
     assert made.ca_cert.read_bytes() == ca
     assert made.server.read_bytes() != server
     assert certificate(made.server).not_valid_after_utc > later + timedelta(days=300)
+
+
+def test_a_renewal_that_fails_is_tried_again_the_next_day(tmp_path: Path) -> None:
+    directory, tried, days = tmp_path / "pki", list[pki.Pki](), []
+
+    async def main(clock: VirtualClock) -> None:
+        def renewed(fresh: pki.Pki) -> None:
+            tried.append(fresh)
+            days.append((clock.now() - NOW).days)
+            if len(tried) == 1:
+                raise OSError(errno.ENOSPC, "No space left on device")
+
+        renewal = asyncio.create_task(_renew(directory, (), renewed, clock))
+        await clock.sleep(400 * 24 * 3600.0)
+        assert not renewal.done()
+        renewal.cancel()
+
+    pki.ensure(directory, NOW)
+    virtual.run(main, start=NOW)
+    assert len(tried) == 2
+    assert days[1] == days[0] + 1
 
 
 def test_an_authority_near_its_end_takes_all_certificates_with_it(tmp_path: Path) -> None:
