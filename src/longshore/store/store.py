@@ -80,14 +80,16 @@ class Store:
         durability: Durability = "normal",
         limits: Limits | None = None,
         retention: Retention | None = None,
+        revision: int = contents.FIRST_REVISION,
     ) -> Store:
-        """The store of a data directory, created if it is missing; None for a store that keeps nothing.
+        """The store of a data directory, created if it is missing; None for a store that keeps nothing, and
+        begins at `revision`.
 
         Raises `DataDirBusy`, `JournalCorrupt`, `SchemaTooNew` or `JournalUnusable`.
         """
         limits = limits or Limits()
         if directory is None:
-            return cls(None, Contents(limits, contents.FIRST_REVISION, journalled=False), limits, retention)
+            return cls(None, Contents(limits, revision, journalled=False), limits, retention)
         from longshore.store.disk import open_disk  # locks files, which not every system does in this way
 
         return cls(*open_disk(directory, durability, limits), limits, retention)

@@ -9,6 +9,7 @@ import logging
 import random
 import socket
 import ssl
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
@@ -163,7 +164,8 @@ def _store(options: Options, directory: Path, stack: AsyncExitStack) -> Store:
     if options.in_memory:
         lock = DataDirLock(directory)  # the kubeconfig in it must be of one longshore only
         stack.callback(lock.release)
-        store = Store.open(None, retention=options.retention)
+        # By the clock: clients of the longshore before find their versions too old, and not far ahead.
+        store = Store.open(None, retention=options.retention, revision=time.time_ns() // 1000)
     else:
         store = Store.open(directory, durability=options.durability, retention=options.retention)
     stack.push_async_callback(store.close)

@@ -155,6 +155,22 @@ def test_a_throw_away_longshore_leaves_nothing_behind(tmp_path: Path) -> None:
         assert list(tmp_path.iterdir()) == []
 
 
+def test_clients_of_a_longshore_in_memory_find_out_that_another_one_answers(tmp_path: Path) -> None:
+    def version() -> str:
+        code, body = longshore.get("/api/v1/namespaces", (tmp_path / "d" / "token").read_text().strip())
+        assert code == 200
+        return str(json.loads(body)["metadata"]["resourceVersion"])
+
+    words = "--port", "0", "--in-memory", "--data-dir", str(tmp_path / "d")
+    with up(*words) as longshore:
+        before = version()
+    with up(*words) as longshore:
+        assert int(version()) > int(before)
+        token = (tmp_path / "d" / "token").read_text().strip()
+        path = f"/api/v1/namespaces?watch=true&timeoutSeconds=5&resourceVersion={before}"
+        assert '"code":410' in longshore.get(path, token)[1]
+
+
 @pytest.mark.parametrize("kind", [(), ("--in-memory",)])
 def test_a_second_one_on_the_same_directory_is_told_who_holds_it(
     tmp_path: Path, kind: tuple[str, ...]
