@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from api.codec.codec_vectors import protobuf_samples, without_type
 from longshore.api import codec, schema
-from longshore.api.codec import DecodeError
+from longshore.api.codec import DecodeError, protowire
+from longshore.api.codec.envelope import enveloped
 from longshore.api.schema import Type
 
 JOB = "batch/v1.Job"
@@ -160,6 +161,21 @@ def test_damaged_bytes_are_refused_or_read_but_never_crash(noise: bytes, cut: in
 def test_bytes_that_are_no_object_are_refused(raw: bytes, text: str) -> None:
     with pytest.raises(DecodeError, match=text):
         codec.decode_protobuf(raw, JOB)
+
+
+@pytest.mark.parametrize("field", [6, 7, 10], ids=["first", "last", "eventTime"])
+def test_a_time_that_could_not_be_read_again_is_refused(field: int) -> None:
+    def event(seconds: int) -> bytes:
+        time = protowire.delimited(field, b"\x08" + protowire.varint(seconds))
+        return enveloped(time, "v1", "Event")
+
+    for there in (-62167219200, 253402300799):
+        obj = codec.decode_protobuf(event(there), "core/v1.Event").obj
+        again = codec.encode_protobuf(obj, "v1", "Event", "core/v1.Event")
+        assert codec.decode_protobuf(again, "core/v1.Event").obj == obj
+    for beyond in (-62167219201, 253402300800, 2**62):
+        with pytest.raises(DecodeError, match="year outside of range"):
+            codec.decode_protobuf(event(beyond), "core/v1.Event")
 
 
 def test_unknown_fields_are_skipped() -> None:

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from longshore.api.errors import StatusError
 from longshore.api.retention import Retention
 from longshore.api.time import rfc3339
 from longshore.apiserver.event_expiry import Ages, forget_old_events, forget_surplus_events, is_due
@@ -56,6 +57,15 @@ async def test_a_repeated_event_lives_on(server):
     stamp = server.api.now()
     await server.patch("events", "e", {"count": 2, "lastTimestamp": stamp})
     assert await forget_old_events(server.api, Ages(TTL_SECONDS)) == 0
+
+
+async def test_a_time_stamp_after_the_last_year_is_refused_and_hinders_nobody(server):
+    stamp = "9999-12-31T23:59:59-01:00"
+    with pytest.raises(StatusError, match="year out of range"):
+        await server.create("events", {"metadata": {"name": "never"}, **EVENT, "lastTimestamp": stamp})
+    await server.create("events", {"metadata": {"name": "old"}, **EVENT})
+    server.clock.seconds += TTL_SECONDS
+    assert await forget_old_events(server.api, Ages(TTL_SECONDS)) == 1
 
 
 async def test_of_too_many_events_those_that_changed_longest_ago_go(server):

@@ -198,7 +198,10 @@ def _instant(data: bytes, start: int, stop: int) -> Instant | None:
     if start == stop:
         return None
     content = {n: v for n, v in protowire.fields(data, start, stop) if isinstance(v, int)}
-    return protowire.signed(content.get(1, 0)) * SECOND + int(_number("int32", content.get(2, 0)))
+    instant = protowire.signed(content.get(1, 0)) * SECOND + int(_number("int32", content.get(2, 0)))
+    if not rfc3339.can_write(instant):
+        raise DecodeError("time: year outside of range [0,9999]")
+    return instant
 
 
 def _time(data: bytes, start: int, stop: int, old: Any) -> str | None:

@@ -1,7 +1,7 @@
 """RFC 3339 times as Go reads and writes them, with Go's words for what is wrong.
 
 `canonical` and `canonical_micro` give the one text Kubernetes stores: UTC, whole seconds or exactly six
-decimals.
+decimals. In UTC the year has four digits: a text with another one could be written, but never read again.
 """
 
 from __future__ import annotations
@@ -18,6 +18,11 @@ from longshore.api.time.zones import Zone
 
 _SECONDS: Final = "2006-01-02T15:04:05Z07:00"
 _MICROS: Final = "2006-01-02T15:04:05.000000Z07:00"
+
+_FIRST_SECOND: Final = -62167219200
+"""The begin of the year 0,"""
+_END_SECOND: Final = 253402300800
+"""and the end of the year 9999."""
 
 _CANONICAL: Final = re.compile(
     r"[1-9]\d{3}-(?:0[13578]|1[02]|0[469]|11|02)-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d"
@@ -101,6 +106,11 @@ def micros_from_instant(at: Instant) -> str:
     return f"{_date_and_time(whole)}.{nanos // 1000:06d}Z"
 
 
+def can_write(at: Instant) -> bool:
+    """Whether the text of a time can be read again."""
+    return _FIRST_SECOND <= at // SECOND < _END_SECOND
+
+
 def in_zone(at: Instant, zone: Zone) -> str:
     """`2026-11-15T20:00:00+01:00`, the way Go writes it: no offset is `Z`, and seconds of one are dropped."""
     whole = at // SECOND
@@ -170,7 +180,9 @@ def _parse(text: str, layout: str) -> Instant:
     leap = month == 2 and year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
     reader.check(1 <= day <= _MONTH_DAYS[month - 1] + leap, "day")
     clock = hour * 3600 + minute * 60 + second - offset
-    return (_days(year, month, day) * 86400 + clock) * SECOND + nanos
+    at = (_days(year, month, day) * 86400 + clock) * SECOND + nanos
+    reader.check(can_write(at), "year")
+    return at
 
 
 class _Reader:
