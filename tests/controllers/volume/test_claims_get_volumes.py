@@ -15,11 +15,14 @@ from longshore.api.types import Obj
 from longshore.apiserver.api import Api
 from longshore.client.local import LocalClient
 from longshore.controllers import volume
+from longshore.controllers.volume.directories import Directories
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.explanations import Explanations
+from longshore.machinery.remove_tree import Mounted
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
+from longshore.testing.directories import MemoryDirectories
 from longshore.up.volume_directories import LocalDirectories
 
 CLAIM, VOLUME, CLASS = (
@@ -72,7 +75,24 @@ class World:
         return {(event["reason"], event["message"]) for event in found.items}
 
 
-def play(tmp_path: Path, scenario: Scenario, *, before: Scenario | None = None) -> None:
+class BusyDirectories(MemoryDirectories):
+    """Something is mounted in each, until `is_busy` is over."""
+
+    is_busy = True
+
+    async def remove(self, name: str) -> None:
+        if self.is_busy:
+            raise Mounted(f"something is mounted there; {name} is not removed")
+        await super().remove(name)
+
+
+def play(
+    tmp_path: Path,
+    scenario: Scenario,
+    *,
+    before: Scenario | None = None,
+    directories: Directories | None = None,
+) -> None:
     async def main(clock: VirtualClock) -> None:
         store = Store.open(None)
         api = Api(store, clock=clock, rng=clock.rng)
@@ -82,7 +102,8 @@ def play(tmp_path: Path, scenario: Scenario, *, before: Scenario | None = None) 
         if before is not None:
             await before(world)
         context = ControllerContext(client, clock=clock, rng=clock.rng, explanations=world.explanations)
-        task = asyncio.create_task(volume.run(context, volumes=LocalDirectories(world.root)))
+        made = directories or LocalDirectories(world.root)
+        task = asyncio.create_task(volume.run(context, volumes=made))
         await clock.sleep(1)
         try:
             await scenario(world)
@@ -155,6 +176,48 @@ def test_a_deleted_claim_takes_its_directory_along_and_nothing_else(tmp_path: Pa
         assert (world.root / f"pvc-{second['metadata']['uid']}").is_dir()
 
     play(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("first_gone", ["the claim", "the volume"])
+def test_data_that_cannot_be_removed_yet_keeps_its_volume(tmp_path: Path, first_gone: str) -> None:
+    directories = BusyDirectories()
+
+    async def scenario(world: World) -> None:
+        claim = await world.claim()
+        await world.clock.sleep(1)
+        name = f"pvc-{claim['metadata']['uid']}"
+        if first_gone == "the volume":
+            await world.client.delete(VOLUME, name)
+            await world.clock.sleep(1)
+        await world.client.delete(CLAIM, "c", "default")
+        await world.clock.sleep(5)
+        assert await world.is_gone(CLAIM, "c")
+        if first_gone == "the claim":
+            await world.client.delete(VOLUME, name)
+        await world.clock.sleep(30)
+        assert "deletionTimestamp" in (await world.get(VOLUME, name))["metadata"]
+        directories.is_busy = False
+        await world.clock.sleep(60)
+        assert await world.is_gone(VOLUME, name)
+        assert directories.made == set()
+
+    play(tmp_path, scenario, directories=directories)
+
+
+def test_a_deleted_volume_that_is_taken_from_its_claim_goes_without_the_data(tmp_path: Path) -> None:
+    directories = MemoryDirectories()
+
+    async def scenario(world: World) -> None:
+        claim = await world.claim()
+        await world.clock.sleep(1)
+        name = f"pvc-{claim['metadata']['uid']}"
+        await world.client.delete(VOLUME, name)
+        await world.client.patch(VOLUME, name, {"spec": {"claimRef": None}})
+        await world.clock.sleep(5)
+        assert await world.is_gone(VOLUME, name)
+        assert directories.made == {name}
+
+    play(tmp_path, scenario, directories=directories)
 
 
 def test_a_claim_stays_while_a_pod_uses_it(tmp_path: Path) -> None:

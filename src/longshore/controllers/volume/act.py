@@ -127,7 +127,10 @@ class Acts:
         except Exception as err:  # told, whatever it is, and raised again
             self._event(kinds.VOLUMES, volume, "Warning", "VolumeFailedDelete", str(err))
             raise
-        await self._client.delete(kinds.VOLUMES, meta["name"], options=DeleteOptions(uid=meta["uid"]))
+        if names.VOLUME_PROTECTION in (meta.get("finalizers") or ()):
+            await self._protect(kinds.VOLUMES, volume, plans.Unprotect(names.VOLUME_PROTECTION))
+        if not names.is_going(volume):
+            await self._client.delete(kinds.VOLUMES, meta["name"], options=DeleteOptions(uid=meta["uid"]))
 
     async def _lives(self, ref: Obj) -> bool:
         try:

@@ -195,14 +195,15 @@ def volume(view: VolumeView) -> Plan:
 
 
 def _going_volume(obj: Obj, phase: str | None, holder: Obj | None, is_ours: bool) -> Plan:
-    """A volume that somebody deletes stays while a claim has it, and takes its data along if it is to."""
-    if phase == "Bound":
-        if holder is not None:
-            return _left("InUse", "it is being deleted, and stays as long as its claim has it")
-        if is_ours and obj["spec"].get("persistentVolumeReclaimPolicy") == "Delete":
-            return _step(Reclaim(), "DataDeleted", "it is being deleted, and its data with it")
+    """A volume that somebody deletes stays while a claim has it, and takes its data along if it is to. Its
+    protection goes after the data, so that data that could not be removed is tried again."""
+    if phase == "Bound" and holder is not None:
+        return _left("InUse", "it is being deleted, and stays as long as its claim has it")
     if names.VOLUME_PROTECTION not in (obj["metadata"].get("finalizers") or ()):
         return _left("Deleted", "it is being deleted, and nothing here holds it")
+    had_claim = holder is None and (obj["spec"].get("claimRef") or {}).get("uid")
+    if had_claim and is_ours and obj["spec"].get("persistentVolumeReclaimPolicy") == "Delete":
+        return _step(Reclaim(), "DataDeleted", "it is being deleted, and its data with it")
     return _step(Unprotect(names.VOLUME_PROTECTION), "Unused", "it is being deleted, and no claim has it")
 
 
