@@ -10,6 +10,7 @@ from contextlib import suppress
 import pytest
 
 from longshore.api.facts import kinds
+from longshore.api.types import Obj
 from longshore.apiserver.request.call import ANONYMOUS, User
 from longshore.controllers import aggregation
 from longshore.controllers.aggregation.decide import decide
@@ -188,6 +189,34 @@ def test_a_role_does_not_gather_itself_and_each_rule_once() -> None:
     (plan,) = decide([gathers, labels, {**labels, "metadata": {**labels["metadata"], "name": "b"}}])  # type: ignore[dict-item]
     assert plan.rules == same
     assert decide([{**gathers, "rules": same}, labels]) == []
+
+
+def test_roles_that_gather_each_other_come_to_an_end() -> None:
+    def role(name: str, labels: list[str], rules: list[Obj], gathers: str = "") -> Obj:
+        selectors = [{"matchLabels": {gathers: "true"}}]
+        return {
+            "metadata": {"name": name, "labels": dict.fromkeys(labels, "true")},
+            "rules": rules,
+            **({"aggregationRule": {"clusterRoleSelectors": selectors}} if gathers else {}),
+        }
+
+    pods, jobs = rule("get", "pods"), rule("get", "jobs", "batch")
+    roles = {
+        each["metadata"]["name"]: each
+        for each in (
+            role("a", ["to-b"], [], "to-a"),
+            role("b", ["to-a"], [], "to-b"),
+            role("jobs", ["to-b"], [jobs]),
+            role("pods", ["to-a"], [pods]),
+        )
+    }
+    for _ in range(4):
+        for plan in decide(roles.values()):
+            name = plan.role["metadata"]["name"]
+            roles[name] = {**roles[name], "rules": plan.rules}
+    assert decide(roles.values()) == []
+    for name in ("a", "b"):
+        assert sorted(map(str, roles[name]["rules"])) == sorted(map(str, (pods, jobs)))
 
 
 # ---- at the next start

@@ -22,27 +22,38 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 def decide(roles: Iterable[Obj]) -> list[Plan]:
-    """One plan for every aggregated role whose rules are not those of the roles it selects. A role that
-    selects another aggregated one may have to be decided again once that one has changed."""
+    """One plan for every aggregated role whose rules are not those of the roles it selects.
+
+    Of a selected role that is aggregated itself, the rules of the roles that it selects count: the rules it
+    has now may be those of yesterday, and of two roles that select each other each would wait for the other.
+    """
     by_name = sorted(roles, key=lambda role: str(role["metadata"]["name"]))
     plans = []
     for role in by_name:
-        if "aggregationRule" not in role or "deletionTimestamp" in role["metadata"]:
-            continue
-        rules = _aggregated(role, by_name)
-        if rules != (role.get("rules") or []):
-            plans.append(
-                Plan(role, rules, why=(Reason("RulesAggregated", f"has {len(rules)} rules of other roles"),))
-            )
+        if _is_aggregated(role):
+            found: dict[bytes, Obj] = {}
+            _gather(role, by_name, found, set())
+            rules = [*found.values()]
+            if rules != (role.get("rules") or []):
+                why = Reason("RulesAggregated", f"has {len(rules)} rules of other roles")
+                plans.append(Plan(role, rules, why=(why,)))
     return plans
 
 
-def _aggregated(role: Obj, by_name: Sequence[Obj]) -> list[Obj]:
-    """The rules of all selected roles but the role itself, each once."""
-    rules: dict[bytes, Obj] = {}
+def _is_aggregated(role: Obj) -> bool:
+    return "aggregationRule" in role and "deletionTimestamp" not in role["metadata"]
+
+
+def _gather(role: Obj, by_name: Sequence[Obj], rules: dict[bytes, Obj], seen: set[str]) -> None:
+    """Adds the rules of all selected roles but those `seen`, each rule once."""
+    seen.add(role["metadata"]["name"])
     for selector in role["aggregationRule"].get("clusterRoleSelectors") or ():
         matches = labels.from_selector(selector).matches
         for other in by_name:
-            if other is not role and matches(other["metadata"].get("labels") or {}):
+            meta = other["metadata"]
+            if meta["name"] in seen or not matches(meta.get("labels") or {}):
+                continue
+            if _is_aggregated(other):
+                _gather(other, by_name, rules, seen)
+            else:
                 rules.update((encode(rule), rule) for rule in other.get("rules") or ())
-    return [*rules.values()]
