@@ -136,6 +136,31 @@ async def test_a_write_that_meets_a_change_runs_again(apart: Server, monkeypatch
     assert sorted(stored.body["data"]) == ["a", "b", "c"]
 
 
+async def test_a_change_between_two_looks_at_an_object_is_seen(
+    apart: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The end of a terminating object reads it twice; a version that is old by then must not end it."""
+    held = {"name": "m", "finalizers": ["example.com/held"]}
+    made = await apart.send("POST", MAPS, {"metadata": held, "data": {"a": "1"}})
+    await apart.send("DELETE", f"{MAPS}/m")
+    old = (await apart.send("GET", f"{MAPS}/m")).body["metadata"]["resourceVersion"]
+    assert old != made.body["metadata"]["resourceVersion"]
+    send, looks = writing._Worker.send, 0
+
+    async def meanwhile(self: writing._Worker, message: writing.ToWorker) -> None:
+        nonlocal looks
+        await send(self, message)
+        if isinstance(message, writing.Told) and message.found and message.found[0][2] == "m":
+            looks += 1
+            if looks == 1:
+                await apart.send("PATCH", f"{MAPS}/m", {"data": {"b": "2"}}, type=_MERGE)
+
+    monkeypatch.setattr(writing._Worker, "send", meanwhile)
+    big = {"metadata": {"name": "m", "resourceVersion": old}, "data": {"c": "x" * 2 * aside.LARGE_BYTES}}
+    assert (await apart.send("PUT", f"{MAPS}/m", big)).code == 409
+    assert (await apart.send("GET", f"{MAPS}/m")).body["data"] == {"a": "1", "b": "2"}
+
+
 async def test_a_body_that_ends_the_process_is_refused_and_the_next_one_is_read(
     apart: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -82,16 +82,16 @@ class LargeWrites:
         for _ in range(_TRIES):
             if self._worker is None:
                 self._worker = await _Worker.start()
-            read: dict[Ask, Any] = {}
+            read: list[tuple[Ask, Any]] = []
             await self._worker.send(self._message(call))
             while isinstance(message := await self._worker.receive(), Ask):
                 found = self._look(message)
-                read[message] = _mark(found)
+                read.append((message, _mark(found)))  # each time: a verb may ask twice, and get two answers
                 await self._worker.send(_told(found, self._store))
             call.warnings[:] = message.warnings
             if isinstance(message, Failed):
                 raise _refusal(message, call)
-            if all(_mark(self._look(question)) == mark for question, mark in read.items()):
+            if all(_mark(self._look(question)) == mark for question, mark in read):
                 return self._stage(call, message)
         raise errors.conflict(call.resource.group, call.resource.plural, call.name, errors.MODIFIED)
 
