@@ -48,6 +48,31 @@ def test_containers_restart_in_place_where_the_policy_says_so() -> None:
     assert found.jobs[0].ended == pytest.approx(20, abs=3)
 
 
+def test_a_simulation_goes_on_while_a_pod_runs() -> None:
+    found = played(job(), rules=[Rule("*", (Run(20 * HOUR),))], seconds=30 * DAY)
+    assert (found.jobs[0].result, found.jobs[0].ended) == ("complete", pytest.approx(20 * HOUR, abs=5))
+
+
+def test_a_simulation_goes_on_while_a_run_is_ahead() -> None:
+    found = played(cron_job("daily", "0 9 * * *"), seconds=DAY)
+    assert (found.cron_jobs[0].runs, found.cron_jobs[0].complete) == (1, 1)
+
+
+def test_a_simulation_goes_on_while_a_deadline_is_ahead() -> None:
+    found = played(job(cpu="100", activeDeadlineSeconds=int(5 * HOUR)), seconds=30 * DAY)
+    assert (found.jobs[0].result, found.jobs[0].reason) == ("failed", "DeadlineExceeded")
+
+
+def test_a_simulation_ends_when_nothing_can_happen() -> None:
+    assert played(job(cpu="100"), seconds=30 * DAY).seconds < DAY
+
+
+def test_a_simulation_goes_on_while_a_node_is_repaired() -> None:
+    troubles = Troubles(node_mtbf=HOUR, node_repair=10 * HOUR)
+    found = played(job(), rules=[Rule("*", (Run(2 * HOUR),))], troubles=troubles, seconds=30 * DAY)
+    assert found.jobs[0].result == "complete"
+
+
 def test_hourly_runs_of_two_days_over_a_change_of_the_clock() -> None:
     found = played(cron_job("hourly", "0 * * * *"), seconds=2 * DAY + 600, until_done=False)
     row = found.cron_jobs[0]

@@ -69,6 +69,11 @@ class Fleet(Handler):
         self.failures = 0
         """How often a node failed."""
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a pod runs that will end, waits before it starts again, or is being stopped."""
+        return any(pod.timer is not None and not pod.is_over for pod in self._pods.values())
+
     async def prepare(self) -> None:
         """Registers the nodes."""
         for node in self._nodes.values():

@@ -59,7 +59,8 @@ _FIRST: Final = (
 """Kinds that others rely on, in the order in which they are created."""
 _STEP_SECONDS: Final = 3600.0
 _QUIET_SECONDS: Final = 7200.0
-"""Nothing happens for so long only if nothing can: every pause of a controller is shorter."""
+"""While no pod runs, nothing happens for so long only if nothing can: every pause of a controller is shorter,
+but for what `_quiet_seconds` adds."""
 
 Progress = Callable[[float], None]
 """Is told how many seconds have passed."""
@@ -120,7 +121,7 @@ async def _play(settings: Settings, clock: VirtualClock, progress: Progress | No
             await clock.sleep(1.0)  # until namespaces have their service accounts
             began = clock.monotonic()
             await _create(plane, [obj for obj in objects if obj["kind"] != "Node"])
-            await _wait(settings, clock, chronicle, began, progress)
+            await _wait(settings, clock, chronicle, fleet, began, progress)
         finally:
             await cancelled([playing])
         answer = sim_result.of(
@@ -173,19 +174,33 @@ def _namespace(name: str) -> Obj:
 
 
 async def _wait(
-    settings: Settings, clock: VirtualClock, chronicle: Chronicle, began: float, progress: Progress | None
+    settings: Settings,
+    clock: VirtualClock,
+    chronicle: Chronicle,
+    fleet: Fleet,
+    began: float,
+    progress: Progress | None,
 ) -> None:
-    """Lets time pass until the end, or until nothing is left to do, or nothing happens any more."""
+    """Lets time pass until the end, or until nothing is left to do, or nothing can happen any more."""
     end, quiet_since, seen = began + settings.seconds, clock.monotonic(), -1
+    quiet_seconds = _quiet_seconds(settings)
     while (left := end - clock.monotonic()) > 0:
         await clock.sleep(min(_STEP_SECONDS, left))
         if progress is not None:
             progress(clock.monotonic() - began)
-        if chronicle.changes != seen:
+        if chronicle.changes != seen or chronicle.cron_jobs or fleet.is_busy:
             seen, quiet_since = chronicle.changes, clock.monotonic()
-        is_quiet = clock.monotonic() - quiet_since >= _QUIET_SECONDS
+        is_quiet = clock.monotonic() - quiet_since >= quiet_seconds
         if settings.until_done and (_is_done(chronicle) or is_quiet):
             return
+
+
+def _quiet_seconds(settings: Settings) -> float:
+    """How long nothing happens only if nothing can: a node may be repaired, and a Job that waits may reach
+    its deadline."""
+    repair = settings.troubles.node_repair if settings.troubles.node_mtbf else 0.0
+    deadlines = [obj["spec"].get("activeDeadlineSeconds") for obj in settings.objects if obj.get("spec")]
+    return _QUIET_SECONDS + repair + max((each for each in deadlines if isinstance(each, int)), default=0)
 
 
 def _is_done(chronicle: Chronicle) -> bool:
