@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from longshore.sim import checks, many, outcome_file
+from longshore.sim.pictures import table
 from longshore.sim.settings import amounts, nodes
 from longshore.testing.pod_outcomes import Run, chosen
+from longshore.testing.scripts import Rule
 from sim.worlds import cron_job, job, played
 
 POD: dict[str, Any] = {
@@ -125,6 +127,24 @@ def test_expectations_hold_or_are_broken_in_a_sentence(rule: str, said: str) -> 
 def test_a_bad_expectation_is_refused(expect: dict[str, str], rule: str) -> None:
     with pytest.raises(ValueError, match=rule):
         checks.broken(played(job()), expect)
+
+
+def test_an_expectation_of_a_cron_job_is_about_the_runs_of_its_namespace() -> None:
+    slow, quick = cron_job("backup", "0 2 * * *"), cron_job("backup", "0 3 * * *")
+    slow["metadata"]["namespace"] = "team"
+    rules = [Rule("*", (Run(1800.0),), namespace="team")]
+    found = played(slow, quick, rules=rules)
+    expect = {"cronjob/backup": "done within 10m", "team/cronjob/backup": "done within 1h"}
+    assert checks.broken(found, expect) == []
+    broken = checks.broken(found, {"team/cronjob/backup": "done within 10m"})
+    assert len(broken) == 1
+    assert "after 30m" in broken[0]
+    whole = {each.name: each.p50 for each in many.spreads([found], lambda owner, name: owner or name)}
+    assert whole == {
+        "cronjob/backup": pytest.approx(60, abs=5),
+        "team/cronjob/backup": pytest.approx(1800, abs=5),
+    }
+    assert "JOB " not in table.of(found).replace("CRONJOB ", "")
 
 
 def test_values_are_tried_side_by_side() -> None:

@@ -31,6 +31,7 @@ class JobRow(msgspec.Struct):
     name: str
     """`job/report`, with the namespace in front where it is not `default`."""
     owner: str
+    """`cronjob/backup`, named as `name` is; empty where a person made it."""
     queued: float
     started: float | None
     ended: float | None
@@ -198,7 +199,7 @@ def _job(work: WorkLine, began: float, settings: Settings) -> JobRow:
     state = work.result or ("running" if work.started is not None else "waiting")
     row = JobRow(
         name=_named(work.namespace, work.reference),
-        owner=work.owner,
+        owner=_named(work.namespace, work.owner) if work.owner else "",
         queued=max(work.created - began, 0.0),
         started=_since(work.started, began),
         ended=_since(work.ended, began),

@@ -20,7 +20,8 @@ def of(result: Result) -> str:
 
 
 def _jobs(result: Result) -> str:
-    own = [row for row in result.jobs if not row.owner.startswith("cronjob/")]
+    cron_jobs = {row.name for row in result.cron_jobs}
+    own = [row for row in result.jobs if row.owner not in cron_jobs]
     rows = [_job(result, row) for row in own[:MAX_JOB_ROWS]]
     head = ("JOB", "RESULT", "QUEUED", "STARTED", "ENDED", "TOOK", "PODS", "FAILED", "WAITS FOR")
     text = columns(head, rows) if rows else ""
