@@ -27,3 +27,13 @@ def test_what_has_not_ended_is_played_and_nothing_is_written(capsys: pytest.Capt
     assert sorted(names) == ["job/waiting", "vcjob/train"]
     assert [(row["name"], row["runs"]) for row in found["cron_jobs"]] == [("cronjob/hourly", 2)]
     assert [row["name"] for row in found["nodes"]] == ["node"]
+
+
+def test_a_server_that_refuses_to_be_read_is_no_empty_one(capsys: pytest.CaptureFixture[str]) -> None:
+    with Cluster() as c, c.environ():
+        c.apply(job("waiting", suspend=True))
+        c.faults.unavailable("1h", on="GET resourcequotas", who="clients")
+        assert main(["sim", "--from-cluster", "--zone", "UTC"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "cannot read resourcequotas: Error from server (ServiceUnavailable)" in said.err

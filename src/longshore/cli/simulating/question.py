@@ -146,7 +146,7 @@ def _from_cluster(arguments: Namespace) -> list[Obj]:
     what has ended."""
     from contextlib import closing
 
-    from longshore.cli.server import connecting, refusals
+    from longshore.cli.server import connecting, refusals, requests
 
     found: list[Obj] = []
     with refusals.told(), closing(connecting.server(arguments)) as server:
@@ -155,6 +155,9 @@ def _from_cluster(arguments: Namespace) -> list[Obj]:
             answer = server.request("GET", f"{path}/{plural}")
             if answer.code == 404:  # a cluster without Volcano
                 continue
+            if answer.code >= 400:
+                said = refusals.text(requests.refusal(answer))
+                raise Failure(f"--from-cluster cannot read {plural}: {said}", 2)
             for item in json.loads(answer.body).get("items") or ():
                 owned = any(ref.get("controller") for ref in item["metadata"].get("ownerReferences") or ())
                 is_there = item["metadata"]["name"] in _THERE
