@@ -37,3 +37,15 @@ def test_a_server_that_refuses_to_be_read_is_no_empty_one(capsys: pytest.Capture
     said = capsys.readouterr()
     assert said.out == ""
     assert "cannot read resourcequotas: Error from server (ServiceUnavailable)" in said.err
+
+
+def test_objects_of_every_name_are_taken(capsys: pytest.CaptureFixture[str]) -> None:
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "default"}}
+    with Cluster() as c, c.environ():
+        c.apply({**quota, "spec": {"hard": {"pods": "1"}}})
+        c.pods.script("root", Run(None))
+        c.apply(job("root", parallelism=2, completions=2))
+        assert main(["sim", "--from-cluster", "--zone", "UTC", "-o", "json"]) == 0
+    row = json.loads(capsys.readouterr().out)["jobs"][0]
+    assert (row["name"], row["result"]) == ("job/root", "complete")
+    assert row["ended"] > 100  # a minute each: the quota lets its two pods run only one after the other

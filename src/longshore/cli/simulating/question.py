@@ -39,8 +39,15 @@ _CLUSTER: Final = (
     ("flow.volcano.sh/v1alpha1", "JobFlow", "jobflows"),
 )
 """The kinds that are read from a server."""
-_THERE: Final = frozenset(("default", "root", "system-cluster-critical", "system-node-critical"))
-"""Objects that every plane has from its first moment."""
+_THERE: Final = frozenset(
+    (
+        ("PriorityClass", "system-cluster-critical"),
+        ("PriorityClass", "system-node-critical"),
+        ("Queue", "default"),
+        ("Queue", "root"),
+    )
+)
+"""Kinds and names of objects that every plane has from its first moment."""
 
 
 class Question(NamedTuple):
@@ -160,7 +167,7 @@ def _from_cluster(arguments: Namespace) -> list[Obj]:
                 raise Failure(f"--from-cluster cannot read {plural}: {said}", 2)
             for item in json.loads(answer.body).get("items") or ():
                 owned = any(ref.get("controller") for ref in item["metadata"].get("ownerReferences") or ())
-                is_there = item["metadata"]["name"] in _THERE
+                is_there = (kind, item["metadata"]["name"]) in _THERE
                 if not owned and not is_there and not _has_ended(item, version, kind):
                     found.append(_asked_for(item, version, kind))
     return found
