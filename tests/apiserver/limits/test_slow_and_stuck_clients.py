@@ -148,6 +148,39 @@ async def test_a_watcher_that_reads_nothing_is_cut_off_and_others_are_not(
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
+async def test_a_client_that_pings_and_reads_no_answer_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with serving(monkeypatch, stuck=0.3) as wire:
+        stuck = await stuck_watcher(wire, WEBSOCKET)
+        await until(lambda: watches(wire) == 1)
+        pings = (b"\x89\xfd\0\0\0\0" + b"x" * 125) * 1000
+
+        def flood() -> int:
+            """Bytes that were taken. What the buffers of the system cannot hold is in the server's memory."""
+            for sent in range(0, 32 << 20, len(pings)):
+                try:
+                    stuck.sendall(pings)
+                except OSError:
+                    return sent
+            return 32 << 20
+
+        assert await asyncio.get_running_loop().run_in_executor(None, flood) < 32 << 20
+        await until(lambda: watches(wire) == 0)
+        stuck.close()
+        await wire.is_well()
+
+
+async def test_a_ping_after_the_goodbye_of_the_server_is_no_error(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with serving(monkeypatch) as wire:
+        reader, writer = await wire.open()
+        writer.write(wire.head("GET", MAPS + "?watch=1&timeoutSeconds=1", **WEBSOCKET))
+        await reader.readuntil(b"\x88\x02\x03\xe8")
+        writer.write(b"\x89\x80\0\0\0\0" + b"\x88\x82\0\0\0\0\x03\xe8")
+        assert await ends(reader) == b""
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
+
+
 async def stuck_watcher(wire: Wire, headers: dict[str, str]) -> socket.socket:
     """A watch whose client never reads: a plain socket with small buffers, its TLS done by hand."""
     loop = asyncio.get_running_loop()

@@ -95,13 +95,20 @@ class WebSocket:
                 if event.message_finished:
                     return _joined(parts)
             elif isinstance(event, Ping):
-                self._connection.write(self._frames.send(event.response()))
+                await self._answer(event)
             elif isinstance(event, CloseConnection):
                 if self._frames.state is ConnectionState.REMOTE_CLOSING:
                     self._connection.write(self._frames.send(event.response()))
                 elif self._frames.state is ConnectionState.OPEN:
                     self._say_goodbye(CloseReason(event.code))  # the client speaks something else
                 return None
+
+    async def _answer(self, ping: Ping) -> None:
+        """Reads no further until the client takes its answers: those that wait would fill the memory. After
+        the goodbye of this side nothing more may be said."""
+        if self._frames.state is ConnectionState.OPEN:
+            self._connection.write(self._frames.send(ping.response()))
+            await self._connection.drain()
 
     async def listen(self) -> None:
         """For a socket whose client has nothing to say: reads to the end, and pings. Drops a client that says
