@@ -167,8 +167,21 @@ def test_a_websocket_by_cookie_needs_the_origin_of_this_server(longshore: Runnin
 
 def test_a_session_makes_no_other_session_and_shows_no_page_of_a_pod(longshore: RunningLongshore) -> None:
     sent = {**HERE, **login(longshore)}
-    assert send(longshore, "POST", LOGINS, sent, {}).code == 403
-    assert send(longshore, "GET", "/api/v1/namespaces/default/pods/x/proxy/", sent).code == 403
+    for path in (LOGINS, f"{LOGINS}/", f"/{LOGINS}", f"{LOGINS}?pretty=1"):
+        assert send(longshore, "POST", path, sent, {}).code == 403, path
+    for path in ("pods/x/proxy", "pods/x/proxy/", "pods/x/proxy/index.html", "pods/proxy/proxy"):
+        refused = send(longshore, "GET", f"/api/v1/namespaces/default/{path}", sent)
+        assert (refused.code, "the pages of a pod" in refused.json["message"]) == (403, True), path
+
+
+def test_a_session_sees_objects_and_namespaces_whose_names_begin_with_proxy(
+    longshore: RunningLongshore,
+) -> None:
+    sent = {**HERE, **login(longshore)}
+    maps = "/api/v1/namespaces/default/configmaps"
+    assert send(longshore, "POST", maps, sent, {"metadata": {"name": "proxy-settings"}}).code == 201
+    assert send(longshore, "GET", f"{maps}/proxy-settings", sent).code == 200
+    assert send(longshore, "GET", "/api/v1/namespaces/proxy/configmaps", sent).code == 200
 
 
 def test_files_are_packed_kept_by_browsers_and_guarded(longshore: RunningLongshore) -> None:

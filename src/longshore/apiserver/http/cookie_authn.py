@@ -12,6 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from longshore.api import errors
+from longshore.apiserver.documents import own_group
+from longshore.apiserver.request import router
 from longshore.apiserver.request.call import ANONYMOUS, User
 
 if TYPE_CHECKING:
@@ -50,12 +52,14 @@ def user_of(api: Api, request: Request) -> User:
     if user is None:
         raise errors.unauthorized()
     check_origin(request)
-    path = request.target.partition("?")[0]
-    if "/proxy" in path:
+    route = router.split(request.target.partition("?")[0])
+    if route is None:
+        return user
+    if route.subresource == "proxy":
         raise _refused(
             "the pages of a pod are not shown with the dashboard's login; use longshore port-forward"
         )
-    if path.endswith("/uilogins"):
+    if (route.group, route.plural) == (own_group.GROUP, "uilogins"):
         raise _refused("a login does not make another, which would last longer; use longshore ui")
     return user
 
