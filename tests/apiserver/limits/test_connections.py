@@ -421,3 +421,21 @@ async def test_of_many_connections_without_credentials_the_oldest_end(
         assert not writer.transport.is_closing()
     for _, writer in [*opened, (known, known_writer)]:
         writer.close()
+
+
+@pytest.mark.parametrize("path", ["/ui/login", "/healthz"])
+async def test_credentials_that_nobody_has_checked_or_that_are_wrong_are_none(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.setattr(client_connection, "MAX_NEWCOMERS", 3)
+    opened = []
+    for _ in range(5):
+        reader, writer = await wire.open()
+        writer.write(wire.head("GET", path, Authorization="Bearer wrong"))
+        assert (await answer(reader))[0] in (200, 401)
+        opened.append((reader, writer))
+    for reader, _ in opened[:2]:
+        assert await ends(reader) == b""
+    for _, writer in opened[2:]:
+        assert not writer.transport.is_closing()
+        writer.close()

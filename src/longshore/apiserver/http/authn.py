@@ -22,6 +22,7 @@ def authenticate(api: Api, request: Request) -> User:
     user = request.user or _presented(api, headers.get("authorization"))
     if user is ANONYMOUS and "cookie" in headers:
         user = cookie_authn.user_of(api, request)
+    request.is_known = user is not ANONYMOUS
     return impersonation.impersonated(api, user, headers) if impersonation.wanted(headers) else user
 
 

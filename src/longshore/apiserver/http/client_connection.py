@@ -255,8 +255,9 @@ class Connection(asyncio.Protocol):
         self._busy, self._for = request, None
         self._deadline.clear()
         begun = self._front.begin(request)
-        if self._is_new:
-            self._note_credentials(request, begun)
+        if self._is_new and request.is_known:
+            self._is_new = False
+            self._newcomers.pop(self, None)
         self._become(request, begun)
 
     def _become(self, request: Request, begun: Begun) -> None:
@@ -275,12 +276,6 @@ class Connection(asyncio.Protocol):
         if not self._lost:
             self._become(request, queued.begin())
             self._go_on()
-
-    def _note_credentials(self, request: Request, begun: Begun) -> None:
-        refused = type(begun) is Ready and begun.reply.code == 401
-        if "authorization" in request.headers and not refused:
-            self._is_new = False
-            self._newcomers.pop(self, None)
 
     def _durable(self, error: Exception | None) -> None:
         make, self._reply_to_write = self._reply_to_write, None

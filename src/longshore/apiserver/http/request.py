@@ -52,5 +52,7 @@ class Request(msgspec.Struct):
     """Whether it is of HTTP/1.0, which knows no chunks."""
     upgrade: str = ""
     """The protocol that the connection is to change to, in lower case."""
+    is_known: bool = False
+    """Whether it has shown whose it is: by a certificate, a token or a login that counts."""
     exchange: Exchange | None = None
     """The findings about it from before its body had come."""
