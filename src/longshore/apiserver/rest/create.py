@@ -8,7 +8,7 @@ from longshore.api import errors, metadata_order, strategy
 from longshore.api.apply import managed
 from longshore.api.types import Obj
 from longshore.api.validation import metadata
-from longshore.apiserver.access import escalation
+from longshore.apiserver.access import escalation, queue_commands
 from longshore.apiserver.answer import Answer
 from longshore.apiserver.request import body, options
 from longshore.apiserver.request.call import Call
@@ -61,6 +61,7 @@ def create_object(
     api.catalog.check_open(resource)
     admission.mutate_create(api, call, obj)
     escalation.check(api, call, obj)
+    queue_commands.check(api, call, obj)
     if "ownerReferences" in meta:
         call.warn(metadata.drop_duplicate_owners(meta))
     asked_version = meta.pop("resourceVersion", None)

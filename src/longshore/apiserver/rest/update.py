@@ -8,7 +8,7 @@ from longshore.api import errors, field, metadata_order, strategy
 from longshore.api.apply import managed
 from longshore.api.types import Obj
 from longshore.api.validation import metadata
-from longshore.apiserver.access import escalation
+from longshore.apiserver.access import escalation, queue_commands
 from longshore.apiserver.answer import Answer, served
 from longshore.apiserver.request import body, options
 from longshore.apiserver.request.call import Call
@@ -117,6 +117,7 @@ def store_update(
     if not applied:
         own_fields(api, call, served(resource, old.obj), new, wanted)
     escalation.check(api, call, new, old.obj)
+    queue_commands.check(api, call, new)
     check_version(call, asked, old)
     new = to_stored(call, new)
     meta = new["metadata"]
