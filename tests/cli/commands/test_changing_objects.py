@@ -1,4 +1,6 @@
-"""`longshore diff` shows what apply would change; `edit` sends what a person changed in the editor."""
+"""`longshore diff` shows what apply would change; `edit` sends what a person changed in the editor.
+
+`delete` takes away what a selector chooses of a file."""
 
 from __future__ import annotations
 
@@ -147,3 +149,19 @@ def test_names_cannot_be_edited_and_an_editor_that_is_not_there_is_named(
     done = longshore("edit", "cm/fixed")
     del longshore.env["KUBE_EDITOR"]
     assert done.stderr.startswith("error: cannot run the editor '/not/there': No such file")
+
+
+def test_delete_leaves_objects_of_a_file_that_a_selector_does_not_choose(longshore: Command) -> None:
+    objects = "---\n".join(
+        f"{{apiVersion: v1, kind: ConfigMap, metadata: {{name: of-{app}, labels: {{app: {app}}}}}}}\n"
+        for app in ("web", "database")
+    )
+    longshore.ok("apply", "-f", "-", stdin=objects)
+    assert (
+        longshore.ok("get", "-f", "-", "-l", "app=web", "-o", "name", stdin=objects) == "configmap/of-web\n"
+    )
+    gone = longshore.ok("delete", "-f", "-", "-l", "app=web", stdin=objects)
+    assert gone == 'configmap "of-web" deleted from default namespace\n'
+    assert longshore.ok("get", "cm/of-database", "-o", "name") == "configmap/of-database\n"
+    none = longshore("delete", "-f", "-", "-l", "app=cache", stdin=objects)
+    assert (none.exit, none.stdout, none.stderr) == (0, "", "No resources found\n")

@@ -64,11 +64,12 @@ def chosen(server: Server, kinds: Kinds, arguments: Namespace) -> list[Target]:
 
 
 def of_files(server: Server, kinds: Kinds, arguments: Namespace) -> list[Target]:
+    """The objects in files, of which a selector keeps those whose manifests have its labels."""
     from longshore.cli.arguments import manifest_files
 
     targets = []
     found = manifest_files.given(arguments.filename, arguments.kustomize, recursive=arguments.recursive)
-    for manifest in found:
+    for manifest in manifest_files.selected(found, arguments.selector):
         kind = kind_of(kinds, manifest)
         meta = manifest.obj["metadata"]
         if not meta.get("name"):

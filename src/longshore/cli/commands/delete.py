@@ -70,7 +70,7 @@ def run(arguments: Namespace) -> int:
         if arguments.all and not several:
             raise Said("error: name cannot be provided when a selector is specified", 2)
         found = [one for target in chosen for one in _each(server, target, arguments)]
-        if several and not found:
+        if not found:
             print("No resources found", file=sys.stderr)
         return _delete(server, found, arguments)
 
