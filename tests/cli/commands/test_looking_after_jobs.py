@@ -55,6 +55,17 @@ def test_wait_for_done_has_a_code_for_too_late_and_refuses_what_never_ends(longs
     assert longshore.ok("delete", "job/slow") == 'job.batch "slow" deleted from default namespace\n'
 
 
+def test_a_look_without_a_wait_tells_how_a_job_ended(longshore: Command) -> None:
+    start(longshore, "ended", "exit 0")
+    longshore.ok("wait", "--for=done", "job/ended")
+    start(longshore, "going", "sleep 600")
+    done = longshore("wait", "--for=done", "job/ended", "job/going", "--timeout=0")
+    assert (done.exit, done.stdout) == (124, "job.batch/ended complete\n")
+    assert done.stderr == "error: timed out waiting for job.batch/going to be done\n"
+    assert longshore.ok("wait", "--for=done", "job/ended", "--timeout=0") == "job.batch/ended complete\n"
+    longshore.ok("delete", "job/going")
+
+
 def test_wait_for_done_ends_for_a_job_that_went_while_another_was_waited_for(longshore: Command) -> None:
     gate = longshore.home / "first-gate"
     start(longshore, "zeroth", "exit 0")

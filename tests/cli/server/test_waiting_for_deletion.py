@@ -1,4 +1,4 @@
-"""Waiting until an object is gone ends when it is, whenever it goes."""
+"""Waiting ends when it should, however objects come and go meanwhile."""
 
 from __future__ import annotations
 
@@ -70,3 +70,11 @@ def test_a_server_that_refuses_the_watch_is_heard() -> None:
 
     with pytest.raises(StatusError, match="no"):
         wait_for.deleted(cast(Server, Refusing()), cast(Target, _Target()), None, "1")
+
+
+def test_a_condition_is_waited_for_however_often_the_object_is_deleted() -> None:
+    ready = {**POD, "status": {"phase": "Running"}}
+    came_and_went: list[tuple[str, Obj]] = [("BOOKMARK", BOOKMARK), ("ADDED", POD), ("DELETED", POD)]
+    server = cast(Server, _Server(came_and_went, came_and_went, came_and_went, [("ADDED", ready)]))
+    until = wait_for.deadline(600)
+    assert wait_for.fulfilled(server, cast(Target, _Target()), lambda obj: "status" in obj, until)

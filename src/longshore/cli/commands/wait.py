@@ -106,7 +106,10 @@ def _done(server: Server, chosen: list[Target], until: float, arguments: Namespa
             raise Failure(f"{target.text}: a {target.kind.kind} has no end to wait for", 2)
         try:
             look = partial(outcomes.of, target.kind.group)
-            end = waiting.seen(server, target, look, until, existed=True)
+            if until <= time.monotonic():  # --timeout=0: a look, no wait
+                end = look(server.json("GET", target.path))
+            else:
+                end = waiting.seen(server, target, look, until, existed=True)
         except waiting.Deleted:
             print(f"{target.text} was deleted before it was done", file=sys.stderr)
             code = 1
@@ -145,13 +148,8 @@ def _met(
                 print(f"error: condition not met for {target.kind.plural}/{target.name}", file=sys.stderr)
                 code = 1
                 continue
-        else:
-            try:
-                met = waiting.seen(server, target, lambda obj: holds(obj) or None, until)
-            except waiting.Deleted:
-                met = waiting.seen(server, target, lambda obj: holds(obj) or None, until)
-            if met is None:
-                return _late(target)
+        elif not waiting.fulfilled(server, target, holds, until):
+            return _late(target)
         _say(target, arguments)
     return code
 

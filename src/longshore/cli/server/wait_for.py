@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from longshore.api.errors import StatusError
@@ -64,6 +65,13 @@ def seen(
                 raise
         known = "old" if known else ""
     return None
+
+
+def fulfilled(server: Server, target: Target, holds: Callable[[Obj], bool], until: float) -> bool:
+    """Whether a condition holds before time is up, for the object or a later one of its name."""
+    while True:
+        with suppress(Deleted):
+            return seen(server, target, lambda obj: holds(obj) or None, until) is True
 
 
 def deleted(server: Server, target: Target, until: float | None, uid: str = "") -> bool:
