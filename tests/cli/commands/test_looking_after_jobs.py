@@ -116,6 +116,23 @@ def test_logs_are_followed_to_the_end(longshore: Command) -> None:
     assert follow.returncode == 0
 
 
+def test_logs_that_nobody_reads_any_more_end_though_one_of_the_pods_is_silent(longshore: Command) -> None:
+    script = "[ $JOB_COMPLETION_INDEX = 1 ] || while echo drop; do sleep 0.05; done; sleep 600"
+    start(longshore, "unheard", script, completions=2, parallelism=2, completionMode="Indexed")
+    longshore.ok("wait", "--for=jsonpath={.status.ready}=2", "job/unheard")
+    with longshore.start("logs", "-f", "job/unheard", "--all-pods") as follow:
+        assert follow.stdout is not None
+        assert follow.stderr is not None
+        assert follow.stdout.readline() == "drop\n"
+        follow.stdout.close()
+        try:
+            assert follow.wait(timeout=60) == 141
+        finally:
+            follow.kill()
+        assert follow.stderr.read() == ""
+    longshore.ok("delete", "job/unheard")
+
+
 def test_what_failed_pods_wrote_survives_them(longshore: Command) -> None:
     start(longshore, "lost", "echo it was like this; exit 4")
     longshore.ok("wait", "--for=condition=failed", "job/lost")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 import sys
 import threading
 from argparse import Namespace
@@ -58,22 +59,31 @@ def show(server: Server, sources: Sequence[Source], query: dict[str, str], argum
 def _all_at_once(
     server: Server, sources: Sequence[Source], query: dict[str, str], arguments: Namespace
 ) -> int:
+    """Ends when all logs have ended, or with the first error of the output: a log that is silent would never
+    meet it."""
     lock = threading.Lock()
     failures: list[str] = []
+    ends: queue.SimpleQueue[OSError | None] = queue.SimpleQueue()
 
     def follow(source: Source) -> None:
+        broken = None
         try:
             _copy(server, source, query, arguments.prefix, lock)
         except StatusError as err:
             failures.append(refusals.text(err))
         except Unreachable as err:
             failures.append(str(err))
+        except OSError as err:
+            broken = err
+        finally:
+            ends.put(broken)
 
-    threads = [threading.Thread(target=follow, args=(source,), daemon=True) for source in sources]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    for source in sources:
+        threading.Thread(target=follow, args=(source,), daemon=True).start()
+    for _ in sources:
+        if (broken := ends.get()) is not None:
+            lock.acquire()  # and never releases it: no thread is to write while the process ends
+            raise broken
     for failure in failures:
         print(failure, file=sys.stderr)
     return 1 if failures and not arguments.ignore_errors else 0
