@@ -157,6 +157,11 @@ def test_exec_runs_beside_the_container_with_its_exit_code(longshore: Command) -
     assert (done.exit, done.stdout, done.stderr) == (7, "typed\n", "oops\n")
     assert longshore("exec", "job/host").exit == 2
     assert longshore("exec", "nobody", "--", "true").exit == 1
+    without = longshore.start("exec", "-i", "job/host", "--", "cat", stdin=subprocess.DEVNULL)
+    try:
+        assert without.communicate(timeout=60) == ("", "")  # the command sees the end of the input
+    finally:
+        without.kill()
     longshore.ok("delete", "job/host", "--grace-period=1")
 
 

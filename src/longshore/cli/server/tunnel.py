@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import signal
+import stat
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -89,17 +90,23 @@ def _code(data: bytes) -> int:
 async def _give(socket: aiohttp.ClientWebSocketResponse, source: IO[bytes]) -> None:
     """Sends the input until its end."""
     loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader()
-    try:
+    if _is_waited_for(source):
+        reader = asyncio.StreamReader()
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), source)
-    except ValueError:  # a file, which is never waited for
-        while data := await loop.run_in_executor(None, source.read, 2**16):
+        while data := await reader.read(2**16):
             await socket.send_bytes(bytes([_INPUT]) + data)
     else:
-        while data := await reader.read(2**16):
+        while data := await loop.run_in_executor(None, source.read, 2**16):
             await socket.send_bytes(bytes([_INPUT]) + data)
     if socket.protocol == _PROTOCOLS[0]:
         await socket.send_bytes(bytes([_CLOSE, _INPUT]))
+
+
+def _is_waited_for(source: IO[bytes]) -> bool:
+    """Whether the event loop can wait for the input: not for a file, nor for /dev/null, which always have
+    their next bytes or their end ready."""
+    mode = os.fstat(source.fileno()).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or source.isatty()
 
 
 def _follow_size(socket: aiohttp.ClientWebSocketResponse) -> None:
