@@ -36,6 +36,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     default: Outcome
     used: Counter[tuple[int, tuple[object, ...]]]
     dice: Any
+    script_dice: Any
+    """Of scripts that leave something open."""
     states: dict[Key, State]
     runs: dict[Key, Run]
     containers: dict[Key, Container]
@@ -56,6 +58,7 @@ def take(inside: Installation) -> Snapshot:
         scripts.default,
         Counter(scripts.used),
         inside.rng.getstate(),
+        scripts.rng.getstate(),
         dict(machine.states),
         dict(machine.runs),
         dict(machine.containers),
@@ -73,6 +76,7 @@ async def put_back(inside: Installation, snapshot: Snapshot) -> None:
     scripts.rules[:], scripts.default = snapshot.rules, snapshot.default
     scripts.commands[:], scripts.used = snapshot.commands, Counter(snapshot.used)
     inside.rng.setstate(snapshot.dice)
+    scripts.rng.setstate(snapshot.script_dice)
     machine.become(snapshot.states, snapshot.runs, snapshot.containers, snapshot.ends)
     inside.requests.clear()
     inside.faults.clear()

@@ -122,7 +122,7 @@ class Scripts:
         self.commands: list[CommandRule] = []
         self.used: Counter[tuple[int, tuple[object, ...]]] = Counter()
         """How many runs began, by the rule's place and what attempts are counted for."""
-        self._rng = rng
+        self.rng = rng
 
     def add(self, rule: Rule) -> None:
         self.rules.append(rule)
@@ -143,10 +143,10 @@ class Scripts:
                 nth = self.used[key]
                 self.used[key] += 1
                 told = rule.runs[min(nth, len(rule.runs) - 1)]
-                return chosen(told if isinstance(told, Run | Chance) else told(pod), self._rng)
+                return chosen(told if isinstance(told, Run | Chance) else told(pod), self.rng)
         if is_sidecar:
             return _SIDECAR
-        return chosen(self.default, self._rng) if is_main else _SUCCEEDS
+        return chosen(self.default, self.rng) if is_main else _SUCCEEDS
 
     def answer_to(self, pod: Obj, container: str, command: Sequence[str]) -> Exec:
         """How a command that is run in a container goes; without a rule it succeeds, and says nothing."""

@@ -13,7 +13,7 @@ import pytest
 from kubernetes import client as k8s
 
 from longshore.api.errors import StatusError
-from longshore.testing import Cluster, Exit, Run, WaitFailed
+from longshore.testing import Chance, Cluster, Exit, Run, WaitFailed
 from testing.cluster.cluster_manifests import a_cronjob, a_job, a_pod
 
 YAML = """
@@ -111,6 +111,18 @@ def test_other_clients_are_ready_made(c: Cluster) -> None:
     assert asyncio.run(asked()).spec.suspend
     kr8s = c.client("kr8s")
     assert [job.name for job in kr8s.get("jobs", namespace="default")] == ["report"]
+
+
+def test_the_dice_of_scripts_fall_the_same_after_each_restore(c: Cluster) -> None:
+    c.pods.script("*", Chance((1, Exit(after="10s..60s")), (1, Exit(after="2m..3m"))))
+    state, lengths = c.snapshot(), []
+    for _ in range(3):
+        c.restore(state)
+        began = c.clock.now()
+        c.apply(a_job())
+        c.wait("job/report", "Complete", timeout="5m")
+        lengths.append(round((c.clock.now() - began).total_seconds(), 3))
+    assert len(set(lengths)) == 1
 
 
 def test_many_tests_begin_from_one_snapshot(c: Cluster) -> None:
