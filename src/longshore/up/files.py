@@ -24,9 +24,13 @@ class UnfitDirectory(Exception):
 
 
 def default_data_dir() -> Path:
-    """`$LONGSHORE_HOME`, else `~/.local/share/longshore`."""
+    """`$LONGSHORE_HOME`, else `~/.local/share/longshore`. FileNotFoundError for a user without a home."""
     home = os.environ.get("LONGSHORE_HOME")
-    return Path(home).expanduser() if home else Path.home() / ".local" / "share" / "longshore"
+    try:
+        return Path(home).expanduser() if home else Path.home() / ".local" / "share" / "longshore"
+    except RuntimeError:
+        words = "this user has no home directory; set LONGSHORE_HOME to a directory, or pass --data-dir"
+        raise FileNotFoundError(words) from None
 
 
 @contextmanager

@@ -70,6 +70,7 @@ def test_server_side_refuses_fields_of_others_and_plain_apply_takes_them(longsho
     ("text", "message"),
     [
         ("kind: Job\nmetadata: {name: x}\n", "apiVersion not set"),
+        ("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: 5}\n", "metadata.name is not a text: quote it"),
         ("apiVersion: v1\nkind: [", "error converting YAML to JSON"),
         ("apiVersion: example.org/v1\nkind: Job\nmetadata: {name: x}\n", 'no matches for kind "Job"'),
     ],

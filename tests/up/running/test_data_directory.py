@@ -54,6 +54,12 @@ def test_longshore_home_names_the_default_directory(monkeypatch: pytest.MonkeyPa
     assert files.default_data_dir() == Path.home() / ".local/share/longshore"
 
 
+def test_a_user_without_a_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LONGSHORE_HOME", "~nobody-has-this-name/longshore")
+    with pytest.raises(FileNotFoundError, match="set LONGSHORE_HOME to a directory, or pass --data-dir"):
+        files.default_data_dir()
+
+
 def test_a_private_file_is_replaced_whole_and_keeps_no_rubbish_beside_it(tmp_path: Path) -> None:
     old = os.umask(0)
     try:

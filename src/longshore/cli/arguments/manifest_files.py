@@ -127,4 +127,7 @@ def _objects(value: object, source: str) -> Iterator[Manifest]:
         return
     if not isinstance(value.get("metadata"), dict):
         raise Said(f'error: error validating "{source}": metadata not set', 2)
+    for name in ("name", "generateName", "namespace"):
+        if not isinstance(value["metadata"].get(name) or "", str):
+            raise Said(f'error: unable to decode "{source}": metadata.{name} is not a text: quote it', 2)
     yield Manifest(value, source)
