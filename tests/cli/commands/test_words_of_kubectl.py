@@ -170,7 +170,8 @@ def test_top_without_a_node_says_what_is_missing_as_kubectl_does(tmp_path: Path)
 
 
 def test_prune_takes_what_kubectl_applied_for_applied(longshore: Command, kubectl: Kubectl) -> None:
-    config = "{apiVersion: v1, kind: ConfigMap, metadata: {name: NAME, labels: {app: both}}}"
+    # Not `{apiVersion: …}`, which a kubectl of 1.32 takes for JSON.
+    config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME, labels: {app: both}}\n"
     kubectl.ok("apply", "-f", "-", stdin=config.replace("NAME", "theirs"))
     kubectl.ok("create", "configmap", "made")
     kubectl.ok("label", "configmap", "made", "app=both")
