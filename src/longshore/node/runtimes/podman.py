@@ -28,7 +28,7 @@ from longshore.api.time.instants import SECOND
 from longshore.api.types import decode
 from longshore.node.runtime import CannotStart, Container, Features, Key, State, Usage
 from longshore.node.runtimes import podman_arguments as arguments
-from longshore.node.runtimes import podman_usage
+from longshore.node.runtimes import podman_image_user, podman_usage
 from longshore.node.runtimes.podman_cli import Cli, PodmanMissing, Ran, ulimits
 from longshore.node.runtimes.podman_session import EXEC_TAG, PodmanSession
 
@@ -129,7 +129,9 @@ class PodmanRuntime:
         except (PodmanMissing, RuntimeError) as problem:
             raise CannotStart("CreateContainerError", str(problem)) from None
         image = await self._image(container)
-        words = arguments.create(container, image, machine, await self._image_user(container, image))
+        words = arguments.create(
+            container, image, machine, await podman_image_user.of(self._cli, container, image)
+        )
         _make_files(container)
         made = await self._cli.run(*words)
         if made.code and "already in use" in made.err:  # made by an earlier longshore, and never started
@@ -187,24 +189,6 @@ class PodmanRuntime:
             raise CannotStart("ErrImagePull", message)
         self._pulls.pop(full, None)
         return full
-
-    async def _image_user(self, container: Container, image: str) -> str:
-        """The user that the image names, where the container names none and it matters. Raises CannotStart
-        for one that must not be root and may be."""
-        must_not = container.rights.non_root
-        if container.user is not None or (container.group is None and not must_not):
-            return ""
-        seen = await self._cli.run("image", "inspect", "--format", "{{.Config.User}}", image)
-        if seen.code:
-            raise CannotStart("CreateContainerError", seen.problem)
-        user = seen.out.strip().partition(":")[0]
-        if must_not and not user.isdecimal() and user not in ("", "root"):
-            raise _may_be_root(
-                container, f"image has non-numeric user ({user}), cannot verify user is non-root"
-            )
-        if must_not and (user in ("", "root") or int(user) == 0):
-            raise _may_be_root(container, "image will run as root")
-        return user
 
     def _refuse_while_backing_off(self, image: str, full: str) -> None:
         until, _, message = self._pulls.get(full, (0.0, 0.0, ""))
@@ -383,12 +367,6 @@ class PodmanRuntime:
         self._tasks.discard(task)
         if not task.cancelled() and (problem := task.exception()) is not None:
             log.error("podman: a container's end could not be looked at", exc_info=problem)
-
-
-def _may_be_root(container: Container, why: str) -> CannotStart:
-    key = container.key
-    who = f'(pod: "{container.pod}_{container.namespace}({key.pod_uid})", container: {key.container})'
-    return CannotStart("CreateContainerConfigError", f"container has runAsNonRoot and {why} {who}")
 
 
 def _make_files(container: Container) -> None:

@@ -75,6 +75,6 @@ class LosesTheStart(FaultyClient):
 @pytest.mark.parametrize("name", ["a failed pod restarts the job", "a failed pod is restarted alone"])
 def test_an_action_decided_on_an_outdated_job_is_not_forgotten(name: str) -> None:
     async def life(world: World) -> None:
-        await controller(LosesTheStart(world), world.clock)  # type: ignore[arg-type]
+        await controller(LosesTheStart(world), world.clock)  # type: ignore[arg-type] # a client in all it does
 
     assert told(STORIES[name], life) == undisturbed(STORIES[name])[0]
