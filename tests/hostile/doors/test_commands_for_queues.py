@@ -53,3 +53,13 @@ async def test_the_role_edit_writes_commands_for_jobs_alone(door: Door) -> None:
     bob = door.of(BOB)
     await bob.create(kinds.COMMANDS, command("job", "Job", "batch.volcano.sh/v1alpha1"), "default")
     assert (await refusal(bob.create(kinds.COMMANDS, command("queue"), "default"))).code == 403
+
+
+@pytest.mark.parametrize("target", [[None], "Queue", 1, {"kind": ["Queue"]}])
+async def test_a_target_that_is_no_object_is_refused_as_invalid(door: Door, target: object) -> None:
+    await door.give(BOB, [rule("create update patch", "commands", "bus.volcano.sh")], "default")
+    bob = door.of(BOB)
+    await bob.create(kinds.COMMANDS, command("there", "Job", "batch.volcano.sh/v1alpha1"), "default")
+    odd = {**command("odd"), "target": target}
+    assert (await refusal(bob.create(kinds.COMMANDS, odd, "default"))).code == 422
+    assert (await refusal(bob.patch(kinds.COMMANDS, "there", {"target": target}, "default"))).code == 422

@@ -20,7 +20,7 @@ _QUEUES: Final = "scheduling.volcano.sh"
 
 
 def check(api: Api, call: Call, command: Obj) -> None:
-    """Raises the 403 of a Command for a queue that its writer may not update."""
+    """Raises the 403 of a valid Command for a queue that its writer may not update."""
     if call.resource.storage != _COMMANDS:
         return
     target = command.get("target") or {}

@@ -61,7 +61,6 @@ def create_object(
     api.catalog.check_open(resource)
     admission.mutate_create(api, call, obj)
     escalation.check(api, call, obj)
-    queue_commands.check(api, call, obj)
     if "ownerReferences" in meta:
         call.warn(metadata.drop_duplicate_owners(meta))
     asked_version = meta.pop("resourceVersion", None)
@@ -78,6 +77,7 @@ def create_object(
     problems += kind.validate_create(obj, context)
     if problems:
         raise errors.invalid(resource.storage_group, resource.kind, meta.get("name", ""), problems)
+    queue_commands.check(api, call, obj)
     call.warn(kind.warnings_create(obj, context))
     if call.verb != "create":
         api.authorizer.check(call, "create")  # a PUT or an apply that finds nothing to change

@@ -117,7 +117,6 @@ def store_update(
     if not applied:
         own_fields(api, call, served(resource, old.obj), new, wanted)
     escalation.check(api, call, new, old.obj)
-    queue_commands.check(api, call, new)
     check_version(call, asked, old)
     new = to_stored(call, new)
     meta = new["metadata"]
@@ -128,6 +127,7 @@ def store_update(
     problems = _prepare(call, new, old.obj, context)
     if problems:
         raise errors.invalid(resource.storage_group, resource.kind, call.name, problems)
+    queue_commands.check(api, call, new)
     if not call.subresource:
         call.warn(kind.warnings_update(new, old.obj, context))
     return stage(api, call, old, new, wanted)
