@@ -127,3 +127,21 @@ def test_null_is_a_value_where_it_is_allowed() -> None:
     }
     node = compiled({"type": "object", "properties": properties})
     assert fitted(dict.fromkeys(properties), node) == {"kept": None, "filled": "d"}
+
+
+def test_a_number_without_a_fraction_becomes_an_integer_where_a_number_may_stand() -> None:
+    node = compiled(
+        {
+            "type": "object",
+            "properties": {
+                "count": {"type": "integer"},
+                "share": {"type": "number"},
+                "port": {"x-kubernetes-int-or-string": True},
+                "sizes": {"type": "array", "items": {"type": "integer"}},
+                "name": {"type": "string"},
+            },
+        }
+    )
+    obj = {"count": -0.0, "share": 2.0, "port": 80.0, "sizes": [1.0, 1.5, 2.0**53], "name": 1.0}
+    prune.prune(obj, node)
+    assert repr(obj) == repr({"count": 0, "share": 2, "port": 80, "sizes": [1, 1.5, 2.0**53], "name": 1.0})

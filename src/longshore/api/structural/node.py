@@ -30,6 +30,8 @@ _INT_OR_STRING_ANY_OF: Final = [{"type": "integer"}, {"type": "string"}]
 _NOTHING: Final[frozenset[type]] = frozenset()
 INT_RANGES: Final[Mapping[str, tuple[int, int]]] = {"int32": (-(2**31), 2**31 - 1)}
 INT64: Final = (-(2**63), 2**63 - 1)
+MAX_EXACT_FLOAT: Final = 2**53 - 1
+"""Beyond it, Go's validator takes no float for an integer."""
 
 
 class Node:

@@ -3,6 +3,8 @@
 Works in place and tells which fields were unknown; dropped nulls are nobody's business. A part of type
 `x-kubernetes-preserve-unknown-fields` keeps its unknown fields, but fields it does mention are held to
 their own schema. `apiVersion`, `kind` and `metadata` of embedded resources are left to `embedded.py`.
+
+Where a number may stand, one without a fraction becomes an integer: 1.0 is stored as 1, as by Kubernetes.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from longshore.api.structural import wording
-from longshore.api.structural.node import ABSENT, EMPTY, META_FIELDS, Node
+from longshore.api.structural.node import ABSENT, EMPTY, MAX_EXACT_FLOAT, META_FIELDS, Node
 from longshore.api.structural.wording import Place
 
 
@@ -32,6 +34,8 @@ def _walk(value: Any, node: Node, keep: bool, place: Place, unknown: list[Place]
         for index, item in enumerate(value):
             if type(item) is dict or type(item) is list:
                 _walk(item, items, keep, (place, index), unknown)
+            elif type(item) is float:
+                value[index] = _number(item, items)
         return
     properties, additional = node.properties, node.additional
     drop: list[str] = []
@@ -47,5 +51,12 @@ def _walk(value: Any, node: Node, keep: bool, place: Place, unknown: list[Place]
             _walk(inner, child, child.preserve, (place, key), unknown)
         elif inner is None and not child.nullable and child.default is ABSENT:
             drop.append(key)
+        elif type(inner) is float:
+            value[key] = _number(inner, child)
     for key in drop:
         del value[key]
+
+
+def _number(value: float, node: Node) -> int | float:
+    has_number = "integer" in node.types or "number" in node.types
+    return int(value) if has_number and value.is_integer() and abs(value) <= MAX_EXACT_FLOAT else value

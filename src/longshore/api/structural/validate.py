@@ -12,7 +12,7 @@ from typing import Any, Final
 from longshore.api import gotext
 from longshore.api.field import FieldError
 from longshore.api.structural import composed, patterns, wording
-from longshore.api.structural.node import ABSENT, INT64, INT_RANGES, Node
+from longshore.api.structural.node import ABSENT, INT64, INT_RANGES, MAX_EXACT_FLOAT, Node
 from longshore.api.structural.ratchet import unchanged
 from longshore.api.structural.wording import Place, Problem
 from longshore.api.types import is_same
@@ -27,7 +27,6 @@ _NAMES: Final = {
     type(None): "null",
 }
 _MAX_FLOAT32: Final = 3.4028234663852886e38
-_MAX_EXACT_FLOAT: Final = 2**53 - 1  # beyond it, Go's validator takes no float for an integer
 
 
 def problems(value: Any, node: Node, old: Any = ABSENT, place: Place = None) -> list[FieldError]:
@@ -94,7 +93,7 @@ def _wrong_type(value: Any, node: Node, place: Place, found: list[Problem]) -> N
             found.append(wording.wrong_type(place, ",".join(node.types), "null"))
         return
     kind = type(value)
-    if kind is float and "integer" in node.types and value.is_integer() and abs(value) <= _MAX_EXACT_FLOAT:
+    if kind is float and "integer" in node.types and value.is_integer() and abs(value) <= MAX_EXACT_FLOAT:
         return
     if node.format and kind not in (str, list):
         found.append(wording.wrong_type(place, node.format, _go_format(value)))
