@@ -8,9 +8,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from longshore.api.types import Obj
+from simulation import kept, more_deeds
 from simulation.scenario import GANG_PREFIX, Crash, Deed, Scenario, Trouble, Verb, Who
 
-LAST_DEED_SECONDS = 100.0
 CALM_SECONDS = 120.0
 _EXIT_CODES = (1, 7, 42)
 
@@ -26,6 +26,8 @@ def scenario(seed: int) -> Scenario:
         draw.crowd()
     for _ in range(rng.choice((0, 0, 1, 2, 4))):
         draw.disturb()
+    if seed not in kept.DRAWN_BEFORE:
+        draw.deeds += more_deeds.drawn(seed, draw.deeds)
     mood = rng.random()
     trouble = Trouble() if mood < 0.4 else Trouble(rng.choice((0.03, 0.1, 0.2)), rng.choice((0.0, 1.0, 4.0)))
     together = rng.random() < 0.5
@@ -120,7 +122,7 @@ class _Drawing:
         rng = self._rng
         made = [deed for deed in self.deeds if deed.verb == "create" and deed.kind != "queue"]
         target = rng.choice(made)
-        at = rng.uniform(target.at, LAST_DEED_SECONDS)
+        at = rng.uniform(target.at, more_deeds.LAST_SECONDS)
         deeds = [self._delete, self._delete_pod, self._delete_pod, self._evict_pod, self._lose, self._jump]
         match target.kind:
             case "job":

@@ -87,6 +87,9 @@ def no_more_pods_are_active_than_wanted(record: Record) -> Iterator[str]:
             jobs[uid] = change.obj
             wanted[uid] = max(wanted.get(uid, 0), change.obj["spec"]["parallelism"])
         owner = owners.controller_of(change.obj) if change.key.storage == PODS else None
+        if owner is None and change.key.storage == PODS:
+            for pods in active.values():
+                pods.pop(change.key.name, None)  # it was released
         if owner is None or owner["uid"] not in jobs:
             continue
         pods, done = active.setdefault(owner["uid"], {}), succeeded.setdefault(owner["uid"], set())

@@ -12,7 +12,16 @@ from longshore.api.types import Obj
 
 Who = Literal["controllers", "scheduler", "node", "all"]
 Verb = Literal[
-    "create", "patch", "delete", "delete a pod", "command", "lose the machine", "jump", "evict a pod"
+    "create",
+    "patch",
+    "delete",
+    "delete a pod",
+    "evict a pod",
+    "relabel a pod",
+    "command",
+    "lose the machine",
+    "lose sight",
+    "jump",
 ]
 
 GANG_PREFIX = "g"
@@ -78,6 +87,11 @@ class Scenario(msgspec.Struct, frozen=True):
         return frozenset(deed.kind for deed in self.deeds if deed.verb == "create")
 
     @property
+    def loses_sight(self) -> bool:
+        """Whether all watches of a resource are cut for a while."""
+        return any(deed.verb == "lose sight" for deed in self.deeds)
+
+    @property
     def patterns(self) -> frozenset[str]:
         """Sieve's patterns in this scenario: the ways in which a controller's idea of the world is wrong."""
         found = set()
@@ -85,6 +99,6 @@ class Scenario(msgspec.Struct, frozen=True):
             found.add("intermediate state")  # a crash between two writes
         if any(crash.stale for crash in self.crashes):
             found.add("stale state")  # an old cache after a restart
-        if self.trouble.rate:
+        if self.trouble.rate or self.loses_sight:
             found.add("unobserved state")  # a change that no watch told: it broke, and the list came later
         return frozenset(found)

@@ -16,9 +16,9 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from longshore.api import cron
+from longshore.api import cron, job_labels
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds
+from longshore.api.facts import kinds, pod_state
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, What
 from longshore.client.local import LocalClient
@@ -34,6 +34,7 @@ from simulation.old_looks import OldLooks
 from simulation.outcomes import Outcomes
 from simulation.record import CRONJOBS, GANGS, JOBS, PODS, WORK, BugLog, Record, RecordingStore
 from simulation.scenario import Crash, Deed, Scenario, Who
+from simulation.sight import Shortsighted, Sight
 
 NS: Final = "default"
 KINDS: Final[dict[str, What]] = {
@@ -41,6 +42,8 @@ KINDS: Final[dict[str, What]] = {
     "cronjob": kinds.CRON_JOBS,
     "gang": kinds.VOLCANO_JOBS,
     "queue": kinds.QUEUES,
+    "podgroup": kinds.POD_GROUPS,
+    "pod": kinds.PODS,
 }
 _TOLD: Final = {JOBS: "job", CRONJOBS: "cronjob", GANGS: "vcjob", PODS: "pod"}
 """The words of `longshore why` for what is stored."""
@@ -100,6 +103,7 @@ class _World:
         self._lives = 0
         self._node: asyncio.Task[None] | None = None
         self._boot = Life()
+        self._sight = Sight(clock)
         extra = [name for kind in sorted(scenario.kinds) for name in _FOR.get(kind, ())]
         self._controllers = tuple(sorted((*_ALWAYS, *extra)))
         self._plane = self._served()
@@ -180,6 +184,8 @@ class _World:
     def _client(self, stale: bool) -> Client:
         client: Any = LocalClient(self._plane.api)
         trouble = self._scenario.trouble
+        if self._scenario.loses_sight:
+            client = Shortsighted(client, self._sight)
         if stale:
             client = OldLooks(client, self._store, self._dice("old looks"))
         if (trouble.rate or trouble.lag) and not self._calm.is_set():
@@ -265,6 +271,9 @@ class _World:
                 for name in await self._pods(deed):
                     eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
                     await client.create(kinds.PODS, eviction, NS, name=name, subresource="eviction")
+            case "relabel a pod":
+                for name in await self._pods(deed):
+                    await self._relabel(client, name, deed.body["seconds"])
             case "command":
                 await self._command(client, deed)
             case "lose the machine":
@@ -272,6 +281,8 @@ class _World:
                 if self._node is not None:
                     self._boot.is_over = True
                     self._node.cancel()
+            case "lose sight":
+                self._sight.lose(KINDS[deed.kind], deed.body["seconds"])
             case "jump":
                 self._clock.jump(deed.body["seconds"])
 
@@ -283,6 +294,18 @@ class _World:
         )
         nth = deed.body["nth"]
         return names[nth : nth + 1]
+
+    async def _relabel(self, client: LocalClient, name: str, seconds: float | None) -> None:
+        """Takes a pod out of its Job's selection, and puts it back unless `seconds` is None. Not one that has
+        ended: it was counted, and would be once more when it comes back."""
+        pod = await client.get(kinds.PODS, name, NS)
+        if pod_state.has_ended(pod):
+            return
+        own = pod["metadata"]["labels"][job_labels.CONTROLLER_UID]
+        await client.patch(kinds.PODS, name, _labelled("stranger"), NS)
+        if seconds is not None:
+            await self._clock.sleep(seconds)
+            await client.patch(kinds.PODS, name, _labelled(own), NS)
 
     async def _command(self, client: LocalClient, deed: Deed) -> None:
         gang = await client.get(kinds.VOLCANO_JOBS, deed.name, NS)
@@ -316,3 +339,7 @@ class _World:
                 path = f"/apis/longshore.dev/v1/namespaces/{NS}/explanations/{word}.{obj['metadata']['name']}"
                 answer = await self._plane.client.request("GET", path)
                 self._record.stories[uid] = msgspec.json.decode(answer.body)
+
+
+def _labelled(uid: str) -> Obj:
+    return {"metadata": {"labels": {job_labels.CONTROLLER_UID: uid}}}

@@ -1,0 +1,36 @@
+"""Seeds that once broke a promise. docs/explanation/bugs-found.md lists the bugs."""
+
+from __future__ import annotations
+
+from typing import Final
+
+DRAWN_BEFORE: Final = (
+    32,
+    201,
+    2231,
+    2273,
+    900294,
+    902596,
+    1010656,
+    1140292,
+    2000017,
+    2000399,
+    7001516,
+    7001652,
+    7002624,
+    7003150,
+    7003163,
+    7003419,
+    2026111700001,
+    2026111700192,
+    2026111700199,
+    2026111700407,
+    2026111701014,
+    2026111710116,
+    2026111720779,
+    2026111720786,
+    2026111720804,
+)
+"""Found before there were `more_deeds`. They are played without them, as when they were found."""
+
+KEPT: Final = (*DRAWN_BEFORE,)

@@ -1,0 +1,85 @@
+"""Watches of one resource that are cut for a while: what happens meanwhile, nobody is told of.
+
+When sight is back a stream that asks to go on from where it was is told that its version is forgotten. All
+there is then is a list: a change and its opposite were never there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, TypeAlias
+
+from longshore.client import WatchEvent, What
+from longshore.machinery.informers.reflector import named
+from longshore.machinery.time.clock import Clock
+from longshore.testing.faults import cut, forgotten
+
+_Name: TypeAlias = tuple[str, str]
+
+
+class Sight:
+    """What nobody can see just now."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._losses: dict[_Name, asyncio.Event] = {}
+
+    def lose(self, what: What, seconds: float) -> None:
+        """Cuts the watches of a resource, and lets none begin before so many seconds are over."""
+        name = named(what)
+        if not self.is_lost(name):
+            self.loss(name).set()
+            self._clock.call_later(seconds, lambda: self._losses.pop(name))
+
+    def is_lost(self, name: _Name) -> bool:
+        return name in self._losses and self._losses[name].is_set()
+
+    def loss(self, name: _Name) -> asyncio.Event:
+        """Is set when sight of a resource is lost the next time."""
+        return self._losses.setdefault(name, asyncio.Event())
+
+
+class Shortsighted:
+    """A client whose watches end when sight is lost."""
+
+    def __init__(self, client: Any, sight: Sight) -> None:
+        self._client, self._sight = client, sight
+        self._behind: set[_Name] = set()
+        """Resources of which a watch was cut, and that have not been listed since."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    @asynccontextmanager
+    async def watch(self, what: What, *arguments: Any, **options: Any) -> AsyncIterator[Any]:
+        name = named(what)
+        if self._sight.is_lost(name):
+            raise cut()
+        if options.get("resource_version") and name in self._behind:
+            self._behind.discard(name)
+            raise forgotten()
+        async with self._client.watch(what, *arguments, **options) as events:
+            yield self._until_lost(name, events)
+
+    async def _until_lost(self, name: _Name, events: AsyncIterator[WatchEvent]) -> AsyncIterator[WatchEvent]:
+        loss = asyncio.ensure_future(self._sight.loss(name).wait())
+        try:
+            while True:
+                event = asyncio.ensure_future(anext(events, None))
+                try:
+                    await asyncio.wait((event, loss), return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    if not event.done():
+                        event.cancel()
+                        await asyncio.gather(event, return_exceptions=True)
+                if loss.done():
+                    self._behind.add(name)
+                    raise cut()
+                found = event.result()
+                if found is None:
+                    return
+                yield found
+        finally:
+            loss.cancel()
