@@ -13,7 +13,7 @@ from simulation.record import EVENTS, JOBS, Record
 
 def every_end_of_a_job_is_told(record: Record) -> Iterator[str]:
     """At rest no event is owed: the end of each Job was told by one, with the reason of the end."""
-    if record.scenario.crashes or record.scenario.trouble.rate or not record.ended_quietly:
+    if not record.scenario.is_smooth or not record.ended_quietly:
         return
     told: dict[str, set[str]] = {}
     for change in record.of(EVENTS):

@@ -9,7 +9,6 @@ from longshore.api.facts import owners, pod_state
 from longshore.api.pod_resources import pod_requests
 from longshore.api.types import Obj
 from simulation.record import GANGS, POD_GROUPS, PODS, QUEUES, Record
-from simulation.scenario import Trouble
 
 _GROUP = "scheduling.k8s.io/group-name"
 _VERSION = "volcano.sh/job-version"
@@ -34,7 +33,7 @@ def a_gang_starts_as_a_whole(record: Record) -> Iterator[str]:
 
     Where nothing hinders the scheduler, so many are on nodes before the first of them has ended.
     """
-    is_calm = not record.scenario.crashes and record.scenario.trouble == Trouble()
+    is_calm = record.scenario.is_smooth and not record.scenario.trouble.lag
     members: dict[str, int] = {}
     bound: dict[str, set[str]] = {}
     began: dict[str, float] = {}
@@ -67,19 +66,19 @@ def a_gang_that_lost_a_pod_does_not_run_on(record: Record) -> Iterator[str]:
 
     Judged where no request fails and nobody dies.
     """
-    if record.scenario.crashes or record.scenario.trouble.rate:
+    if not record.scenario.is_smooth:
         return
     whole: set[str] = set()
     failed_at: dict[tuple[str, str], float] = {}
     for change in record.changes:
         if change.key.storage == GANGS and _ends_with_a_pod(change.obj):
-            whole.add(change.key.name)
+            whole.add(change.obj["metadata"]["uid"])
         owner = owners.controller_of(change.obj) if change.key.storage == PODS else None
-        if owner is None or owner["name"] not in whole or "deletionTimestamp" in change.obj["metadata"]:
+        if owner is None or owner["uid"] not in whole or "deletionTimestamp" in change.obj["metadata"]:
             continue
         if not pod_state.has_ended(change.obj) or change.type == "DELETED":
             continue
-        start = (owner["name"], change.obj["metadata"]["annotations"][_VERSION])
+        start = (owner["uid"], change.obj["metadata"]["annotations"][_VERSION])
         if change.at - failed_at.get(start, change.at) > _STOPPED_SECONDS:
             yield f"{owner['name']}: lost a pod at {failed_at[start]:.0f}; {change.key.name} ran on"
         if pod_state.phase_of(change.obj) == "Failed":

@@ -148,7 +148,6 @@ def a_deadline_is_kept(record: Record) -> Iterator[str]:
     scenario = record.scenario
     if any(deed.verb == "jump" for deed in scenario.deeds):
         return
-    is_calm = not scenario.crashes and not scenario.trouble.rate
     started: dict[str, float] = {}
     for change in record.of(JOBS):
         uid, deadline = change.obj["metadata"]["uid"], change.obj["spec"].get("activeDeadlineSeconds")
@@ -158,7 +157,11 @@ def a_deadline_is_kept(record: Record) -> Iterator[str]:
         if deadline is None or uid not in started or not _verdicts(change.obj):
             continue
         due = started.pop(uid) + deadline
-        latest = due + _CALM_LATENESS_SECONDS if is_calm else max(scenario.calm_at, due) + _LATENESS_SECONDS
+        latest = (
+            due + _CALM_LATENESS_SECONDS
+            if scenario.is_smooth
+            else max(scenario.calm_at, due) + _LATENESS_SECONDS
+        )
         if change.at > latest:
             yield f"{change.key.name}: judged at {change.at:.0f}, its deadline was at {due:.0f}"
 

@@ -190,6 +190,24 @@ PLANTS = (
         "        if False:  # it never changes",
     ),
     Plant(
+        "a Job waits for pods of the one that had its name",
+        f"{_JOB}/memory.py",
+        "        if self._looked_at.get(key, uid) != uid:\n",
+        "        if False:\n",
+    ),
+    Plant(
+        "a gang that was let in unseen waits on",
+        "controllers/volcano/job/waking/handlers.py",
+        "        if not initial and opens_gate(group_phase(obj)):\n",
+        "        if False:\n",
+    ),
+    Plant(
+        "a pod keeps its Job when it loses its label",
+        f"{_JOB}/observe.py",
+        "    unclear = [*kept.strangers.values()]\n",
+        "    unclear = [*kept.strangers.values()][:0]\n",
+    ),
+    Plant(
         "dependents of what is gone are kept",
         "controllers/garbage/decide.py",
         "    if not solid:\n        return _delete(view)\n",

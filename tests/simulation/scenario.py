@@ -92,6 +92,11 @@ class Scenario(msgspec.Struct, frozen=True):
         return any(deed.verb == "lose sight" for deed in self.deeds)
 
     @property
+    def is_smooth(self) -> bool:
+        """Whether no request fails, nobody dies and watches are late at most."""
+        return not self.crashes and not self.trouble.rate and not self.loses_sight
+
+    @property
     def patterns(self) -> frozenset[str]:
         """Sieve's patterns in this scenario: the ways in which a controller's idea of the world is wrong."""
         found = set()

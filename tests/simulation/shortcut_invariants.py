@@ -12,13 +12,13 @@ from longshore.api.types import Obj
 from simulation.record import CRONJOBS, GANGS, JOBS, PODS, Record
 from simulation.scenario import Scenario
 
-_BY_NAME = ("delete a pod", "evict a pod", "lose the machine")
+_BY_NAME = ("delete a pod", "evict a pod", "lose the machine", "relabel a pod")
 """Deeds whose victim depends on the names of pods, which are drawn, or on the very moment."""
 
 
 def can_be_compared(scenario: Scenario) -> bool:
     """Whether nothing but the scenario decides how it ends: no trouble, deaths or order by dice."""
-    is_calm = not scenario.trouble.rate and not scenario.trouble.lag and not scenario.crashes
+    is_calm = scenario.is_smooth and not scenario.trouble.lag
     return is_calm and not scenario.shuffled and not any(deed.verb in _BY_NAME for deed in scenario.deeds)
 
 

@@ -139,9 +139,13 @@ def test_a_number_without_a_fraction_becomes_an_integer_where_a_number_may_stand
                 "port": {"x-kubernetes-int-or-string": True},
                 "sizes": {"type": "array", "items": {"type": "integer"}},
                 "name": {"type": "string"},
+                "free": {"x-kubernetes-preserve-unknown-fields": True},
             },
         }
     )
-    obj = {"count": -0.0, "share": 2.0, "port": 80.0, "sizes": [1.0, 1.5, 2.0**53], "name": 1.0}
-    prune.prune(obj, node)
-    assert repr(obj) == repr({"count": 0, "share": 2, "port": 80, "sizes": [1, 1.5, 2.0**53], "name": 1.0})
+    sent = {"count": -0.0, "share": 2.0, "port": 80.0, "sizes": [1.0, 1.5, 2.0**53], "name": 1.0}
+    prune.prune(sent, node)
+    assert repr(sent) == repr({"count": 0, "share": 2, "port": 80, "sizes": [1, 1.5, 2.0**53], "name": 1.0})
+    free = {"free": {"a": [-0.0, {"b": 2.0}], "c": 1.5}}
+    prune.prune(free, node)
+    assert repr(free) == repr({"free": {"a": [0, {"b": 2}], "c": 1.5}})

@@ -4,7 +4,7 @@ Works in place and tells which fields were unknown; dropped nulls are nobody's b
 `x-kubernetes-preserve-unknown-fields` keeps its unknown fields, but fields it does mention are held to
 their own schema. `apiVersion`, `kind` and `metadata` of embedded resources are left to `embedded.py`.
 
-Where a number may stand, one without a fraction becomes an integer: 1.0 is stored as 1, as by Kubernetes.
+Where a number may be, one without a fraction becomes an integer: 1.0 is stored as 1, as Kubernetes does.
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ def _walk(value: Any, node: Node, keep: bool, place: Place, unknown: list[Place]
         items = node.items
         if items is None:
             if keep:
+                value[:] = map(_with_integers, value)
                 return
             items = EMPTY
         keep = keep or items.preserve
         for index, item in enumerate(value):
             if type(item) is dict or type(item) is list:
                 _walk(item, items, keep, (place, index), unknown)
-            elif type(item) is float:
-                value[index] = _number(item, items)
+            elif type(item) is float and _may_be_number(items):
+                value[index] = _number(item)
         return
     properties, additional = node.properties, node.additional
     drop: list[str] = []
@@ -44,19 +45,33 @@ def _walk(value: Any, node: Node, keep: bool, place: Place, unknown: list[Place]
             continue
         child = properties.get(key, additional)
         if child is None:
-            if not keep:
+            if keep:
+                value[key] = _with_integers(inner)
+            else:
                 drop.append(key)
                 unknown.append((place, key))
         elif type(inner) is dict or type(inner) is list:
             _walk(inner, child, child.preserve, (place, key), unknown)
         elif inner is None and not child.nullable and child.default is ABSENT:
             drop.append(key)
-        elif type(inner) is float:
-            value[key] = _number(inner, child)
+        elif type(inner) is float and _may_be_number(child):
+            value[key] = _number(inner)
     for key in drop:
         del value[key]
 
 
-def _number(value: float, node: Node) -> int | float:
-    has_number = "integer" in node.types or "number" in node.types
-    return int(value) if has_number and value.is_integer() and abs(value) <= MAX_EXACT_FLOAT else value
+def _with_integers(value: Any) -> Any:
+    """A value that no schema speaks of."""
+    if type(value) is dict:
+        return {key: _with_integers(inner) for key, inner in value.items()}
+    if type(value) is list:
+        return [*map(_with_integers, value)]
+    return _number(value) if type(value) is float else value
+
+
+def _may_be_number(node: Node) -> bool:
+    return not node.types or "integer" in node.types or "number" in node.types
+
+
+def _number(value: float) -> int | float:
+    return int(value) if value.is_integer() and abs(value) <= MAX_EXACT_FLOAT else value
