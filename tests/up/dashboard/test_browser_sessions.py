@@ -30,8 +30,8 @@ class World:
         self.made += 1
         return f"secret-{self.made}"
 
-    def login(self) -> str:
-        secret = self.sessions.begin(self.sessions.code_for(JANE))
+    def login(self, user: User = JANE) -> str:
+        secret = self.sessions.begin(self.sessions.code_for(user))
         assert secret is not None
         return secret
 
@@ -83,3 +83,22 @@ def test_only_so_many_sessions_are_kept_and_the_oldest_goes_first(tmp_path: Path
     for _ in range(255):
         world.login()
     assert (world.sessions.user_of(first), world.sessions.user_of(second)) == (None, JANE)
+
+
+def test_logins_of_one_user_do_not_end_those_of_others(tmp_path: Path) -> None:
+    world = World(tmp_path / "sessions")
+    other = User("joe", ("system:authenticated",))
+    code, secret = world.sessions.code_for(other), world.login(other)
+    for _ in range(300):
+        world.login()
+        world.sessions.code_for(JANE)
+    assert world.sessions.user_of(secret) == other
+    assert world.sessions.begin(code) is not None
+
+
+def test_the_service_accounts_of_one_namespace_share_their_logins(tmp_path: Path) -> None:
+    world = World(tmp_path / "sessions")
+    secret = world.login()
+    for number in range(300):
+        world.login(User(f"system:serviceaccount:team:robot-{number}", ("system:authenticated",)))
+    assert world.sessions.user_of(secret) == JANE

@@ -9,11 +9,13 @@ session ends after some hours, at logout, and with the service account it belong
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
+from longshore.apiserver.access.tokens import ACCOUNT_PREFIX
 from longshore.apiserver.request.call import User
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 CODE_SECONDS: Final = 60
 SESSION_SECONDS: Final = 8 * 3600
 _MAX_KEPT: Final = 256
-"""Codes and sessions at one time, each; the oldest goes first."""
+"""Codes and sessions at one time, each. One more, and the oldest of whoever has most of them goes."""
 
 
 class Shelf(Protocol):
@@ -98,9 +100,19 @@ class BrowserSessions:
 
 
 def _add(to: dict[str, _Kept], secret: str, kept: _Kept) -> None:
-    while len(to) >= _MAX_KEPT:
-        to.pop(next(iter(to)))
     to[_digest(secret)] = kept
+    while len(to) > _MAX_KEPT:
+        owners = Counter(_owner(each.user) for each in to.values())
+        greediest = max(owners, key=owners.__getitem__)  # the first of those that have as many
+        to.pop(next(key for key, each in to.items() if _owner(each.user) == greediest))
+
+
+def _owner(user: User) -> str:
+    """The owner of a share. Whoever makes one service account makes as many as they like, so those of a
+    namespace have one share."""
+    if user.name.startswith(ACCOUNT_PREFIX):
+        return user.name.rpartition(":")[0]
+    return user.name
 
 
 def _digest(secret: str) -> str:
