@@ -164,6 +164,16 @@ async def test_an_input_that_is_not_for_once_stays_open(engine: Engine) -> None:
     assert engine.log(state.key) == "one two\n"
 
 
+async def test_an_attached_reader_that_does_not_read_costs_a_bounded_amount_of_memory(engine: Engine) -> None:
+    state = await engine.start("sh", "-c", "read go; head -c 30000000 /dev/zero; exit 3", stdin=True)
+    session = await engine.runtime.attach(state.key)
+    await session.write(b"go\n")
+    await engine.end(state.key)
+    out, _, code = await everything(session)
+    assert 0 < len(out) < 8 << 20
+    assert code == 3
+
+
 async def test_leaving_an_attached_session_leaves_the_container(engine: Engine) -> None:
     state = await engine.start("sleep", "100")
     session = await engine.runtime.attach(state.key)

@@ -3,6 +3,9 @@
 An exec's pipes are made here: the far ends go to the keeper, which gives them to the command. A terminal is
 made by the keeper, where the container lives, and its near end comes here. The bytes never pass through the
 keeper. An attached session hears the output from the keeper, and gets the near end of the container's input.
+
+Whoever does not read an exec's output holds the command up. Nobody holds up a container: an attached session
+that is not read stops listening, and the keeper drops what it has no room for.
 """
 
 from __future__ import annotations
@@ -14,7 +17,8 @@ import os
 import socket
 import struct
 import termios
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from functools import partial
 from typing import Any, Literal
 
 from longshore.node.keeper.talking import frames
@@ -22,7 +26,7 @@ from longshore.node.runtime import CannotStart
 from longshore.node.runtimes.process_link import KeeperGone
 
 _CHUNK = 1 << 16
-_QUEUED = 16  # chunks that wait for the reader before the command has to
+_QUEUED = 16  # chunks that wait for the reader before the command, or the keeper, has to
 _END_OF_INPUT = b"\x04"  # what a terminal understands as its end
 
 Stream = Literal["stdout", "stderr"]
@@ -39,7 +43,8 @@ class ProcessSession:
         self._answer: asyncio.Future[Any] = self._loop.create_future()
         self._exit: asyncio.Future[int] = self._loop.create_future()
         self._streams: dict[int, Stream] = {}
-        self._paused: set[int] = set()
+        self._paused: dict[int, Callable[[], None]] = {}
+        """Descriptors that are not listened to until the reader has read, each with its listener."""
         self._queue: asyncio.Queue[tuple[Stream, bytes] | None] = asyncio.Queue()
         self._input = -1
         self._terminal = -1
@@ -124,8 +129,8 @@ class ProcessSession:
         while (item := await self._queue.get()) is not None:
             yield item
             if self._paused and self._queue.qsize() < _QUEUED // 2:
-                for fd in self._paused:
-                    self._loop.add_reader(fd, self._readable, fd)
+                for fd, listen in self._paused.items():
+                    self._loop.add_reader(fd, listen)
                 self._paused.clear()
         self._queue.put_nowait(None)
 
@@ -136,6 +141,7 @@ class ProcessSession:
         if self._sock.fileno() < 0:
             return
         self._loop.remove_reader(self._sock.fileno())
+        self._paused.pop(self._sock.fileno(), None)
         self._sock.close()
         for fd in list(self._streams):
             self._end_stream(fd)
@@ -178,6 +184,8 @@ class ProcessSession:
                     self._answer.set_result(payload)
                 else:
                     self._answer.set_exception(CannotStart(*payload))
+        if self._attached:
+            self._pause_when_full(self._sock.fileno(), self._heard)
 
     def _failed(self, problem: Exception) -> None:
         for future in (self._answer, self._exit):
@@ -195,17 +203,20 @@ class ProcessSession:
             data = b""  # a terminal says its end by EIO
         if data:
             self._queue.put_nowait((self._streams[fd], data))
-            if self._queue.qsize() >= _QUEUED:
-                self._loop.remove_reader(fd)
-                self._paused.add(fd)
+            self._pause_when_full(fd, partial(self._readable, fd))
             return
         self._end_stream(fd)
         if not self._streams:
             self._queue.put_nowait(None)
 
+    def _pause_when_full(self, fd: int, listen: Callable[[], None]) -> None:
+        if self._queue.qsize() >= _QUEUED:
+            self._loop.remove_reader(fd)
+            self._paused[fd] = listen
+
     def _end_stream(self, fd: int) -> None:
         self._loop.remove_reader(fd)
-        self._paused.discard(fd)
+        self._paused.pop(fd, None)
         del self._streams[fd]
         if fd != self._terminal:
             os.close(fd)
