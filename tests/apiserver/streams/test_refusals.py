@@ -45,6 +45,14 @@ class Caller:
         except aiohttp.WSServerHandshakeError as refused:
             return refused.status
 
+    async def follow(self, user: str = "") -> aiohttp.ClientResponse:
+        """A log whose first line is read, and which goes on."""
+        sent = self.headers | ({"Impersonate-User": user} if user else {})
+        url = f"{self.server}/api/v1/namespaces/default/pods/p/log?follow=true"
+        answer = await self.session.get(url, headers=sent)
+        assert await answer.content.readline() == b"line\n"
+        return answer
+
 
 @pytest.fixture
 async def call(stage: Stage) -> Any:
@@ -56,8 +64,8 @@ async def call(stage: Stage) -> Any:
 
 
 async def _grant(stage: Stage, user: str, *verbs: str) -> None:
-    client = stage.longshore.client
-    rules = [{"apiGroups": [""], "resources": ["pods/exec", "pods/portforward"], "verbs": list(verbs)}]
+    client, reached = stage.longshore.client, ["pods/exec", "pods/log", "pods/portforward"]
+    rules = [{"apiGroups": [""], "resources": reached, "verbs": list(verbs)}]
     await client.create((RBAC, "Role"), {"metadata": {"name": user}, "rules": rules}, "default")
     binding = {
         "metadata": {"name": user},
@@ -105,10 +113,7 @@ async def test_there_is_an_end_to_how_many_streams_are_served(
     stage.door.lines.append(b"line\n")
     following = []
     for _ in range(2):
-        url = f"{call.server}/api/v1/namespaces/default/pods/p/log?follow=true"
-        answer = await call.session.get(url, headers=call.headers)
-        assert await answer.content.readline() == b"line\n"
-        following.append(answer)
+        following.append(await call.follow())
     status, message = await call("log")
     assert status == 429
     assert "2 logs and connections to pods are open" in message
@@ -118,3 +123,24 @@ async def test_there_is_an_end_to_how_many_streams_are_served(
             await asyncio.sleep(0.02)
     stage.door.ended.set()
     following[1].close()
+
+
+async def test_one_user_leaves_streams_for_others(
+    stage: Stage, call: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_streams, "MAX_POD_STREAMS", 4)
+    await _grant(stage, "greedy", "get", "create")
+    await _grant(stage, "other", "get", "create")
+    stage.door.lines.append(b"line\n")
+    following = [await call.follow("greedy") for _ in range(3)]
+    status, message = await call("log", "greedy")
+    assert (status, message) == (
+        429,
+        "3 of the 4 logs and connections to pods that may be open are yours, and the others are for others; "
+        "please end one first",
+    )
+    assert await call.upgrade("exec?command=true&stdout=1", "greedy", "v5.channel.k8s.io") == 429
+    following.append(await call.follow("other"))
+    stage.door.ended.set()
+    for answer in following:
+        answer.close()

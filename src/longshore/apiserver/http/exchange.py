@@ -15,7 +15,7 @@ from longshore.apiserver.answer import Found, Later, LinkAnswer, LogAnswer, Rend
 from longshore.apiserver.documents import metadata_only, own_group, resource_usage
 from longshore.apiserver.http import aside, asked_call, authn, respond
 from longshore.apiserver.http.begun import Begun, Durable, Queued, Ready, Streams, Upgrades, Waits
-from longshore.apiserver.http.fair_share import FairShare
+from longshore.apiserver.http.fair_share import FairShare, client_of
 from longshore.apiserver.http.parser import too_large
 from longshore.apiserver.http.request import Request
 from longshore.apiserver.http.response import Reply
@@ -250,7 +250,8 @@ class Exchange:
         if answer.text is None:
             self._count(204)
             return Ready(Reply(204, "", b""))
-        text = log_stream.Log(answer.text, self._front.pod_streams, respond.warning_headers(call.warnings))
+        headers = respond.warning_headers(call.warnings)
+        text = log_stream.Log(answer.text, self._front.pod_streams, client_of(call), headers)
         try:
             if self._request.upgrade == "websocket":
                 await text.begin(follow=True)
@@ -268,14 +269,15 @@ class Exchange:
     async def _connect(self, answer: LinkAnswer, connection: Connection) -> None:
         from longshore.apiserver.http.streams import upgrade
 
-        streams = self._front.pod_streams
-        streams.opened()
+        assert self._call is not None
+        streams, client = self._front.pod_streams, client_of(self._call)
+        streams.opened(client)
         try:
             await self._until_ended(
                 101, upgrade.serve(connection, self._request, answer.link, streams.closing)
             )
         finally:
-            streams.ended()
+            streams.ended(client)
 
     async def _until_ended(self, code: int, work: Awaitable[None]) -> None:
         """Works on a stream to its end, and counts it then."""

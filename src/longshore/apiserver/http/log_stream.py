@@ -22,16 +22,18 @@ _WHOLE_BYTES: Final = 1 << 16
 
 
 class Log:
-    """One log that was asked for. `begin`, then either `send` or `close`."""
+    """One log that a client asked for. `begin`, then either `send` or `close`."""
 
-    def __init__(self, text: AsyncGenerator[bytes, None], streams: PodStreams, headers: Fields) -> None:
-        self._text, self._streams, self._headers = text, streams, headers
+    def __init__(
+        self, text: AsyncGenerator[bytes, None], streams: PodStreams, client: str, headers: Fields
+    ) -> None:
+        self._text, self._streams, self._client, self._headers = text, streams, client, headers
         self._first = b""
 
     async def begin(self, *, follow: bool) -> Reply | None:
         """The whole answer if it is short. With `follow` it begins at once, even if there is no text yet."""
         try:
-            self._streams.opened()
+            self._streams.opened(self._client)
         except BaseException:
             await self._text.aclose()
             raise
@@ -80,5 +82,5 @@ class Log:
 
     async def close(self) -> None:
         """Lets go of the log."""
-        self._streams.ended()
+        self._streams.ended(self._client)
         await self._text.aclose()

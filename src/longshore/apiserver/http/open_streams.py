@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from longshore.api import errors
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
     from longshore.apiserver.request.call import Call
 
 MAX_POD_STREAMS: Final = 1000
-"""Each holds a connection and a few tasks, and most hold a process of the node."""
+"""Each holds a connection and a few tasks, and most hold a process of the node. A client that reads nothing
+may hold one for hours, so nobody gets more than are left for all others."""
 
 
 class PodStreams:
@@ -21,23 +23,33 @@ class PodStreams:
 
     def __init__(self, closing: asyncio.Event) -> None:
         self.closing = closing
-        self._open = 0
+        self._open: Counter[str] = Counter()
+        """By client, as `fair_share.client_of` names them."""
 
-    def opened(self) -> None:
-        """Counts one more; 429 when there are as many as there may be."""
-        if self._open >= MAX_POD_STREAMS:
-            raise errors.StatusError(
-                429,
-                "TooManyRequests",
+    def opened(self, client: str) -> None:
+        """Counts one more; 429 when there are as many as there may be, in all or of one client."""
+        left, own = MAX_POD_STREAMS - self._open.total(), self._open[client]
+        if left <= 0:
+            raise _too_many(
                 f"{MAX_POD_STREAMS} logs and connections to pods are open, which is as many as there may be; "
-                "please try again later",
-                details={"retryAfterSeconds": 1},
+                "please try again later"
             )
-        self._open += 1
+        if own > left:
+            raise _too_many(
+                f"{own} of the {MAX_POD_STREAMS} logs and connections to pods that may be open are yours, "
+                "and the others are for others; please end one first"
+            )
+        self._open[client] += 1
 
-    def ended(self) -> None:
+    def ended(self, client: str) -> None:
         """Counts one less."""
-        self._open -= 1
+        self._open[client] -= 1
+        if not self._open[client]:
+            del self._open[client]
+
+
+def _too_many(message: str) -> errors.StatusError:
+    return errors.StatusError(429, "TooManyRequests", message, details={"retryAfterSeconds": 1})
 
 
 class Watching:
