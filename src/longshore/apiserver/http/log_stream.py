@@ -69,16 +69,16 @@ class Log:
 
         try:
             socket = websocket.accept(connection, request)
-            sending = asyncio.ensure_future(self._send_messages(socket))
+            sending = asyncio.ensure_future(self._send_messages(socket, connection.stuck_seconds))
             listening = asyncio.ensure_future(socket.listen())
             await until_closing(sending, self._streams.closing, listening)
             await socket.close()
         finally:
             await self.close()
 
-    async def _send_messages(self, socket: WebSocket) -> None:
+    async def _send_messages(self, socket: WebSocket, stuck_seconds: float) -> None:
         async for chunk in self._text:
-            await socket.send_bytes(chunk)
+            await socket.send_bytes(chunk, stuck_seconds)
 
     async def close(self) -> None:
         """Lets go of the log."""

@@ -132,9 +132,10 @@ class WebSocket:
         while await self.receive() is not None:
             pass
 
-    async def send_bytes(self, data: bytes) -> None:
+    async def send_bytes(self, data: bytes, seconds: float | None = None) -> None:
+        """Raises TimeoutError when the client reads nothing for so many seconds."""
         self._connection.write(self._frames.send(BytesMessage(data)))
-        await self._connection.drain()
+        await self._connection.drain(seconds)
 
     async def send_text(self, text: str, seconds: float | None = None) -> None:
         """Raises TimeoutError when the client reads nothing for so many seconds."""
