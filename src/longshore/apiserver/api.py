@@ -7,6 +7,7 @@ uses them as they are. Every method first authorizes the call.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
@@ -79,6 +80,8 @@ class Api:
         """Documents of others that are served beside the API, by the beginning of their paths."""
         self.on_delete: OnDelete | None = None
         """Is told of each object that somebody begins to delete."""
+        self.has_uncleared = asyncio.Event()
+        """Set while a definition is going whose objects `crd/clearing` has to delete."""
         self.quiet_watches = False
         """Whether watches of this process's own parts neither end nor get bookmarks by time. On a virtual
         clock these would be most of what happens in a month."""

@@ -19,6 +19,7 @@ import msgspec
 from longshore.api import features
 from longshore.api.retention import Retention
 from longshore.apiserver.api import Api
+from longshore.apiserver.crd.clearing import clear_definitions
 from longshore.apiserver.event_expiry import expire_events
 from longshore.client.local import LocalClient
 from longshore.machinery.reason_book import ReasonBook, Untold
@@ -145,7 +146,7 @@ class Plane:
                 tasks += scheduling.start(
                     self.client, self.wiring, parts.gang_settings, place_by=self.api.shortcuts.place_by
                 )
-            tasks.append(asyncio.create_task(expire_events(self.api, parts.retention), name="event expiry"))
+            tasks += [self._expire_events(), self._clear_definitions()]
             stack.push_async_callback(cancelled, tasks)
             if node is not None:
                 stack.push_async_callback(cancelled, [await self._start(node)])
@@ -158,6 +159,13 @@ class Plane:
             await self.history.run(self.wiring.informers.share())
 
         return asyncio.create_task(supervised("the history of Jobs", run, self.clock), name="job history")
+
+    def _expire_events(self) -> asyncio.Task[None]:
+        return asyncio.create_task(expire_events(self.api, self.parts.retention), name="event expiry")
+
+    def _clear_definitions(self) -> asyncio.Task[None]:
+        run = partial(clear_definitions, self.api)
+        return asyncio.create_task(supervised("the end of definitions", run, self.clock), name="clearing")
 
     async def _start(self, node: NodeFactory) -> asyncio.Task[None]:
         """Starts the node and returns when it takes pods, or after some seconds."""

@@ -10,6 +10,7 @@ import pytest
 
 from apiserver.crd.widgets import DEFINITIONS, WIDGETS, define, definition, version, widget
 from longshore.apiserver.api import Api
+from longshore.apiserver.crd.clearing import clear_definitions
 from longshore.client.local import LocalClient
 from longshore.machinery.time.clock import RealClock
 from longshore.store import Store
@@ -86,6 +87,26 @@ async def test_another_finalizer_keeps_the_definition_but_not_its_objects(server
     assert (await server.send("GET", WIDGETS)).body["items"] == []
     await server.send("PATCH", PATH, {"metadata": {"finalizers": None}}, type=MERGE)
     assert (await server.send("GET", PATH)).code == 404
+
+
+async def test_objects_that_a_stopped_server_left_go_after_its_start(server: Server) -> None:
+    await define(server, definition())
+    for number in range(300):
+        await server.send("POST", WIDGETS, widget(f"w{number}"))
+    held = widget("held")
+    held["metadata"]["finalizers"] = ["example.com/hold"]
+    await server.send("POST", WIDGETS, held)
+    await server.send("DELETE", PATH)  # nobody clears here, as if the server stopped now
+    assert len((await server.send("GET", WIDGETS)).body["items"]) > 1
+    clearing = asyncio.ensure_future(clear_definitions(server.api))
+    async with asyncio.timeout(60):
+        while len((await server.send("GET", WIDGETS)).body["items"]) > 1:  # noqa: ASYNC110 - seen from outside
+            await asyncio.sleep(0)
+    assert (await server.send("GET", PATH)).body["status"]["conditions"][-1]["type"] == "Terminating"
+    await server.send("PATCH", f"{WIDGETS}/held", {"metadata": {"finalizers": None}}, type=MERGE)
+    assert (await server.send("GET", PATH)).code == 404
+    clearing.cancel()
+    await asyncio.gather(clearing, return_exceptions=True)
 
 
 async def test_a_dry_run_deletes_nothing(server: Server) -> None:

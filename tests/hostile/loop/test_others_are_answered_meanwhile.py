@@ -6,17 +6,22 @@ No clock is asked: the others have their answers before the large request has it
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 from collections.abc import AsyncIterator
 
 import pytest
 
+from apiserver.crd.widgets import DEFINITIONS, WIDGETS, define, definition, widget
 from longshore.apiserver.http.begin import FrontDoor
+from longshore.up.options import Options
+from longshore.up.running import running
 from support.api_in_memory import Server
 
 pytestmark = pytest.mark.anyio
 MAPS = "/api/v1/namespaces/default/configmaps"
 PODS = "/api/v1/namespaces/default/pods"
+_ALONE = Options(in_memory=True, port=0, controllers=(), scheduler=False, node=False)
 OTHERS = 10
 """Requests of others that are answered meanwhile."""
 
@@ -85,3 +90,21 @@ async def test_a_large_collection_is_deleted_while_others_are_answered(server: S
     assert await _answered_during(server, large) == OTHERS
     assert (await large).code == 200
     assert [each["metadata"]["name"] for each in (await server.send("GET", MAPS)).body["items"]] == ["small"]
+
+
+async def test_a_definition_goes_with_many_objects_while_others_are_answered() -> None:
+    async with running(_ALONE) as longshore:
+        server, store = Server(longshore.api, longshore.client), longshore.api.store
+        await define(server, definition())
+        for number in range(1000):
+            await server.send("POST", WIDGETS, widget(f"w{number}"))
+        large = asyncio.ensure_future(server.send("DELETE", f"{DEFINITIONS}/widgets.example.com"))
+        counts = [1000]
+        async with asyncio.timeout(60):
+            while counts[-1]:
+                await asyncio.sleep(0)
+                counts.append(len(store.latest_list("example.com/widgets")))
+            assert (await large).code == 200
+            while (await server.send("GET", f"{DEFINITIONS}/widgets.example.com")).code != 404:  # noqa: ASYNC110 - seen from outside
+                await asyncio.sleep(0)
+        assert max(before - after for before, after in itertools.pairwise(counts)) < 500

@@ -1,8 +1,9 @@
 """The consequences of a write to a definition, or to an object of one that is being deleted.
 
 All of it is staged together with the write itself: names are accepted before the create answers, and a
-deleted definition takes its objects with it. An object that a finalizer holds holds its definition, too;
-the write that lets the last one go removes the definition.
+deleted definition takes its objects with it. Of many objects it takes the first ones; `clearing` takes the
+others, in slices. An object that a finalizer holds holds its definition, too; the write that lets the last
+one go removes the definition.
 """
 
 from __future__ import annotations
@@ -22,10 +23,14 @@ from longshore.apiserver.rest import delete
 from longshore.store import Key
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from longshore.apiserver.answer import Rendered
     from longshore.apiserver.api import Api
     from longshore.store import Entry, Staged
 
+SLICE_OBJECTS: Final = 128
+"""Objects of a definition that are deleted in one turn of the loop: about 10 ms."""
 _IN_PROGRESS: Final = ("InstanceDeletionInProgress", "CustomResource deletion is in progress")
 
 
@@ -37,15 +42,15 @@ def follow_up(api: Api, call: Call, answer: Rendered) -> None:
         _after_definition(api, answer)
         return
     entry = api.store.latest(definition_key(call.resource))
-    if entry is not None and "deletionTimestamp" in entry.obj["metadata"]:
-        answer.staged += _clear(api, entry)
+    if entry is not None and is_going(entry):
+        answer.staged += let_go(api, entry)
         api.catalog.expect(answer.staged[-1].entry.revision)
 
 
 def _after_definition(api: Api, answer: Rendered) -> None:
     for group in dict.fromkeys(_group(staged.entry.key) for staged in answer.staged):
         for entry in _definitions(api, group):
-            if "deletionTimestamp" in entry.obj["metadata"]:
+            if is_going(entry):
                 answer.staged += _clear(api, entry)
         # A name that one definition gives up may be what another one waits for; the oldest gets it.
         for entry in sorted(_definitions(api, group), key=lambda e: e.revision):
@@ -82,36 +87,46 @@ def _group(key: Key) -> str:
     return key.name.partition(".")[2]
 
 
+def is_going(entry: Entry) -> bool:
+    """Whether a definition is being deleted and waits for its objects."""
+    meta = entry.obj["metadata"]
+    return "deletionTimestamp" in meta and CLEANUP in (meta.get("finalizers") or ())
+
+
 def _clear(api: Api, entry: Entry) -> list[Staged]:
-    """Deletes a definition's objects; when none is left, lets the definition go."""
+    """Deletes a definition's first objects, and leaves those behind them to `clearing`."""
+    found = objects(api, entry.obj)
+    staged = delete_objects(api, entry.obj, found[:SLICE_OBJECTS])
+    if len(found) > SLICE_OBJECTS:
+        api.has_uncleared.set()
+    return staged + let_go(api, entry)
+
+
+def let_go(api: Api, entry: Entry) -> list[Staged]:
+    """Removes a definition that has no objects; any other says that it waits for them."""
     crd = entry.obj
-    if CLEANUP not in (crd["metadata"].get("finalizers") or ()):
-        return []
-    staged = _delete_objects(api, crd)
-    if _objects(api, crd):
+    if objects(api, crd):
         status = naming.terminating(crd, *_IN_PROGRESS, api.now())
-        if status != crd.get("status"):
-            staged.append(_stage(api, entry.key, {**crd, "status": status}))
-        return staged
+        return [] if status == crd.get("status") else [_stage(api, entry.key, {**crd, "status": status})]
     meta = dict(crd["metadata"])
     meta["finalizers"] = [f for f in meta["finalizers"] if f != CLEANUP]
     if meta["finalizers"]:
-        staged.append(_stage(api, entry.key, {**crd, "metadata": meta}))
-    else:
-        staged.append(api.store.stage_delete(entry.key, {**crd, "metadata": dict(crd["metadata"])}))
-    return staged
+        return [_stage(api, entry.key, {**crd, "metadata": meta})]
+    return [api.store.stage_delete(entry.key, {**crd, "metadata": dict(crd["metadata"])})]
 
 
-def _delete_objects(api: Api, crd: Obj) -> list[Staged]:
+def delete_objects(api: Api, crd: Obj, entries: Sequence[Entry]) -> list[Staged]:
+    """Deletes those of these objects that are still there and not being deleted."""
     row = _any_row(crd)
     staged: list[Staged] = []
     if row is None:
         return staged
     wanted = options.delete_options({"propagationPolicy": "Background"})
-    for entry in _objects(api, crd):
-        if "deletionTimestamp" not in entry.obj["metadata"]:
+    for entry in entries:
+        latest = api.store.latest(entry.key)
+        if latest is not None and "deletionTimestamp" not in latest.obj["metadata"]:
             one = Call(row, "delete", entry.key.namespace, entry.key.name)
-            staged += delete.delete_entry(api, one, entry, wanted).staged
+            staged += delete.delete_entry(api, one, latest, wanted).staged
     return staged
 
 
@@ -122,7 +137,8 @@ def _any_row(crd: Obj) -> Resource | None:
     return found[0] if found else None
 
 
-def _objects(api: Api, crd: Obj) -> list[Entry]:
+def objects(api: Api, crd: Obj) -> list[Entry]:
+    """The objects of a definition."""
     names = (crd.get("status") or {}).get("acceptedNames") or {}
     if not names.get("plural"):
         return []
