@@ -6,13 +6,15 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import pytest
+
 from longshore.api import cron
 from longshore.api.types import Obj
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.plane.controllers import CONTROLLERS
 from longshore.plane.plane import Parts, Plane
-from longshore.store import Store
+from longshore.store import Key, Store
 from longshore.testing import MemoryDirectories, Run, ScriptedNode, SeededKeys
 
 JOBS, PODS = ("batch/v1", "Job"), ("v1", "Pod")
@@ -158,5 +160,29 @@ def test_each_resource_is_watched_once_for_all_of_the_plane() -> None:
             await clock.sleep(5)
         pods = [each for each in watched if each.startswith("pods ") and "fieldSelector" not in each]
         assert len(pods) == 1
+
+    played(story)
+
+
+def test_events_are_forgotten_again_after_one_that_cannot_be_read(caplog: pytest.LogCaptureFixture) -> None:
+    async def story(clock: VirtualClock) -> None:
+        plane = a_plane(clock, controllers=(), scheduler=False)
+        await plane.prepare()
+        store, key = plane.api.store, Key("events", "default", "odd")
+        about = {
+            "metadata": {"name": "good", "namespace": "default"},
+            "involvedObject": {"namespace": "default"},
+        }
+        async with plane.running():
+            await plane.client.create(("v1", "Event"), about, "default")
+            odd = {
+                "metadata": {"name": "odd", "namespace": "default", "uid": "u", "creationTimestamp": "never"}
+            }
+            await store.stage(key, odd).done()
+            await clock.sleep(2 * 3600)
+            assert "the expiry of events failed" in caplog.text
+            await store.stage_delete(key, odd).done()
+            await clock.sleep(3600)
+            assert not (await plane.client.list(("v1", "Event"), "default")).items
 
     played(story)

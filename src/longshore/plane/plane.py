@@ -161,7 +161,8 @@ class Plane:
         return asyncio.create_task(supervised("the history of Jobs", run, self.clock), name="job history")
 
     def _expire_events(self) -> asyncio.Task[None]:
-        return asyncio.create_task(expire_events(self.api, self.parts.retention), name="event expiry")
+        run = partial(expire_events, self.api, self.parts.retention)
+        return asyncio.create_task(supervised("the expiry of events", run, self.clock), name="event expiry")
 
     def _clear_definitions(self) -> asyncio.Task[None]:
         run = partial(clear_definitions, self.api)
