@@ -116,7 +116,7 @@ async def weighted(scene: Scene, name: str, path: str, weights: str) -> None:
 HIERARCHY = {"name": "drf", "enableHierarchy": True, "enablePreemptable": False}
 
 
-@pytest.mark.parametrize(("weights", "shares"), [("1/1/1", (4, 4)), ("1/3/1", (6, 2))])
+@pytest.mark.parametrize(("weights", "shares"), [("1/1/1", (4, 4)), ("1/3/1", (6, 2)), ("1/nan/nan", (4, 4))])
 def test_by_drf_branches_share_by_their_weights(weights: str, shares: tuple[int, int]) -> None:
     async def story(scene: Scene) -> None:
         await weighted(scene, "sci", "root/sci/dev", weights)

@@ -109,7 +109,8 @@ def _path(queue: Queue) -> list[tuple[str, float]]:
 
 
 def _weight(text: str) -> float:
+    """At least 1, and 1 for anything that is no number. The API takes `nan`, as Volcano's does."""
     try:
-        return max(float(text), 1.0)
+        return max(1.0, float(text))  # in this order: a nan is not above 1
     except ValueError:
         return 1.0
