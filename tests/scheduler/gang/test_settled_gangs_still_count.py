@@ -51,6 +51,15 @@ def test_what_is_kept_and_dropped_again_leaves_the_sums_of_the_others(
     assert settled.sums == wanted
 
 
+def test_a_gang_without_a_spec_is_known_again() -> None:
+    settled, kept = Settled(), group("g", "default", "Running", [])
+    del kept.obj["spec"]
+    settled.keep(kept, {"phase": "Running"})
+    seen = {**kept.obj, "status": {"phase": "Running"}}
+    assert settled.is_like(seen)
+    assert not settled.is_like({**seen, "spec": {"minMember": 1}})
+
+
 def test_room_of_a_running_gang_is_given_to_nobody_else_and_free_when_it_ends() -> None:
     async def story(scene: Scene) -> None:
         await scene.node(give={"cpu": "2"})

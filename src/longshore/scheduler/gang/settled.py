@@ -49,10 +49,11 @@ class Settled:
             return False
         group, status = known
         before = group.obj
+        spec, spec_before = obj.get("spec"), before.get("spec")
         return (
             obj["metadata"]["uid"] == group.uid
             and obj.get("status") == status
-            and (obj["spec"] is before["spec"] or obj["spec"] == before["spec"])
+            and (spec is spec_before or spec == spec_before)
             and obj["metadata"].get("annotations") == before["metadata"].get("annotations")
         )
 
