@@ -144,6 +144,12 @@ async def test_certificate_files_that_vanish_leave_the_last_certificate(tmp_path
     assert source.certificate() == old
 
 
+def test_a_pair_that_does_not_fit_may_pass_and_is_tried_again() -> None:
+    (cert, _), (_, key) = ((pair.cert_pem, pair.key_pem) for pair in (a_user(), a_user()))
+    with pytest.raises(CredentialsError, match="the client certificate and key for https://s cannot be used"):
+        tls.context(Connection("https://s", verify=False), (cert, key))
+
+
 def plugin(tmp_path: Path, script: str, **more: Any) -> ExecPlugin:
     file = tmp_path / "plugin"
     file.write_text("#!/bin/sh\n" + script)

@@ -6,7 +6,7 @@ import ssl
 
 from longshore.client.config.connection import Connection
 from longshore.client.credentials import certificate_pairs
-from longshore.client.errors import ConfigError
+from longshore.client.errors import ConfigError, CredentialsError
 
 
 def context(connection: Connection, certificate: tuple[bytes, bytes] | None) -> ssl.SSLContext:
@@ -29,5 +29,5 @@ def context(connection: Connection, certificate: tuple[bytes, bytes] | None) -> 
             certificate_pairs.load(made, certificate)
         except ssl.SSLError as err:
             text = f"the client certificate and key for {connection.server} cannot be used: {err}"
-            raise ConfigError(text) from None
+            raise CredentialsError(text) from None  # somebody may be renewing them
     return made
