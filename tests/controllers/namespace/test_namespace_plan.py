@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from longshore.api.resources import Resource
+from longshore.client.errors import PartlyDiscovered
 from longshore.controllers.namespace.decide import LOOK_AGAIN_SECONDS, SOON_SECONDS, decide
-from longshore.controllers.namespace.observe import Content, View, wanted
+from longshore.controllers.namespace.observe import Content, View, observe, wanted
 from longshore.machinery import views
+from support.api_in_memory import api_in_memory
+
+pytestmark = pytest.mark.anyio
 
 NOW = "2026-05-04T12:00:00Z"
 
@@ -125,6 +132,36 @@ def test_a_failed_discovery_deletes_nothing_and_is_shown() -> None:
     assert conditions(plan)["NamespaceDeletionDiscoveryFailure"] == ("True", "DiscoveryFailed", "it is away")
     assert not plan.finalize
     assert plan.look_again == LOOK_AGAIN_SECONDS
+
+
+def test_what_is_known_is_deleted_while_one_group_does_not_say_what_it_serves() -> None:
+    away = "cannot find out what is served in metrics.example.com/v1"
+    plan = decide(view(content("configmaps", obj("a")), undiscovered=away))
+    assert [c.plural for c in plan.delete] == ["configmaps"]
+    assert conditions(plan)["NamespaceDeletionDiscoveryFailure"] == ("True", "DiscoveryFailed", away)
+    emptied = decide(view(undiscovered=away))
+    assert not emptied.finalize
+    assert emptied.look_again == LOOK_AGAIN_SECONDS
+
+
+async def test_groups_that_say_what_they_serve_are_looked_at_while_another_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with api_in_memory() as server:
+        client = server.client
+        await client.create(("v1", "Namespace"), {"metadata": {"name": "team"}})
+        await client.create(("v1", "ConfigMap"), {"metadata": {"name": "a"}}, "team")
+        await client.delete(("v1", "Namespace"), "team")
+        served = [each for each in await client.resources() if each.plural == "configmaps"]
+
+        async def resources() -> list[Resource]:
+            raise PartlyDiscovered(served, ["metrics.example.com/v1"], "503")
+
+        monkeypatch.setattr(client, "resources", resources)
+        seen = await observe(client, "team", NOW, ())
+    assert seen is not None
+    assert [c.plural for c in seen.contents] == ["configmaps"]
+    assert "metrics.example.com/v1" in seen.undiscovered
 
 
 def test_a_failure_to_delete_keeps_the_namespace_and_is_shown() -> None:

@@ -2,6 +2,7 @@
 
 Pods go first and alone, since other objects (a ConfigMap, a Secret) may be what they need to stop in order.
 An object is deleted once and then waited for: its finalizers or its grace period are not ours to cut short.
+While a part of the API does not say what it serves, all others are emptied, but the namespace stays.
 """
 
 from __future__ import annotations
@@ -50,14 +51,6 @@ class Plan(msgspec.Struct, frozen=True):
 
 def decide(view: View) -> Plan:
     """The next step. Calling it again after any part of the plan was carried out is always right."""
-    if view.undiscovered:
-        found = {"NamespaceDeletionDiscoveryFailure": ("DiscoveryFailed", view.undiscovered)}
-        words = "the resources that may be in the namespace cannot be found out"
-        return Plan(
-            conditions=_changed(view, found),
-            look_again=LOOK_AGAIN_SECONDS,
-            why=(Reason("ResourcesUnknown", words),),
-        )
     pods = tuple(c for c in view.contents if c.plural == "pods" and not c.group)
     todo = pods or view.contents
     fresh = tuple(f for c in todo if (f := _not_yet_deleted(c)) is not None)
@@ -67,7 +60,7 @@ def decide(view: View) -> Plan:
     if todo:
         why = (_counted("ContentRemains", todo), *_failed(view))
         return Plan(conditions=conditions, look_again=LOOK_AGAIN_SECONDS, why=why)
-    if view.failures:
+    if view.failures or view.undiscovered:
         return Plan(conditions=conditions, look_again=LOOK_AGAIN_SECONDS, why=_failed(view))
     return Plan(conditions=conditions, finalize=True, why=(Reason("Empty", "the namespace is empty"),))
 
@@ -81,10 +74,14 @@ def _counted(code: str, contents: tuple[Content, ...]) -> Reason:
 
 
 def _failed(view: View) -> tuple[Reason, ...]:
-    if not view.failures:
-        return ()
-    words = "some resources cannot be listed or deleted"
-    return (Reason("ContentFailed", words, {"failures": len(view.failures)}),)
+    found: list[Reason] = []
+    if view.undiscovered:
+        words = "not all resources that may be in the namespace can be found out"
+        found.append(Reason("ResourcesUnknown", words))
+    if view.failures:
+        words = "some resources cannot be listed or deleted"
+        found.append(Reason("ContentFailed", words, {"failures": len(view.failures)}))
+    return tuple(found)
 
 
 def _not_yet_deleted(content: Content) -> Content | None:
@@ -95,6 +92,8 @@ def _not_yet_deleted(content: Content) -> Content | None:
 def _problems(view: View, remaining: Iterable[Content]) -> dict[str, tuple[str, str]]:
     """Reason and message of each condition that is not well. Objects about to be deleted do not count."""
     found: dict[str, tuple[str, str]] = {}
+    if view.undiscovered:
+        found["NamespaceDeletionDiscoveryFailure"] = "DiscoveryFailed", view.undiscovered
     if view.failures:
         text = f"Failed to delete all resource types, {len(view.failures)} remaining: "
         found["NamespaceDeletionContentFailure"] = (

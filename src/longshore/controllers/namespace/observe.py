@@ -8,6 +8,7 @@ from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
+from longshore.client.errors import PartlyDiscovered
 
 
 class Content(msgspec.Struct, frozen=True):
@@ -38,7 +39,7 @@ class View(msgspec.Struct, frozen=True):
     now: str
     contents: tuple[Content, ...] = ()
     undiscovered: str = ""
-    """Why the resources could not be found out; empty when they could."""
+    """Why not all resources could be found out; empty when they could."""
     failures: tuple[str, ...] = ()
     """The failures to list now or to delete in the pass before."""
 
@@ -59,8 +60,11 @@ async def observe(client: Client, name: str, now: str, failures: tuple[str, ...]
         raise
     if not wanted(namespace):
         return None
+    undiscovered = ""
     try:
         served = await client.resources()
+    except PartlyDiscovered as err:
+        served, undiscovered = [*err.found], str(err)
     except (StatusError, Unreachable) as err:
         return View(namespace, now, undiscovered=str(err))
     contents, unlisted = [], list(failures)
@@ -76,4 +80,4 @@ async def observe(client: Client, name: str, now: str, failures: tuple[str, ...]
             at_once = "deletecollection" in resource.verbs
             objects = tuple(found.items)
             contents.append(Content(resource.group, resource.version, resource.plural, objects, at_once))
-    return View(namespace, now, tuple(contents), failures=tuple(unlisted))
+    return View(namespace, now, tuple(contents), undiscovered, tuple(unlisted))
