@@ -49,6 +49,40 @@ def port(longshore: Command) -> Iterator[str]:
     longshore.ok("delete", "--now", "pod/reached", "pod/echoing", "--ignore-not-found")
 
 
+CHOSEN = """
+apiVersion: v1
+kind: Pod
+metadata: {name: chosen, labels: {team: a, app: one}}
+spec: {restartPolicy: Never, containers: [{name: main, image: busybox, command: [echo, chosen]}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: another, labels: {team: a, app: two}}
+spec: {restartPolicy: Never, containers: [{name: main, image: busybox, command: [echo, another]}]}
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: chosen}
+spec:
+  selector:
+    matchLabels: {team: a}
+    matchExpressions:
+    - {key: app, operator: NotIn, values: [two, three]}
+    - {key: team, operator: Exists}
+    - {key: old, operator: DoesNotExist}
+"""
+
+
+def test_all_of_a_selector_counts_for_the_pods_behind_a_name(longshore: Command) -> None:
+    longshore.ok("apply", "-f", "-", stdin=CHOSEN)
+    try:
+        for name in ("chosen", "another"):
+            longshore.ok("wait", "--for=jsonpath={.status.phase}=Succeeded", f"pod/{name}")
+        assert longshore.ok("logs", "pdb/chosen") == "chosen\n"
+    finally:
+        longshore.ok("delete", "--now", "pod/chosen", "pod/another", "pdb/chosen")
+
+
 @pytest.mark.usefixtures("port")
 class TestFiles:
     def test_they_go_to_a_pod_and_come_back(self, longshore: Command, tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from longshore.api.selectors import labels
+from longshore.api.selectors.grammar import Requirement
 from longshore.api.types import Obj
 from longshore.cli.arguments import kinds, targets
 from longshore.cli.main import Said
@@ -43,11 +45,19 @@ def selecting(server: Server, word: str) -> str:
     if (target.kind.group, target.kind.kind) == ("batch.volcano.sh", "Job"):
         return f"volcano.sh/job-name={owner['metadata']['name']}"
     given = (owner.get("spec") or {}).get("selector") or {}
-    labels = given.get("matchLabels", given)
-    selector = ",".join(f"{key}={value}" for key, value in labels.items() if isinstance(value, str))
+    if not given.keys() & {"matchLabels", "matchExpressions"}:  # of a Service, the labels themselves
+        given = {"matchLabels": {key: value for key, value in given.items() if isinstance(value, str)}}
+    selector = ",".join(_text(each) for each in labels.from_unchecked(given).requirements)
     if not selector:
         raise Said(f"error: cannot find the pods of a {target.kind.kind}: it selects none", 2)
     return selector
+
+
+def _text(each: Requirement) -> str:
+    """A requirement as a query parameter spells it."""
+    if each.values:
+        return f"{each.key} {each.operator} ({','.join(each.values)})"
+    return f"!{each.key}" if each.operator == "!" else each.key
 
 
 def matching(server: Server, selector: str) -> list[Obj]:
