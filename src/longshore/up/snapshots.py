@@ -3,12 +3,15 @@
     GET /apis/longshore.dev/v1/snapshots/NAME      copies the journal, and says where the copy is
 
 The copy is a file in the data directory, which only its owner can read; whoever asked for it takes it away.
-One is made at a time, and an older one that was left goes first. It is for administrators.
+One is made at a time, and older ones that nobody holds go first. It is for administrators.
 """
 
 from __future__ import annotations
 
 import asyncio
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -49,6 +52,25 @@ def serve(api: Api, directory: Path) -> None:
     api.own.serve(ROW, answer)
 
 
+@contextmanager
+def held(copy: Path) -> Iterator[Path]:
+    """Keeps a copy for this process alone, and removes it after the block. FileNotFoundError when another
+    backup, or a longshore that starts, has removed it before."""
+    with copy.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        try:
+            copy.stat()
+            yield copy
+        finally:
+            copy.unlink(missing_ok=True)
+
+
 def _empty(room: Path) -> None:
-    for file in room.glob("*.db*"):
-        file.unlink(missing_ok=True)
+    """Removes the copies that were left. The lock of whoever holds one ends with its process."""
+    for copy in room.glob("*.db"):
+        with suppress(BlockingIOError, FileNotFoundError), copy.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            copy.unlink(missing_ok=True)
+    for beside in room.glob("*.db-*"):
+        if not beside.with_name(beside.name.rpartition("-")[0]).exists():
+            beside.unlink(missing_ok=True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
 import os
+import random
 import shutil
 import sqlite3
 import stat
@@ -18,9 +20,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from longshore.apiserver.api import Api
 from longshore.cli.main import main
+from longshore.client.local import LocalClient
+from longshore.machinery.time.clock import RealClock
 from longshore.store import Store, journal_schema
-from longshore.up import backups
+from longshore.store.lock import DataDirLock
+from longshore.up import backups, snapshots
 from longshore.up.backups import BadBackup, Manifest
 from store.store_support import key, opened, put, value
 from support.longshore_process import longshore_up
@@ -277,3 +283,46 @@ def test_a_longshore_that_runs_is_backed_up_and_not_restored_under_its_feet(
     with longshore_up("--data-dir", str(directory)) as running:
         assert running.request("GET", f"{maps}/kept")[0] == 200
         assert running.request("GET", f"{maps}/lost")[0] == 404
+
+
+def test_a_backup_waits_for_a_longshore_that_starts_or_stops(tmp_path: Path) -> None:
+    directory = made(tmp_path / "a", "x")
+    server = {"server": "https://127.0.0.1:1", "insecure-skip-tls-verify": True}
+    config = {
+        "current-context": "c",
+        "clusters": [{"name": "c", "cluster": server}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "c"}}],
+        "users": [{"name": "c", "user": {"token": "t"}}],
+    }
+    (directory / "kubeconfig").write_text(json.dumps(config))
+    lock = DataDirLock(directory)  # held by one that does not listen, and then by nobody
+    freeing = threading.Timer(0.5, lock.release)
+    freeing.start()
+    try:
+        backed_up(tmp_path, directory)
+    finally:
+        freeing.join()
+
+
+def test_a_backup_keeps_its_copy_while_another_is_made_and_while_longshore_starts(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with opened(tmp_path) as store:
+            client = LocalClient(Api(store, clock=RealClock(), rng=random.Random()))
+
+            async def copied(name: str) -> Path:
+                answer = await client.request("GET", snapshots.path(name))
+                return Path(json.loads(answer.body)["file"])
+
+            snapshots.serve(client.api, tmp_path)
+            left = await copied("left")
+            with (
+                snapshots.held(await copied("first")) as first,
+                snapshots.held(await copied("other")) as other,
+            ):
+                snapshots.serve(client.api, tmp_path)
+                assert (left.exists(), first.exists(), other.exists()) == (False, True, True)
+            assert [*(tmp_path / "snapshots").iterdir()] == []
+            with pytest.raises(FileNotFoundError), snapshots.held(left):
+                pass
+
+    asyncio.run(story())

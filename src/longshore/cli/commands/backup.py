@@ -9,8 +9,16 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from longshore.cli.arguments import flags
+
+if TYPE_CHECKING:
+    from contextlib import ExitStack
+
+_TRIES: Final = 10
+_PAUSE_SECONDS: Final = 1.0
+"""A longshore that restarts is back within a few of these."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -28,7 +36,7 @@ def run(arguments: Namespace) -> int:
     from longshore.api.time import rfc3339
     from longshore.cli.main import Failure
     from longshore.cli.printing import sizes
-    from longshore.cli.server import data_dir
+    from longshore.cli.server import data_dir, refusals
     from longshore.store import StoreError
     from longshore.up import backups
 
@@ -39,9 +47,8 @@ def run(arguments: Namespace) -> int:
         raise Failure(f"there is no journal in {directory}; choose another one with --data-dir")
     name = f"backup-{os.getpid()}"
     try:
-        with ExitStack() as stack:
-            copy = _copied(directory, name)
-            stack.callback(copy.unlink, missing_ok=True)
+        with refusals.told(), ExitStack() as stack:
+            copy = _copied(directory, name, stack)
             made = backups.pack(directory, copy, out, volumes=arguments.volumes)
     except StoreError as err:
         raise Failure(str(err)) from None
@@ -52,12 +59,37 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def _copied(directory: Path, name: str) -> Path:
-    """A copy of the journal, made by the longshore that runs, or here if none does."""
-    from contextlib import closing
+def _copied(directory: Path, name: str, stack: ExitStack) -> Path:
+    """A copy of the journal, which goes with `stack`. Tries again while a longshore starts or stops there, or
+    while another backup is in the way."""
+    import time
 
     from longshore.cli.main import Failure
-    from longshore.cli.server import data_dir, refusals
+    from longshore.client.errors import Unreachable
+    from longshore.store.errors import DataDirBusy
+    from longshore.up import snapshots
+
+    for left in reversed(range(_TRIES)):
+        copy = directory
+        try:
+            copy = _copy(directory, name)
+            return stack.enter_context(snapshots.held(copy))
+        except FileNotFoundError:
+            if not left:
+                text = f"the longshore on {directory} says it made {copy}, which is not there"
+                raise Failure(text) from None
+        except (DataDirBusy, Unreachable):
+            if not left:
+                raise
+        time.sleep(_PAUSE_SECONDS)
+    raise AssertionError("the last try returns or raises")
+
+
+def _copy(directory: Path, name: str) -> Path:
+    """A new copy of the journal, made by the longshore that runs, or here if none does."""
+    from contextlib import closing
+
+    from longshore.cli.server import data_dir
     from longshore.cli.server.requests import Server
     from longshore.client.config.connection import from_kubeconfig
     from longshore.store import journal_copy
@@ -69,9 +101,5 @@ def _copied(directory: Path, name: str) -> Path:
         copy = room / f"{name}.db"
         journal_copy.copy_idle(directory, copy)
         return copy
-    with refusals.told(), closing(Server(from_kubeconfig(directory / "kubeconfig"))) as server:
-        answer = server.json("GET", snapshots.path(name))
-    copy = Path(answer["file"])
-    if not copy.is_file():
-        raise Failure(f"the longshore on {directory} says it made {copy}, which is not there")
-    return copy
+    with closing(Server(from_kubeconfig(directory / "kubeconfig"))) as server:
+        return Path(server.json("GET", snapshots.path(name))["file"])
