@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -209,6 +210,32 @@ def test_a_namespace_that_is_being_deleted_gets_rid_of_pods_whose_indexes_were_t
             await stage.end(pod, "Failed")
             await stage.quiet(wait)
         await stage.quiet(1)
+        assert not await stage.pods()
+
+    play(scene)
+
+
+@pytest.mark.parametrize("halted", [{"suspend": True}, {"parallelism": 0}])
+@pytest.mark.parametrize("deleted_before", [False, True])
+def test_a_namespace_goes_with_a_halted_job_whose_indexes_were_to_be_tried_again(
+    halted: dict[str, Any], deleted_before: bool
+) -> None:
+    """Nobody is refused a replacement, since the Job asks for none."""
+
+    async def scene(stage: Stage) -> None:
+        await stage.job(completions=1, completionMode="Indexed", backoffLimitPerIndex=3)
+        (pod,) = await stage.until_live(1)
+        await stage.end(pod, "Failed")
+        await stage.patch_job({"spec": halted})
+        await stage.quiet(30)
+        if deleted_before:
+            await stage.delete_pod(pod)
+            await stage.quiet(30)
+            assert len(await stage.pods()) == 1  # it carries the count of its index
+        await stage.client.delete(("v1", "Namespace"), NS)
+        if not deleted_before:
+            await stage.delete_pod(pod)
+        await stage.quiet(90)
         assert not await stage.pods()
 
     play(scene)

@@ -32,7 +32,8 @@ class Memory:
         self.unanswered: set[Key] = set()
         """Jobs of which a pod may have been created though nobody said so (`unanswered_creates.py`)."""
         self.namespace_going: set[Key] = set()
-        """Jobs that were refused a pod because their namespace is being deleted, which nobody takes back."""
+        """Jobs that were, or would be, refused a pod because their namespace is being deleted. Nobody takes
+        that back."""
 
     def look_at(self, key: Key, uid: str) -> None:
         """A look at the Job begins. Forgets what is remembered of another one that had its name: pods of that

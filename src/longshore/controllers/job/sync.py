@@ -6,6 +6,7 @@ import msgspec
 
 from longshore.api.types import Obj
 from longshore.client import Client
+from longshore.controllers.job import going_namespace
 from longshore.controllers.job import spec as job_spec
 from longshore.controllers.job.act import Act
 from longshore.controllers.job.decide import before_killing, decide, finish, track
@@ -13,6 +14,7 @@ from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.observe import observe
 from longshore.controllers.job.plan import Ending, Tracking
+from longshore.controllers.job.view import View
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.cache import Cache, Key
@@ -67,6 +69,8 @@ class Sync:
         view = await observe(tools.client, key, job, tools.pods, tools.memory, now, act.wrote_pod)
         plan = decide(view)
         self._why, self._action = plan.why, plan.action
+        if going_namespace.is_to_be_asked_for(plan):
+            await self._ask_for_namespace(view)
         if plan.look_again is not None:
             tools.queue.add_after(key, plan.look_again)
         if plan.next_start is not None:
@@ -83,6 +87,14 @@ class Sync:
         await self._count(tracking)
         if problem is not None:
             raise problem
+
+    async def _ask_for_namespace(self, view: View) -> None:
+        tools = self._tools
+        if await going_namespace.is_going(tools.client, self._job):
+            tools.memory.namespace_going.add(self._key)
+            view.namespace_going = True
+        else:
+            tools.queue.add_after(self._key, going_namespace.LOOK_AGAIN_SECONDS)
 
     async def _count(self, tracking: Tracking, *, kill: bool = False) -> None:
         """Writes 1 to 3 of tracking.py. With `kill` the plan's pods are deleted right after write 1."""
