@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from longshore.api import errors
 from longshore.api.types import decode
 from longshore.apiserver.answer import Answer, DocumentAnswer
+from longshore.apiserver.large.turns import Turns
 from longshore.apiserver.large.worker_messages import (
     LENGTH,
     Ask,
@@ -44,17 +45,17 @@ _IDLE_SECONDS: Final = 60.0
 
 
 class LargeWrites:
-    """The large writes of one API, one after the other."""
+    """The large writes of one API, one after the other. Users take turns."""
 
     def __init__(self, api: Api) -> None:
         self._api, self._store = api, api.store
-        self._turn = asyncio.Lock()
+        self._turns = Turns()
         self._worker: _Worker | None = None
         self._idle: asyncio.TimerHandle | None = None
 
     async def write(self, call: Call) -> Answer | DocumentAnswer:
         """The answer of `Api.carry_out`, with its writes staged."""
-        async with self._turn:
+        async with self._turns.of(call.user.name):
             if self._idle is not None:
                 self._idle.cancel()
             try:
