@@ -38,6 +38,14 @@ def test_expectations_decide_the_exit_code(capsys: pytest.CaptureFixture[str], t
     assert "broken: job/report: expected done within 1m" in capsys.readouterr().err
 
 
+def test_a_start_has_whole_seconds(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ("--start", "2027-03-27T02:30:00.5", "--zone", "Europe/Berlin", "--for", "1h", "-o", "json")
+    assert main([*NIGHT[:2], *asked]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["start"] == "2027-03-27T02:30:00+01:00"
+    assert found["cron_jobs"][0]["runs"] == 1
+
+
 def test_without_outcomes_it_says_what_it_assumes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     manifest = tmp_path / "plain.yaml"
     manifest.write_text((EXAMPLES / "night.yaml").read_text().split("---")[1])

@@ -26,6 +26,7 @@ class Settings(msgspec.Struct, frozen=True):
     objects: Sequence[Obj]
     """Manifests: Jobs, CronJobs, Volcano Jobs, queues, priority classes, quotas, nodes and the like."""
     start: datetime
+    """A whole second: a CronJob runs at it if that is one of its times."""
     zone: str
     """Of CronJobs without one, and of the times that are shown."""
     seconds: float

@@ -218,7 +218,7 @@ def _late(work: WorkLine, settings: Settings, began: float) -> float:
     """Seconds from the time of a CronJob's schedule to the creation of its Job."""
     if work.scheduled is None:
         return 0.0
-    return max(settings.start.timestamp() + work.created - began - work.scheduled, 0.0)
+    return max(work.created - began - (work.scheduled - settings.start.timestamp()), 0.0)
 
 
 def _place(cron_job: Obj) -> tuple[str, str]:
@@ -268,9 +268,9 @@ def _schedule(spec: Obj) -> cron.Schedule | None:
 
 
 def _times(schedule: cron.Schedule, zone: cron.Zone, start: float, seconds: float) -> list[float]:
-    """The times of a schedule within the simulation, in seconds since 1970."""
+    """The times of a schedule within the simulation, the start among them, in seconds since 1970."""
     found: list[float] = []
-    at = schedule.next(int(start * instants.SECOND), zone)
+    at = schedule.next(int(start * instants.SECOND) - 1, zone)
     while at is not None and (moment := at / instants.SECOND) < start + seconds - 1:
         found.append(moment)
         at = schedule.next(at, zone)

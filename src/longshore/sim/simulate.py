@@ -7,13 +7,12 @@ import gc
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC
+from datetime import UTC, timedelta
 from functools import partial
 from typing import Final
 
 from longshore.api import cron
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api
 from longshore.machinery.time import virtual
@@ -57,6 +56,10 @@ _FIRST: Final = (
     "ConfigMap",
 )
 """Kinds that others rely on, in the order in which they are created."""
+_WORK: Final = ("Command", "Job", "JobFlow", "Pod")
+"""Kinds that begin at the start; everything else is there before."""
+_LEAD_SECONDS: Final = 2.0
+"""From the first moment of the clock to the start: one for the plane, and one for what is there before."""
 _STEP_SECONDS: Final = 3600.0
 _QUIET_SECONDS: Final = 7200.0
 """While no pod runs, nothing happens for so long only if nothing can: every pause of a controller is shorter,
@@ -68,7 +71,7 @@ Progress = Callable[[float], None]
 
 def simulate(settings: Settings, progress: Progress | None = None) -> Result:
     """The answer. Raises StatusError for a manifest that the API refuses."""
-    start = settings.start.astimezone(UTC)
+    start = settings.start.astimezone(UTC) - timedelta(seconds=_LEAD_SECONDS)
     with _collecting_seldom():
         return virtual.run(lambda clock: _play(settings, clock, progress), start=start, seed=settings.seed)
 
@@ -118,14 +121,12 @@ async def _play(settings: Settings, clock: VirtualClock, progress: Progress | No
         chronicle.follow(informers, events=not api.shortcuts.on)
         playing = asyncio.create_task(fleet.run(informers))
         try:
-            await clock.sleep(1.0)  # until namespaces have their service accounts
-            began = clock.monotonic()
-            await _create(plane, [obj for obj in objects if obj["kind"] != "Node"])
-            await _wait(settings, clock, chronicle, fleet, began, progress)
+            await _create_all(plane, [obj for obj in objects if obj["kind"] != "Node"])
+            await _wait(settings, clock, chronicle, fleet, progress)
         finally:
             await cancelled([playing])
         answer = sim_result.of(
-            settings, chronicle, plane, fleet_nodes, began, clock.monotonic(), fleet.failures
+            settings, chronicle, plane, fleet_nodes, _LEAD_SECONDS, clock.monotonic(), fleet.failures
         )
     await store.close()
     return answer
@@ -139,9 +140,9 @@ def _unruled(chronicle: Chronicle, pod: Obj) -> Outcome:
     return Run(DEFAULT_RUN_SECONDS)
 
 
-async def _create(plane: Plane, objects: list[Obj]) -> None:
-    """Creates the manifests, those first on which others rely, and namespaces that nobody gave. Raises
-    StatusError, or ValueError where that would not name the object."""
+async def _create_all(plane: Plane, objects: list[Obj]) -> None:
+    """Creates the manifests, and namespaces that nobody gave: work at the start, and a second before it what
+    work relies on. Raises StatusError, or ValueError where that would not name the object."""
 
     def order(obj: Obj) -> int:
         return _FIRST.index(obj["kind"]) if obj["kind"] in _FIRST else len(_FIRST)
@@ -149,7 +150,30 @@ async def _create(plane: Plane, objects: list[Obj]) -> None:
     given = {obj["metadata"]["name"] for obj in objects if obj["kind"] == "Namespace"} | {"default"}
     wanted = {obj["metadata"].get("namespace") or "default" for obj in objects} - given
     missing = [_namespace(name) for name in sorted(wanted)]
-    for obj in sorted([*missing, *objects], key=order):
+    ordered = sorted([*missing, *objects], key=order)
+    await _until(plane, _LEAD_SECONDS - 1.0)
+    await _create(plane, [obj for obj in ordered if not _begins_at_the_start(obj)])
+    await _until(plane, _LEAD_SECONDS)  # by now namespaces have their service accounts
+    await _create(plane, [obj for obj in ordered if _begins_at_the_start(obj)])
+
+
+def _begins_at_the_start(obj: Obj) -> bool:
+    """Whether it is work, or a CronJob that counts from its creation. One with times of the day is there
+    before, so that it also runs at a time that is the start."""
+    if obj["kind"] != "CronJob":
+        return obj["kind"] in _WORK
+    return "@every " in str((obj.get("spec") or {}).get("schedule"))
+
+
+async def _until(plane: Plane, moment: float) -> None:
+    """Sleeps until the clock has come so far. A sleep may end a moment early, and would be in the second
+    before."""
+    while (left := moment - plane.clock.monotonic()) > 0:
+        await plane.clock.sleep(left)
+
+
+async def _create(plane: Plane, objects: list[Obj]) -> None:
+    for obj in objects:
         what = (obj["apiVersion"], obj["kind"])
         row = await plane.client.resource(what)
         body = {key: value for key, value in obj.items() if key not in ("apiVersion", "kind", "status")}
@@ -165,8 +189,6 @@ async def _create(plane: Plane, objects: list[Obj]) -> None:
             if f'"{meta.get("name")}"' in err.message:
                 raise
             raise ValueError(f"{obj['kind']} {meta.get('name')}: {err.message}") from None
-        if what == kinds.NAMESPACES:
-            await plane.clock.sleep(0.1)  # until it has its service account
 
 
 def _namespace(name: str) -> Obj:
@@ -178,16 +200,15 @@ async def _wait(
     clock: VirtualClock,
     chronicle: Chronicle,
     fleet: Fleet,
-    began: float,
     progress: Progress | None,
 ) -> None:
     """Lets time pass until the end, or until nothing is left to do, or nothing can happen any more."""
-    end, quiet_since, seen = began + settings.seconds, clock.monotonic(), -1
+    end, quiet_since, seen = _LEAD_SECONDS + settings.seconds, clock.monotonic(), -1
     quiet_seconds = _quiet_seconds(settings)
     while (left := end - clock.monotonic()) > 0:
         await clock.sleep(min(_STEP_SECONDS, left))
         if progress is not None:
-            progress(clock.monotonic() - began)
+            progress(clock.monotonic() - _LEAD_SECONDS)
         if chronicle.changes != seen or chronicle.cron_jobs or fleet.is_busy:
             seen, quiet_since = chronicle.changes, clock.monotonic()
         is_quiet = clock.monotonic() - quiet_since >= quiet_seconds

@@ -121,7 +121,8 @@ def _start(text: str, zone: str) -> datetime:
             found = datetime.fromisoformat(text)
         except ValueError:
             raise Failure(f"--start {text!r} is no time: write 2027-03-27T00:00", 2) from None
-        return found if found.tzinfo is not None else found.replace(tzinfo=there)
+        whole = found.replace(microsecond=0)  # as all times of Kubernetes are
+        return whole if whole.tzinfo is not None else whole.replace(tzinfo=there)
     today = datetime.now(UTC).astimezone(there).replace(hour=0, minute=0, second=0, microsecond=0)
     return today + timedelta(days=1)
 
