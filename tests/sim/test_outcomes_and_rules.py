@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from longshore.sim import checks, many, outcome_file
+from longshore.sim import checks, many, outcome_file, outcome_notes
 from longshore.sim.pictures import table
 from longshore.sim.settings import amounts, nodes
 from longshore.testing.pod_outcomes import Run, chosen
@@ -88,15 +88,15 @@ def test_annotations_of_a_cron_job_reach_its_pods() -> None:
         "sim.longshore.dev/duration": "3m",
         "sim.longshore.dev/exit-codes": "2",
     }
-    outcome_file.spread_annotations(work)
+    outcome_notes.spread(work)
     notes = work["spec"]["jobTemplate"]["spec"]["template"]["metadata"]["annotations"]
     run = chosen(
-        outcome_file.annotated({**POD, "metadata": {**POD["metadata"], "annotations": notes}}),
+        outcome_notes.annotated({**POD, "metadata": {**POD["metadata"], "annotations": notes}}),
         random.Random(0),
     )
     assert (run.ends_after, run.code) == (180.0, 2)
-    assert outcome_file.is_annotated({"metadata": {"annotations": notes}})
-    assert not outcome_file.is_annotated(POD)
+    assert outcome_notes.is_annotated({"metadata": {"annotations": notes}})
+    assert not outcome_notes.is_annotated(POD)
 
 
 @pytest.mark.parametrize(
@@ -121,6 +121,7 @@ def test_expectations_hold_or_are_broken_in_a_sentence(rule: str, said: str) -> 
         ({"job/y": "complete"}, "there is no job/y"),
         ({"job/x": "soon"}, "no rule"),
         ({"job/x": "done before noon"}, "no time of day"),
+        ({"job/x": "done within x"}, "expect: job/x: done within x: 'x' is not a duration"),
         ({"job/x": "never skipped"}, "no CronJob"),
     ],
 )

@@ -1,8 +1,8 @@
 """The control plane on the virtual clock: what would happen to these manifests, from one seed.
 
 The controllers, schedulers and the API are those of `longshore up`, unchanged. Nodes run nothing: how pods go
-is told by outcomes (`outcome_file.py`). Nothing is written and nothing is asked of the machine, so the same
-seed gives the same bytes everywhere.
+is told by outcomes (`outcome_file.py`, `outcome_notes.py`). Nothing is written and nothing is asked of the
+machine, so the same seed gives the same bytes everywhere.
 
 | part | what it does |
 | --- | --- |

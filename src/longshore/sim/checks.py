@@ -41,7 +41,10 @@ def _judge(result: Result, name: str, rule: str) -> Iterator[str]:
         yield f"{name}: {rule}: it never ran"
     words = rule.split()
     for row in runs:
-        said = _one(result, row, words, rule)
+        try:
+            said = _one(result, row, words, rule)
+        except ValueError as err:
+            raise ValueError(f"expect: {name}: {rule}: {err}") from None
         if said:
             yield f"{row.name}: expected {rule}; {said}"
 
@@ -63,7 +66,7 @@ def _one(result: Result, row: JobRow, words: list[str], rule: str) -> str:
             try:
                 at = time.fromisoformat(clock)
             except ValueError:
-                raise ValueError(f"expect: {clock!r} is no time of day, such as 06:00") from None
+                raise ValueError(f"{clock!r} is no time of day, such as 06:00") from None
             limit = queued.replace(hour=at.hour, minute=at.minute, second=0, microsecond=0)
             if limit <= queued:
                 limit += timedelta(days=1)
@@ -77,7 +80,7 @@ def _one(result: Result, row: JobRow, words: list[str], rule: str) -> str:
             waited = row.started - row.queued
             return "" if waited <= spreads.seconds(length) else f"it started after {spoken(waited)}"
     raise ValueError(
-        f"expect: {rule!r} is no rule; write done before 06:00, done within 2h, starts within 10m, "
+        f"{rule!r} is no rule; write done before 06:00, done within 2h, starts within 10m, "
         "complete or never skipped"
     )
 

@@ -19,7 +19,7 @@ from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.plane.plane import Parts, Plane
 from longshore.plane.supervising import cancelled
-from longshore.sim import outcome_file, sim_result
+from longshore.sim import outcome_notes, sim_result
 from longshore.sim.chronicle import Chronicle
 from longshore.sim.fleet import Fleet
 from longshore.sim.settings import DEFAULT_RUN_SECONDS, Settings, nodes
@@ -134,8 +134,8 @@ async def _play(settings: Settings, clock: VirtualClock, progress: Progress | No
 
 def _unruled(chronicle: Chronicle, pod: Obj) -> Outcome:
     """How a pod goes that no rule is about."""
-    if outcome_file.is_annotated(pod):
-        return outcome_file.annotated(pod)
+    if outcome_notes.is_annotated(pod):
+        return outcome_notes.annotated(pod)
     chronicle.went_unsaid(pod)
     return Run(DEFAULT_RUN_SECONDS)
 

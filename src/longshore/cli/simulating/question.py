@@ -18,7 +18,7 @@ from longshore.api.facts import job_state, volcano_job_state
 from longshore.api.types import Obj
 from longshore.cli.arguments import manifest_files
 from longshore.cli.main import Failure
-from longshore.sim import many, outcome_file, past_runs
+from longshore.sim import many, outcome_file, outcome_notes, past_runs
 from longshore.sim.many import Variant
 from longshore.sim.settings import DAY_SECONDS, MAX_SECONDS, Settings, amounts, nodes
 from longshore.sim.troubles import Troubles
@@ -82,11 +82,15 @@ def read(arguments: Namespace) -> Question:
         objects += _from_cluster(arguments)
     if not objects:
         raise Failure("give manifests, or --from-cluster\nsee: longshore sim --help", 2)
-    for obj in objects:
-        outcome_file.spread_annotations(obj)
+    variants = [*many.variants(objects, [many.change(text) for text in arguments.changes])]
+    for obj in (obj for variant in variants for obj in variant.objects):
+        outcome_notes.spread(obj)
     outcomes = outcome_file.Outcomes()
     if arguments.outcomes:
-        outcomes = outcome_file.read(_yaml(arguments.outcomes))
+        try:
+            outcomes = outcome_file.read(_yaml(arguments.outcomes))
+        except ValueError as err:
+            raise Failure(f"--outcomes {arguments.outcomes}: {err}", 2) from None
     rules = list(outcomes.rules)
     if arguments.outcomes_from:
         try:
@@ -102,7 +106,7 @@ def read(arguments: Namespace) -> Question:
     repeats = any(obj["kind"] == "CronJob" for obj in objects)
     length = arguments.length or (DAY_SECONDS if repeats else MAX_SECONDS)
     return Question(
-        variants=[*many.variants(objects, [many.change(text) for text in arguments.changes])],
+        variants=variants,
         start=_start(arguments.start, zone),
         zone=zone,
         length=length,
@@ -132,8 +136,10 @@ def _yaml(name: str) -> Any:
         return yaml.safe_load(Path(name).read_text())
     except OSError as err:
         raise Failure(f"cannot read {name}: {err.strerror}", 2) from None
-    except yaml.YAMLError as err:
+    except (UnicodeDecodeError, yaml.YAMLError) as err:
         raise Failure(f"{name} is not YAML: {err}", 2) from None
+    except RecursionError:
+        raise Failure(f"{name} is nested too deeply", 2) from None
 
 
 def _items(name: str) -> list[Obj]:
@@ -143,6 +149,8 @@ def _items(name: str) -> list[Obj]:
         raise Failure(f"cannot read {name}: {err.strerror}", 2) from None
     except ValueError:
         raise Failure(f"{name} is not JSON: write it with longshore history -o json", 2) from None
+    except RecursionError:
+        raise Failure(f"{name} is nested too deeply", 2) from None
     items = found.get("items") if isinstance(found, dict) else found
     if not isinstance(items, list):
         raise Failure(f"{name} has no list of items: write it with longshore history -o json", 2)
