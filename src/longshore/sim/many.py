@@ -6,7 +6,7 @@ import copy
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import yaml
@@ -15,6 +15,8 @@ from longshore.api.types import Obj
 from longshore.sim.sim_result import Result
 
 _KINDS = {"cronjob": "CronJob", "job": "Job", "node": "Node", "queue": "Queue", "vcjob": "Job"}
+_FIXED: Final = ("apiVersion", "kind", "metadata")
+_TEXTS: Final = (("metadata", "name"), ("metadata", "namespace"))
 
 
 class Change(NamedTuple):
@@ -48,13 +50,24 @@ def change(text: str) -> Change:
     target, equals, values = text.partition("=")
     reference, dot, path = target.partition(".")
     kind, slash, name = reference.partition("/")
-    if not (equals and dot and slash and name and path) or kind not in _KINDS:
+    parts = tuple(path.split("."))
+    if not (equals and dot and slash and name and all(parts)) or kind not in _KINDS:
         raise ValueError(
             f"--set {text!r}: write KIND/NAME.PATH=VALUE, such as job/report.spec.parallelism=8,16"
         )
-    return Change(
-        kind, name, tuple(path.split(".")), tuple(yaml.safe_load(each) for each in values.split(","))
-    )
+    if path in _FIXED:
+        raise ValueError(f"--set {text!r}: {path} stays as it is; set a field of spec, status or metadata")
+    return Change(kind, name, parts, tuple(_value(each, text) for each in values.split(",")))
+
+
+def _value(each: str, text: str) -> Any:
+    """A value in YAML. Schedules that begin with a character of YAML's own are texts."""
+    if each.startswith(("*", "@")):
+        return each
+    try:
+        return yaml.safe_load(each)
+    except (yaml.YAMLError, ValueError):
+        raise ValueError(f"--set {text!r}: {each!r} is no value in YAML, such as 8 or text") from None
 
 
 def variants(objects: Sequence[Obj], changes: Sequence[Change]) -> Iterator[Variant]:
@@ -63,30 +76,49 @@ def variants(objects: Sequence[Obj], changes: Sequence[Change]) -> Iterator[Vari
         changed = copy.deepcopy([*objects])
         for one, value in zip(changes, chosen, strict=True):
             _set(changed, one, value)
-        words = ", ".join(
-            f"{one.kind}/{one.name}.{'.'.join(one.path)}={value}"
-            for one, value in zip(changes, chosen, strict=True)
-        )
+        words = ", ".join(f"{_spoken(one)}={value}" for one, value in zip(changes, chosen, strict=True))
         yield Variant(words, changed)
 
 
 def _set(objects: list[Obj], one: Change, value: Any) -> None:
-    for obj in objects:
-        is_gang = obj["apiVersion"].startswith("batch.volcano.sh/")
-        if (
-            obj["kind"] == _KINDS[one.kind]
-            and is_gang == (one.kind == "vcjob")
-            and obj["metadata"]["name"] == one.name
-        ):
-            place: Any = obj
-            for part in one.path[:-1]:
-                place = place[int(part)] if isinstance(place, list) else place.setdefault(part, {})
-            if isinstance(place, list):
-                place[int(one.path[-1])] = value
-            else:
-                place[one.path[-1]] = value
-            return
-    raise ValueError(f"--set: there is no {one.kind}/{one.name} among the manifests")
+    found = next((obj for obj in objects if _is_meant(obj, one)), None)
+    if found is None:
+        raise ValueError(f"--set: there is no {one.kind}/{one.name} among the manifests")
+    if one.path in _TEXTS and not isinstance(value, str):
+        raise ValueError(f"--set {_spoken(one)}: {value!r} is no text: quote it")
+    place: Any = found
+    for number, part in enumerate(one.path[:-1]):
+        key = _key(place, part, one, number)
+        if isinstance(place, dict) and place.get(key) is None:
+            place[key] = {}
+        place = place[key]
+    place[_key(place, one.path[-1], one, len(one.path) - 1)] = value
+
+
+def _is_meant(obj: Obj, one: Change) -> bool:
+    is_volcano = obj["apiVersion"].startswith("batch.volcano.sh/")
+    of_group = one.kind == "cronjob" or is_volcano == (one.kind == "vcjob")
+    return of_group and (obj["kind"], obj["metadata"].get("name")) == (_KINDS[one.kind], one.name)
+
+
+def _key(place: Any, part: str, one: Change, number: int) -> str | int:
+    """The key of a mapping, or the number of an item, by its part of a path."""
+    if isinstance(place, dict):
+        return part
+    before = ".".join(one.path[:number])
+    if not isinstance(place, list):
+        raise ValueError(f"--set {_spoken(one)}: {before} is {place!r}, and has no field {part!r}")
+    try:
+        index = int(part)
+        place[index]
+    except (ValueError, IndexError):
+        text = f"{before} is a list of {len(place)}, and has no item {part!r}; the first is 0"
+        raise ValueError(f"--set {_spoken(one)}: {text}") from None
+    return index
+
+
+def _spoken(one: Change) -> str:
+    return f"{one.kind}/{one.name}.{'.'.join(one.path)}"
 
 
 def spreads(results: Sequence[Result], owner_of: Callable[[str, str], str]) -> list[Spread]:

@@ -73,3 +73,19 @@ def node(name: str, capacity: dict[str, str]) -> Obj:
         "metadata": {"name": name, "labels": labels},
         "status": {"capacity": capacity, "allocatable": capacity},
     }
+
+
+def check_node(given: Obj) -> None:
+    """Raises ValueError for a Node that does not say what it has, in quantities."""
+    name, status = given["metadata"].get("name"), given.get("status")
+    has: object = None
+    if isinstance(status, dict):
+        has = status.get("allocatable") or status.get("capacity")
+    if not has or not isinstance(has, dict):
+        raise ValueError(f"Node {name}: status.capacity: say what it has, such as cpu: 64, memory: 256Gi")
+    for key, amount in has.items():
+        try:
+            quantity.value("" if isinstance(amount, bool) else str(amount))
+        except ValueError:
+            text = f"{amount!r} is no quantity, such as 64, 500m or 256Gi"
+            raise ValueError(f"Node {name}: {key} of status.capacity: {text}") from None

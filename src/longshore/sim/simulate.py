@@ -22,7 +22,7 @@ from longshore.plane.supervising import cancelled
 from longshore.sim import outcome_notes, sim_result
 from longshore.sim.chronicle import Chronicle
 from longshore.sim.fleet import Fleet
-from longshore.sim.settings import DEFAULT_RUN_SECONDS, Settings, nodes
+from longshore.sim.settings import DEFAULT_RUN_SECONDS, Settings, check_node, nodes
 from longshore.sim.sim_client import SimClient
 from longshore.sim.sim_result import Result
 from longshore.sim.sim_store import SimStore
@@ -95,6 +95,8 @@ async def _play(settings: Settings, clock: VirtualClock, progress: Progress | No
     store = SimStore() if settings.shortcuts else Store.open(None)
     objects = [*settings.objects]
     given = [obj for obj in objects if obj["kind"] == "Node"]
+    for node in given:
+        check_node(node)
     fleet_nodes = given or [*settings.nodes] or nodes(1, {})
     claims = any(obj["kind"] == "PersistentVolumeClaim" for obj in objects)
     parts = Parts(
@@ -160,9 +162,10 @@ async def _create_all(plane: Plane, objects: list[Obj]) -> None:
 def _begins_at_the_start(obj: Obj) -> bool:
     """Whether it is work, or a CronJob that counts from its creation. One with times of the day is there
     before, so that it also runs at a time that is the start."""
-    if obj["kind"] != "CronJob":
+    spec = obj.get("spec")
+    if obj["kind"] != "CronJob" or not isinstance(spec, dict):
         return obj["kind"] in _WORK
-    return "@every " in str((obj.get("spec") or {}).get("schedule"))
+    return "@every " in str(spec.get("schedule"))
 
 
 async def _until(plane: Plane, moment: float) -> None:
@@ -175,7 +178,10 @@ async def _until(plane: Plane, moment: float) -> None:
 async def _create(plane: Plane, objects: list[Obj]) -> None:
     for obj in objects:
         what = (obj["apiVersion"], obj["kind"])
-        row = await plane.client.resource(what)
+        try:
+            row = await plane.client.resource(what)
+        except LookupError as err:
+            raise ValueError(f"{obj['kind']} {obj['metadata'].get('name')}: {err}") from None
         body = {key: value for key, value in obj.items() if key not in ("apiVersion", "kind", "status")}
         meta = {
             k: v
@@ -220,7 +226,8 @@ def _quiet_seconds(settings: Settings) -> float:
     """How long nothing happens only if nothing can: a node may be repaired, and a Job that waits may reach
     its deadline."""
     repair = settings.troubles.node_repair if settings.troubles.node_mtbf else 0.0
-    deadlines = [obj["spec"].get("activeDeadlineSeconds") for obj in settings.objects if obj.get("spec")]
+    specs = [obj["spec"] for obj in settings.objects if isinstance(obj.get("spec"), dict)]
+    deadlines = [spec.get("activeDeadlineSeconds") for spec in specs]
     return _QUIET_SECONDS + repair + max((each for each in deadlines if isinstance(each, int)), default=0)
 
 
