@@ -11,7 +11,7 @@ import pytest
 from longshore.api.types import Obj
 from longshore.cli.main import main
 from longshore.sim import past_runs
-from sim.worlds import DAY, cron_job, job, played
+from sim.worlds import DAY, cron_job, gang, job, played
 
 
 def run(name: str, minutes: int, **more: Any) -> Obj:
@@ -73,3 +73,68 @@ def test_a_file_that_tells_of_nothing_is_refused(capsys: pytest.CaptureFixture[s
     asked = ["sim", str(tmp_path / "work.yaml"), "--outcomes-from", str(tmp_path / "past.json")]
     assert main(asked) == 2
     assert "no item tells of a pod or a Job that has ended" in capsys.readouterr().err
+
+
+def odd_pod(**end: Any) -> Obj:
+    found = pod("report", 5, 0)
+    found["status"]["containerStatuses"][0]["state"]["terminated"] |= end
+    return found
+
+
+@pytest.mark.parametrize(
+    ("item", "said"),
+    [
+        (3, "items[0]: 3 is neither a pod nor a run"),
+        (None, "items[0]: None is neither a pod nor a run"),
+        (run("report", 10, job=3), "items[0]: job: 3 is no text"),
+        (run("report", 10, begun=3), "items[0]: begun: 3 is no text"),
+        (run("report", 10, ended="noon"), "items[0]: parsing time"),
+        (run("report", 10, ended="2025-01-01T00:00:00Z"), "is before begun ('2026-01-01T00:00:00Z')"),
+        (run("report", 10, succeeded="x"), "items[0]: succeeded: 'x' is no number of pods"),
+        (run("report", 10, succeeded=1e999), "items[0]: succeeded: inf is no number of pods"),
+        (run("report", 10, failed=-1), "items[0]: failed: -1 is no number of pods"),
+        (run("report", 10, failure=3), "items[0]: failure: 3 is no text"),
+        ({"kind": "Pod", "metadata": 3}, "items[0]: metadata: 3 is no mapping"),
+        ({"kind": "Pod", "metadata": {"labels": 3}}, "items[0]: labels: 3 is no mapping"),
+        ({"kind": "Pod", "metadata": {"labels": {"job-name": 3}}}, "items[0]: job-name: 3 is no text"),
+        ({"kind": "Pod", "status": "x"}, "items[0]: status: 'x' is no mapping"),
+        ({"kind": "Pod", "status": {"containerStatuses": 3}}, "items[0]: containerStatuses: 3 is no list"),
+        ({"kind": "Pod", "status": {"containerStatuses": [3]}}, "containerStatuses: [3] is no list of mapp"),
+        (
+            {"kind": "Pod", "status": {"containerStatuses": [{"state": 3}]}},
+            "items[0]: state: 3 is no mapping",
+        ),
+        (odd_pod(startedAt=3), "items[0]: startedAt: 3 is no text"),
+        (odd_pod(exitCode=None), "items[0]: exitCode: None is no exit code"),
+        (odd_pod(exitCode="x"), "items[0]: exitCode: 'x' is no exit code"),
+        (odd_pod(finishedAt="2025-01-01T00:00:00Z"), "is before startedAt"),
+    ],
+)
+def test_odd_items_are_refused(
+    item: Any, said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "work.yaml").write_text(json.dumps(job("report")))
+    (tmp_path / "past.json").write_text(json.dumps([item]))
+    asked = ["sim", str(tmp_path / "work.yaml"), "--outcomes-from", str(tmp_path / "past.json")]
+    assert main(asked) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("odd", ["x", [], 3, 1.5, True, -1])
+def test_odd_manifests_are_left_to_the_api(odd: Any) -> None:
+    objects = [
+        job("a", parallelism=odd),
+        job("b", completions=odd),
+        {**job("c"), "spec": odd},
+        cron_job("d", "0 5 * * *", jobTemplate=odd),
+        cron_job("e", "0 5 * * *", jobTemplate={"spec": odd}),
+        gang("f", 1, "1", tasks=odd),
+        gang("g", 1, "1", tasks=[odd, {"replicas": odd}]),
+    ]
+    assert past_runs.rules([run("report", 10)], objects)
+
+
+def test_a_code_that_no_process_has_counts_as_1() -> None:
+    past = run("report", 10, result="failed", succeeded=0, failed=1, failure="exit code 99999999")
+    found = played(job("report", backoffLimit=0), rules=past_runs.rules([past]))
+    assert found.bars[0].code == 1

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
@@ -27,6 +27,7 @@ _JOB_LABELS: Final = ("batch.kubernetes.io/job-name", "job-name", "volcano.sh/jo
 _SCHEDULED: Final = re.compile(r"(.+)-\d{8,10}")
 """The name of a Job that a CronJob made: its minute since 1970 is the end of it."""
 _CODE: Final = re.compile(r"exit code (\d+)")
+_MAX_EXIT_CODE: Final = 255
 
 
 class _Past(NamedTuple):
@@ -37,12 +38,16 @@ class _Past(NamedTuple):
     pods: int = 1
 
 
-def rules(items: Sequence[Obj], objects: Sequence[Obj] = ()) -> list[Rule]:
-    """A rule for each Job, and for each CronJob, of which the items tell."""
+def rules(items: Sequence[Any], objects: Sequence[Obj] = ()) -> list[Rule]:
+    """A rule for each Job, and each CronJob, of which the items tell. Raises ValueError for an odd one."""
     beside = _parallelism(objects)
     found: dict[str, dict[int, list[_Past]]] = {}
-    for item in items:
-        for past in _of_pod(item) if item.get("kind") == "Pod" or "spec" in item else _of_run(item, beside):
+    for number, item in enumerate(items):
+        try:
+            told = [*_of(item, beside)]
+        except ValueError as err:
+            raise ValueError(f"items[{number}]: {err}") from None
+        for past in told:
             found.setdefault(past.job, {}).setdefault(past.code, []).append(past)
     if not found:
         raise ValueError("no item tells of a pod or a Job that has ended")
@@ -58,32 +63,75 @@ def _chance(by_code: Mapping[int, Sequence[_Past]]) -> Chance:
     )
 
 
+def _of(item: Any, beside: Mapping[str, int]) -> Iterator[_Past]:
+    if not isinstance(item, dict):
+        raise ValueError(f"{item!r} is neither a pod nor a run")
+    return _of_pod(item) if item.get("kind") == "Pod" or "spec" in item else _of_run(item, beside)
+
+
 def _of_pod(pod: Obj) -> Iterator[_Past]:
-    labels = pod["metadata"].get("labels") or {}
-    job = next((labels[name] for name in _JOB_LABELS if name in labels), "")
-    statuses: Sequence[Obj] = (pod.get("status") or {}).get("containerStatuses") or ({},)
-    end = (statuses[0].get("state") or {}).get("terminated") or {}
+    labels = _mapping(_mapping(pod, "metadata"), "labels")
+    job = next((_text(labels, name) for name in _JOB_LABELS if name in labels), "")
+    statuses = _mapping(pod, "status").get("containerStatuses") or [{}]
+    if not isinstance(statuses, list) or not isinstance(statuses[0], dict):
+        raise ValueError(f"containerStatuses: {statuses!r} is no list of mappings")
+    end = _mapping(_mapping(statuses[0], "state"), "terminated")
     if job and end.get("startedAt") and end.get("finishedAt"):
-        seconds = rfc3339.seconds(end["finishedAt"]) - rfc3339.seconds(end["startedAt"])
-        yield _Past(_family(job), seconds, end["exitCode"])
+        yield _Past(_family(job), _seconds(end, "startedAt", "finishedAt"), _code(end))
 
 
 def _of_run(run: Obj, beside: Mapping[str, int]) -> Iterator[_Past]:
-    begun, ended = run.get("begun") or run.get("startTime"), run.get("ended") or run.get("endTime")
-    name = run.get("job") or run.get("name")
-    if not (begun and ended and name) or run.get("result") not in ("complete", "failed"):
+    begun = "begun" if run.get("begun") else "startTime"
+    ended = "ended" if run.get("ended") else "endTime"
+    name = _text(run, "job") or _text(run, "name")
+    if not (run.get(begun) and run.get(ended) and name) or run.get("result") not in ("complete", "failed"):
         return
     job = _family(name)
-    good, bad = run.get("succeeded") or 0, run.get("failed") or 0
+    good, bad = _count(run, "succeeded"), _count(run, "failed")
     if not good + bad:
         good, bad = (1, 0) if run["result"] == "complete" else (0, 1)
-    turns = math.ceil((good + bad) / beside.get(job, 1))
-    seconds = (rfc3339.seconds(ended) - rfc3339.seconds(begun)) / turns
-    code = _CODE.search(run.get("failure") or run.get("lastFailure") or "")
+    seconds = _seconds(run, begun, ended) / math.ceil((good + bad) / beside.get(job, 1))
+    said = _CODE.search(_text(run, "failure") or _text(run, "lastFailure"))
     if good:
         yield _Past(job, seconds, 0, good)
     if bad:
-        yield _Past(job, seconds, int(code[1]) if code and int(code[1]) else 1, bad)
+        code = int(said[1]) if said else 1
+        yield _Past(job, seconds, code if 0 < code <= _MAX_EXIT_CODE else 1, bad)
+
+
+def _mapping(holder: Obj, key: str) -> Obj:
+    found = holder.get(key) or {}
+    if not isinstance(found, dict):
+        raise ValueError(f"{key}: {found!r} is no mapping")
+    return found
+
+
+def _text(holder: Obj, key: str) -> str:
+    found = holder.get(key) or ""
+    if not isinstance(found, str):
+        raise ValueError(f"{key}: {found!r} is no text")
+    return found
+
+
+def _count(holder: Obj, key: str) -> int:
+    found = holder.get(key) or 0
+    if type(found) is not int or found < 0:
+        raise ValueError(f"{key}: {found!r} is no number of pods")
+    return found
+
+
+def _code(end: Obj) -> int:
+    found = end.get("exitCode")
+    if type(found) is not int or not 0 <= found <= _MAX_EXIT_CODE:
+        raise ValueError(f"exitCode: {found!r} is no exit code: a whole number from 0 to {_MAX_EXIT_CODE}")
+    return found
+
+
+def _seconds(holder: Obj, begun: str, ended: str) -> float:
+    found = rfc3339.seconds(_text(holder, ended)) - rfc3339.seconds(_text(holder, begun))
+    if found < 0:
+        raise ValueError(f"{ended}: {holder[ended]!r} is before {begun} ({holder[begun]!r})")
+    return found
 
 
 def _family(job: str) -> str:
@@ -96,8 +144,19 @@ def _parallelism(objects: Sequence[Obj]) -> dict[str, int]:
     """How many pods of each Job run beside each other, by the pattern of its name."""
     found = {}
     for obj in objects:
-        name, spec = obj["metadata"].get("name", ""), obj.get("spec") or {}
-        if "jobTemplate" in spec:
-            name, spec = f"{name}-*", spec["jobTemplate"].get("spec") or {}
-        found[name] = max(1, min(spec.get("parallelism") or 1, spec.get("completions") or 1))
+        name, spec = obj["metadata"].get("name") or "", obj.get("spec")
+        if isinstance(spec, dict) and "jobTemplate" in spec:
+            template = spec["jobTemplate"]
+            name, spec = f"{name}-*", template.get("spec") if isinstance(template, dict) else None
+        found[name] = _beside(spec) if isinstance(spec, dict) else 1
     return found
+
+
+def _beside(spec: Obj) -> int:
+    """How many pods of one Job do. Odd numbers count as 1: the API refuses them later."""
+    return min(_positive(spec, "parallelism"), _positive(spec, "completions"))
+
+
+def _positive(holder: Obj, key: str) -> int:
+    found = holder.get(key)
+    return found if type(found) is int and found > 0 else 1
