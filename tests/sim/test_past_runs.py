@@ -75,6 +75,18 @@ def test_a_file_that_tells_of_nothing_is_refused(capsys: pytest.CaptureFixture[s
     assert "no item tells of a pod or a Job that has ended" in capsys.readouterr().err
 
 
+def test_pods_without_completions_ran_beside_each_other() -> None:
+    work = job("report", parallelism=4)
+    rules = past_runs.rules([run("report", 10, succeeded=4)], [work])
+    assert played(work, rules=rules).jobs[0].ended == pytest.approx(600, abs=5)
+
+
+def test_tasks_of_a_gang_ran_beside_each_other() -> None:
+    work = gang("train", 4, "1")
+    rules = past_runs.rules([run("train", 10, kind="vcjob", succeeded=4)], [work])
+    assert played(work, rules=rules).jobs[0].ended == pytest.approx(600, abs=5)
+
+
 def odd_pod(**end: Any) -> Obj:
     found = pod("report", 5, 0)
     found["status"]["containerStatuses"][0]["state"]["terminated"] |= end

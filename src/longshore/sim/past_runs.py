@@ -153,8 +153,13 @@ def _parallelism(objects: Sequence[Obj]) -> dict[str, int]:
 
 
 def _beside(spec: Obj) -> int:
-    """How many pods of one Job do. Odd numbers count as 1: the API refuses them later."""
-    return min(_positive(spec, "parallelism"), _positive(spec, "completions"))
+    """How many pods of one Job do. All tasks of a gang run at once, and so do all pods of a Job without
+    completions, which is a queue of work. Odd numbers count as 1: the API refuses them later."""
+    tasks = spec.get("tasks")
+    if isinstance(tasks, list):
+        return max(1, sum(_positive(task, "replicas") for task in tasks if isinstance(task, dict)))
+    most = _positive(spec, "parallelism")
+    return most if spec.get("completions") is None else min(most, _positive(spec, "completions"))
 
 
 def _positive(holder: Obj, key: str) -> int:
