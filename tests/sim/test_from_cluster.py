@@ -49,3 +49,23 @@ def test_objects_of_every_name_are_taken(capsys: pytest.CaptureFixture[str]) -> 
     row = json.loads(capsys.readouterr().out)["jobs"][0]
     assert (row["name"], row["result"]) == ("job/root", "complete")
     assert row["ended"] > 100  # a minute each: the quota lets its two pods run only one after the other
+
+
+def test_a_taint_keeps_pods_away_as_on_the_server(capsys: pytest.CaptureFixture[str]) -> None:
+    ours = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
+    passing = {"key": "node.kubernetes.io/disk-pressure", "effect": "NoSchedule"}
+    tolerant = job("tolerant", suspend=True)
+    tolerant["spec"]["template"]["spec"]["tolerations"] = [{"key": "gpu", "operator": "Exists"}]
+    with Cluster() as c, c.environ():
+        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node"}}
+        c.apply({**node, "spec": {"taints": [ours, passing]}})
+        c.apply(tolerant)
+        c.apply(job("other", suspend=True))
+        tried = [
+            word for name in ("tolerant", "other") for word in ("--set", f"job/{name}.spec.suspend=false")
+        ]
+        assert main(["sim", "--from-cluster", "--zone", "UTC", "--for", "1h", "-o", "json", *tried]) == 0
+    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)["jobs"]}
+    assert rows["job/tolerant"]["result"] == "complete"
+    assert rows["job/other"]["result"] == "waiting"
+    assert "node node has the taint gpu=yes:NoSchedule" in rows["job/other"]["waits_for"]

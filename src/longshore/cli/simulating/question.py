@@ -48,6 +48,8 @@ _THERE: Final = frozenset(
     )
 )
 """Kinds and names of objects that every plane has from its first moment."""
+_STATES: Final = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
+"""Begin the keys of taints that tell of a node's state, which passes; simulated nodes are well."""
 
 
 class Question(NamedTuple):
@@ -194,11 +196,7 @@ def _asked_for(item: Obj, version: str, kind: str) -> Obj:
         for k in ("name", "namespace", "labels", "annotations")
         if k in item["metadata"]
     }
-    spec = {
-        k: v
-        for k, v in (item.get("spec") or {}).items()
-        if k not in ("selector", "podCIDR", "podCIDRs", "taints")
-    }
+    spec = _asked_spec(item.get("spec") or {}, kind)
     made: Obj = {"apiVersion": version, "kind": kind, "metadata": meta, "spec": spec}
     if kind == "Job" and "template" in spec:
         labels = (spec["template"].get("metadata") or {}).get("labels") or {}
@@ -215,3 +213,15 @@ def _asked_for(item: Obj, version: str, kind: str) -> Obj:
         }
         del made["spec"]
     return made
+
+
+def _asked_spec(spec: Obj, kind: str) -> Obj:
+    """A spec without what a server fills in."""
+    match kind:
+        case "Job":
+            return {k: v for k, v in spec.items() if k != "selector"}
+        case "Node":
+            taints = [each for each in spec.get("taints") or () if not each["key"].startswith(_STATES)]
+            kept = {k: v for k, v in spec.items() if k not in ("podCIDR", "podCIDRs", "taints")}
+            return {**kept, "taints": taints} if taints else kept
+    return dict(spec)
