@@ -69,3 +69,12 @@ def test_a_taint_keeps_pods_away_as_on_the_server(capsys: pytest.CaptureFixture[
     assert rows["job/tolerant"]["result"] == "complete"
     assert rows["job/other"]["result"] == "waiting"
     assert "node node has the taint gpu=yes:NoSchedule" in rows["job/other"]["waits_for"]
+
+
+def test_cron_jobs_of_volcano_are_taken(capsys: pytest.CaptureFixture[str]) -> None:
+    work = cron_job("gangs", "0 * * * *", jobTemplate={"spec": gang("g", 2, "1")["spec"]})
+    with Cluster() as c, c.environ():
+        c.apply({**work, "apiVersion": "batch.volcano.sh/v1alpha1"})
+        assert main(["sim", "--from-cluster", "--for", "2h", "--zone", "UTC", "-o", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)["cron_jobs"]
+    assert [(row["name"], row["complete"]) for row in found] == [("cronjob/gangs", 2)]

@@ -34,6 +34,7 @@ _CLUSTER: Final = (
     ("scheduling.volcano.sh/v1beta1", "Queue", "queues"),
     ("batch/v1", "CronJob", "cronjobs"),
     ("batch/v1", "Job", "jobs"),
+    ("batch.volcano.sh/v1alpha1", "CronJob", "cronjobs"),
     ("batch.volcano.sh/v1alpha1", "Job", "jobs"),
     ("flow.volcano.sh/v1alpha1", "JobTemplate", "jobtemplates"),
     ("flow.volcano.sh/v1alpha1", "JobFlow", "jobflows"),
