@@ -78,3 +78,23 @@ def test_cron_jobs_of_volcano_are_taken(capsys: pytest.CaptureFixture[str]) -> N
         assert main(["sim", "--from-cluster", "--for", "2h", "--zone", "UTC", "-o", "json"]) == 0
     found = json.loads(capsys.readouterr().out)["cron_jobs"]
     assert [(row["name"], row["complete"]) for row in found] == [("cronjob/gangs", 2)]
+
+
+def test_claims_are_taken_and_get_volumes_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"}}
+    spec = {
+        "accessModes": ["ReadWriteMany"],
+        "resources": {"requests": {"storage": "1Gi"}},
+        "storageClassName": "of-a-cloud",
+        "volumeName": "pvc-1",
+        "selector": {"matchLabels": {"a": "b"}},
+    }
+    work = job("reads", suspend=True)
+    volume = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+    work["spec"]["template"]["spec"]["volumes"] = [volume]
+    with Cluster() as c, c.environ():
+        c.apply({**claim, "spec": spec})
+        c.apply(work)
+        tried = ("--set", "job/reads.spec.suspend=false")
+        assert main(["sim", "--from-cluster", "--zone", "UTC", "--for", "1h", "-o", "json", *tried]) == 0
+    assert json.loads(capsys.readouterr().out)["jobs"][0]["result"] == "complete"

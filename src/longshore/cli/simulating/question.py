@@ -31,6 +31,7 @@ _CLUSTER: Final = (
     ("v1", "ResourceQuota", "resourcequotas"),
     ("v1", "LimitRange", "limitranges"),
     ("v1", "Node", "nodes"),
+    ("v1", "PersistentVolumeClaim", "persistentvolumeclaims"),
     ("scheduling.volcano.sh/v1beta1", "Queue", "queues"),
     ("batch/v1", "CronJob", "cronjobs"),
     ("batch/v1", "Job", "jobs"),
@@ -217,7 +218,7 @@ def _asked_for(item: Obj, version: str, kind: str) -> Obj:
 
 
 def _asked_spec(spec: Obj, kind: str) -> Obj:
-    """A spec without what a server fills in."""
+    """A spec without what a server fills in. A claim gets a volume of its own: nobody looks into it."""
     match kind:
         case "Job":
             return {k: v for k, v in spec.items() if k != "selector"}
@@ -225,4 +226,6 @@ def _asked_spec(spec: Obj, kind: str) -> Obj:
             taints = [each for each in spec.get("taints") or () if not each["key"].startswith(_STATES)]
             kept = {k: v for k, v in spec.items() if k not in ("podCIDR", "podCIDRs", "taints")}
             return {**kept, "taints": taints} if taints else kept
+        case "PersistentVolumeClaim":
+            return {k: v for k, v in spec.items() if k in ("accessModes", "resources")}
     return dict(spec)
