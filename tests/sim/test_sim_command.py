@@ -127,6 +127,8 @@ def test_pictures_stand_alone(capsys: pytest.CaptureFixture[str]) -> None:
         ((), "give manifests, or --from-cluster"),
         (("--zone", "Mars"), "Mars"),
         (("--start", "noon"), "is no time"),
+        (("--start", "0001-01-01T00:00"), "'0001-01-01T00:00' is not in the years 1971 to 9980"),
+        (("--start", "9999-12-31"), "'9999-12-31' is not in the years 1971 to 9980"),
         (("--node", "cpu"), "NAME=AMOUNT"),
         (("--set", "x"), "KIND/NAME"),
         (("--outcomes", "/missing.yaml"), "cannot read /missing.yaml"),
@@ -138,6 +140,13 @@ def test_bad_questions_are_refused(
 ) -> None:
     files = () if not arguments else (str(EXAMPLES / "gpus.yaml"),)
     assert main(["sim", *files, *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("length", ["0s", "3661d"])
+def test_a_length_that_cannot_be_played_is_refused(length: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sim", str(EXAMPLES / "gpus.yaml"), "--for", length]) == 2
+    said = f"'{length}' is no time to simulate: more than 0s, and at most 3660d"
     assert said in capsys.readouterr().err
 
 

@@ -125,12 +125,17 @@ def _played(arguments: Namespace, asked: Question) -> list[Played]:
 
 
 def _length(text: str) -> float:
+    from longshore.sim.settings import DAY_SECONDS, MAX_SECONDS
     from longshore.testing import spreads
 
     try:
-        return spreads.seconds(text)
+        found = spreads.seconds(text)
     except ValueError as err:
         raise ArgumentTypeError(str(err)) from None
+    if not 0 < found <= MAX_SECONDS:
+        most = f"{MAX_SECONDS / DAY_SECONDS:g}d"
+        raise ArgumentTypeError(f"{text!r} is no time to simulate: more than 0s, and at most {most}")
+    return found
 
 
 def _count(text: str) -> int:

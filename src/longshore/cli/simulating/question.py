@@ -50,6 +50,9 @@ _THERE: Final = frozenset(
     )
 )
 """Kinds and names of objects that every plane has from its first moment."""
+_FIRST_YEAR: Final = 1971
+_LAST_YEAR: Final = 9980
+"""So that the longest simulation is within the calendar, in every zone."""
 _STATES: Final = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
 """Begin the keys of taints that tell of a node's state, which passes; simulated nodes are well."""
 
@@ -129,6 +132,8 @@ def _start(text: str, zone: str) -> datetime:
             found = datetime.fromisoformat(text)
         except ValueError:
             raise Failure(f"--start {text!r} is no time: write 2027-03-27T00:00", 2) from None
+        if not _FIRST_YEAR <= found.year <= _LAST_YEAR:
+            raise Failure(f"--start {text!r} is not in the years {_FIRST_YEAR} to {_LAST_YEAR}", 2)
         whole = found.replace(microsecond=0)  # as all times of Kubernetes are
         return whole if whole.tzinfo is not None else whole.replace(tzinfo=there)
     today = datetime.now(UTC).astimezone(there).replace(hour=0, minute=0, second=0, microsecond=0)
