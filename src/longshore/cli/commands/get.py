@@ -144,18 +144,9 @@ def _asked(server: Server, target: Target, arguments: Namespace, accept: str) ->
 def _sorted(table: Obj, path: str) -> Obj:
     if not path:
         return table
-    from longshore.cli.printing import path_templates
+    from longshore.cli.printing import sorting
 
-    find = path_templates.finder(path)
-    return {**table, "rows": sorted(table["rows"], key=lambda row: _order(find(row["object"])))}
-
-
-def _order(found: Sequence[Any]) -> tuple[int, float, str]:
-    """The sort key of a value: numbers by size, then text, then missing values."""
-    if not found or found[0] is None:
-        return 2, 0.0, ""
-    value = found[0]
-    return (0, float(value), "") if isinstance(value, int | float) else (1, 0.0, str(value))
+    return {**table, "rows": sorting.by_field(table["rows"], path, lambda row: row["object"])}
 
 
 def _nothing(server: Server, chosen: Sequence[Target], arguments: Namespace) -> None:
@@ -166,7 +157,7 @@ def _nothing(server: Server, chosen: Sequence[Target], arguments: Namespace) -> 
 
 
 def _objects(server: Server, chosen: Sequence[Target], arguments: Namespace) -> int:
-    from longshore.cli.printing import objects, path_templates
+    from longshore.cli.printing import objects, sorting
 
     code = 0
     found: list[Obj] = []
@@ -183,9 +174,8 @@ def _objects(server: Server, chosen: Sequence[Target], arguments: Namespace) -> 
         typed = {"apiVersion": target.kind.api_version, "kind": target.kind.kind}
         found += [{**typed, **item} for item in items]
     if arguments.sort_by:
-        find = path_templates.finder(arguments.sort_by)
-        order = sorted(range(len(found)), key=lambda i: _order(find(found[i])))
-        found, names = [found[i] for i in order], [names[i] for i in order]
+        pairs = sorting.by_field([*zip(found, names, strict=True)], arguments.sort_by, lambda pair: pair[0])
+        found, names = [obj for obj, _ in pairs], [name for _, name in pairs]
     if not arguments.show_managed_fields:
         found = [objects.without_managed_fields(obj) for obj in found]
     if write is None:
