@@ -23,3 +23,8 @@ from longshore.cli.printing.sorting import by_field
 )
 def test_values_are_sorted_as_kubectl_sorts_them(values: list[Any], wanted: list[Any]) -> None:
     assert by_field([{"x": value} for value in values], ".x", lambda obj: obj) == [{"x": v} for v in wanted]
+
+
+def test_objects_without_the_field_come_first() -> None:
+    things: list[dict[str, Any]] = [{"x": 1}, {"x": "a"}, {}, {"x": None}]
+    assert by_field(things, ".x", lambda obj: obj) == [{}, {"x": None}, {"x": 1}, {"x": "a"}]

@@ -11,8 +11,8 @@ Each = TypeVar("Each")
 
 
 def by_field(things: Sequence[Each], path: str, obj: Callable[[Each], Any]) -> list[Each]:
-    """The things in the order of the field at `path` in the object of each: numbers by size, then text, then
-    missing values. Texts that are all quantities are compared as quantities: 9Gi is less than 10Gi.
+    """The things in the order of the field at `path` in the object of each: missing values, then numbers by
+    size, then texts. Texts that are all quantities are compared as quantities: 9Gi is less than 10Gi.
     """
     find = path_templates.finder(path)
     values = [(find(obj(thing)) or [None])[0] for thing in things]
@@ -23,8 +23,8 @@ def by_field(things: Sequence[Each], path: str, obj: Callable[[Each], Any]) -> l
 
 def _place(value: Any, texts: dict[str, Any]) -> tuple[int, Any]:
     if value is None:
-        return 2, 0
-    return (0, value) if isinstance(value, int | float) else (1, texts[str(value)])
+        return 0, 0
+    return (1, value) if isinstance(value, int | float) else (2, texts[str(value)])
 
 
 def _keys(texts: Sequence[str]) -> dict[str, Any]:
