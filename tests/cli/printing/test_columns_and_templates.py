@@ -80,13 +80,33 @@ def test_a_table_shows_what_was_asked_for() -> None:
         ("{range .status.conditions[*]}{$.metadata.name}{end}", "aa"),
         ("{.status.conditions[1]}", '{"status":"False","type":"Old"}'),
         ("plain", "plain"),
+        ('{"\\""}', '"'),
+        ("{'\\''}", "'"),
+        ("""{'"'}{"'"}""", "\"'"),
+        (r'{"\a\x41\101\u00e9\U0001F600\\"}', "\aAA\xe9\U0001f600\\"),
+        ('{ "{x}" }', "{x}"),
     ],
 )
 def test_a_template_is_filled_in(template: str, text: str) -> None:
     assert jsonpath(template)(POD) == text
 
 
-@pytest.mark.parametrize("template", ["{.a", "{range .a}{.b}", "{end}", "{..a}"])
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{.a",
+        "{range .a}{.b}",
+        "{end}",
+        "{..a}",
+        r'{"\x"}',
+        r'{"\u12"}',
+        r'{"\UFFFFFFFF"}',
+        r"""{"\'"}""",
+        '{"a\nb"}',
+        '{"a"b}',
+        '{"a',
+    ],
+)
 def test_a_template_that_is_none_is_refused(template: str) -> None:
     with pytest.raises(Failure):
         jsonpath(template)(POD)

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from longshore.api.types import Obj
 from longshore.cli.main import Said
+from longshore.cli.printing import quoted_text
 from longshore.cli.printing.columns import Columns
 
 _PART: Final = re.compile(r"\{((?:[^{}\"']|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*')*)\}|([^{]+)", re.S)
@@ -45,7 +46,7 @@ def _block(parts: Iterator[tuple[str, str]], *, closed: bool) -> list[Write]:
         elif word.startswith("range ") or word == "range":
             out.append(_range(word[5:].strip(), _block(parts, closed=True)))
         elif word[:1] in ('"', "'"):
-            out.append(_text(json.loads('"' + word[1:-1].replace('"', '\\"') + '"')))
+            out.append(_text(quoted_text.unquoted(word)))
         elif word:
             out.append(_path(word))
     if closed:
