@@ -112,6 +112,20 @@ def test_a_template_that_is_none_is_refused(template: str) -> None:
         jsonpath(template)(POD)
 
 
+@pytest.mark.parametrize(
+    ("template", "documents"),
+    [
+        ("{.metadata.name}", [["a"]]),
+        ("{.missing}", [[]]),
+        ("{.status.conditions[*].type}", [["Ready", "Old"]]),
+        ('{.metadata.labels}{"\\n"}x', [[{"x/y": "1"}], ["\n"], ["x"]]),
+        ("{range .status.conditions[*]}{.type}{$.n}{end}", [["Ready"], [3], ["Old"], [3]]),
+    ],
+)
+def test_each_part_of_a_template_may_be_a_document_of_its_own(template: str, documents: list[Any]) -> None:
+    assert writer(f"jsonpath-as-json={template}")(POD) == "".join(map(as_json, documents))
+
+
 def test_custom_columns_are_a_table() -> None:
     table = custom_columns("NAME:.metadata.name,GONE:.x.y")
     assert table([POD]) == "NAME   GONE\na      <none>\n"

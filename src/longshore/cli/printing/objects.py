@@ -9,7 +9,7 @@ from typing import Any, Final
 from longshore.api.types import Obj
 from longshore.cli.main import Said
 
-FORMATS: Final = "json, yaml, name, wide, jsonpath=…, custom-columns=…"
+FORMATS: Final = "json, yaml, name, wide, jsonpath=…, jsonpath-as-json=…, custom-columns=…"
 _ESCAPES: Final = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
@@ -46,10 +46,14 @@ def writer(output: str) -> Callable[[Any], str]:
             return as_json
         case "yaml":
             return lambda value: as_yaml(value)
-        case "jsonpath" | "jsonpath-as-json":
+        case "jsonpath":
             from longshore.cli.printing import path_templates
 
             return path_templates.jsonpath(more)
+        case "jsonpath-as-json":
+            from longshore.cli.printing import path_templates
+
+            return path_templates.jsonpath_as_json(more)
         case "custom-columns":
             from longshore.cli.printing import path_templates
 

@@ -1,4 +1,4 @@
-"""`-o jsonpath=…` and `-o custom-columns=…`: text with paths in braces, ranges and quoted text.
+"""`-o jsonpath=…`, `jsonpath-as-json=…` and `custom-columns=…`: text with paths in braces, ranges and quotes.
 
 Paths are read by the same evaluator as the printer columns of custom resources; it has no recursive descent.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
 from longshore.api.types import Obj
@@ -16,14 +16,25 @@ from longshore.cli.printing import quoted_text
 from longshore.cli.printing.columns import Columns
 
 _PART: Final = re.compile(r"\{((?:[^{}\"']|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*')*)\}|([^{]+)", re.S)
-Write: TypeAlias = Callable[[Any, Any], str]
-"""From the root and the current value to text."""
+Part: TypeAlias = Callable[[Any, Any], Iterable[Sequence[Any]]]
+"""From the root and the current value to the values of a part of a template; several times within a range."""
 
 
 def jsonpath(template: str) -> Callable[[Any], str]:
     """The function that fills in a template."""
-    writes = _block(iter(_PART.findall(_checked(template))), closed=False)
-    return lambda obj: "".join(write(obj, obj) for write in writes)
+    return _filled(template, lambda values: " ".join(map(shown, values)))
+
+
+def jsonpath_as_json(template: str) -> Callable[[Any], str]:
+    """The function that writes each part of a template as a JSON list."""
+    from longshore.cli.printing import objects
+
+    return _filled(template, lambda values: objects.as_json([*values]))
+
+
+def _filled(template: str, write: Callable[[Sequence[Any]], str]) -> Callable[[Any], str]:
+    parts = _block(iter(_PART.findall(_checked(template))), closed=False)
+    return lambda obj: "".join(write(values) for part in parts for values in part(obj, obj))
 
 
 def _checked(template: str) -> str:
@@ -32,9 +43,9 @@ def _checked(template: str) -> str:
     return template
 
 
-def _block(parts: Iterator[tuple[str, str]], *, closed: bool) -> list[Write]:
+def _block(parts: Iterator[tuple[str, str]], *, closed: bool) -> list[Part]:
     """The parts up to `{end}`, or up to the end of the template."""
-    out: list[Write] = []
+    out: list[Part] = []
     for action, text in parts:
         word = action.strip()
         if text:
@@ -54,22 +65,18 @@ def _block(parts: Iterator[tuple[str, str]], *, closed: bool) -> list[Write]:
     return out
 
 
-def _text(text: str) -> Write:
-    return lambda root, here: text
+def _text(text: str) -> Part:
+    return lambda root, here: [[text]]
 
 
-def _path(path: str) -> Write:
+def _path(path: str) -> Part:
     find = finder(path)
-
-    def write(root: Any, here: Any) -> str:
-        return " ".join(shown(value) for value in find(root if path.startswith("$") else here))
-
-    return write
+    return lambda root, here: [find(root if path.startswith("$") else here)]
 
 
-def _range(path: str, inside: list[Write]) -> Write:
+def _range(path: str, inside: list[Part]) -> Part:
     find = finder(path)
-    return lambda root, here: "".join(write(root, item) for item in find(here) for write in inside)
+    return lambda root, here: (each for item in find(here) for part in inside for each in part(root, item))
 
 
 def finder(path: str) -> Callable[[Any], Sequence[Any]]:
