@@ -20,6 +20,9 @@ Step = Callable[[list[Any]], list[Any]]
 _NAME: Final = re.compile(r"(?:\\.|[^.\[\]\\])+")
 _SLICE: Final = re.compile(r"(-?\d*):(-?\d*)(?::(-?\d*))?")
 _FILTER: Final = re.compile(r"\?\(\s*@(?P<path>.*?)\s*(?:(?P<op>==|!=|<=|>=|<|>)\s*(?P<literal>.+?)\s*)?\)")
+_OPERATOR: Final = re.compile(r"[=<>!]")
+_MAX_INDEX_CHARACTERS: Final = 18
+"""Longer numbers do not fit 64 bits, in which Kubernetes reads an index."""
 _COMPARE: Final[dict[str, Callable[[Any, Any], bool]]] = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -118,11 +121,19 @@ def _single(inner: str) -> Step:
     if inner[:1] in ("'", '"') and len(inner) > 1 and inner[-1] == inner[0]:
         return _field(inner[1:-1])
     if re.fullmatch(r"-?\d+", inner):
-        return _index(int(inner))
+        return _index(_number(inner))
     if match := _SLICE.fullmatch(inner):
-        start, end, step = (int(g) if g else None for g in match.groups())
+        start, end, step = (_number(g) if g else None for g in match.groups())
+        if step is not None and step <= 0:
+            raise JSONPathError("step must be > 0")
         return _slice(slice(start, end, step))
     raise JSONPathError(f"invalid array index {inner}")
+
+
+def _number(text: str) -> int:
+    if text == "-" or len(text) > _MAX_INDEX_CHARACTERS:
+        raise JSONPathError(f"array index {text} is not a number")
+    return int(text)
 
 
 def _field(name: str) -> Step:
@@ -165,7 +176,7 @@ def _union(steps: list[Step]) -> Step:
 
 def _filter(inner: str) -> Step:
     match = _FILTER.fullmatch(inner)
-    if match is None:
+    if match is None or (not match["op"] and _OPERATOR.search(match["path"])):  # such as =~
         raise JSONPathError(f"unrecognized filter {inner}")
     path = Path(match["path"], tuple(_steps(match["path"])))
     holds = _test(match["op"], _literal(match["literal"])) if match["op"] else bool

@@ -136,7 +136,22 @@ def test_paths_find_every_value_in_order(path: str, want: list[Any]) -> None:
     assert jsonpath.parse(path).find(WIDGET) == want
 
 
-@pytest.mark.parametrize("path", ["..name", ".spec[", ".spec[x]", ".a[?(@.b==c)]", ".a]"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "..name",
+        ".spec[",
+        ".spec[x]",
+        ".a[?(@.b==c)]",
+        ".a]",
+        ".spec.tags[::0]",
+        ".spec.tags[-:]",
+        ".spec.tags[1:0:-1]",
+        ".spec.tags[" + "9" * 5000 + "]",
+        ".spec.tags[:" + "9" * 5000 + "]",
+        ".a[?(@.b=~'c')]",
+    ],
+)
 def test_what_is_no_path_is_refused(path: str) -> None:
     with pytest.raises(jsonpath.JSONPathError):
         jsonpath.parse(path)
