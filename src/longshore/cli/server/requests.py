@@ -11,9 +11,10 @@ import http.client
 import json
 import os
 import socket
+import string
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
@@ -174,7 +175,11 @@ class Server:
         mine = self.headers()  # first: a plugin may bring the certificate for the connection
         if self._open is None:
             self._open = self._connect()
-        target = urlsplit(self.connection.server).path + path + (f"?{urlencode(query)}" if query else "")
+        target = (
+            urlsplit(self.connection.server).path + path + (f"?{encoded(query.items())}" if query else "")
+        )
+        # What a person wrote (-n, --raw) may hold anything; what is escaped already stays as it is.
+        target = quote(os.fsencode(target), safe=string.punctuation)
         self._open.request(method, target, body, {**mine, **headers})
         return self._open.getresponse()
 
@@ -265,8 +270,13 @@ def refusal(answer: Answer) -> StatusError:
 
 
 def escaped(part: str) -> str:
-    """One segment of a path, escaped."""
-    return quote(part, safe="")
+    """One segment of a path, escaped; an argument that is no text as the bytes it was."""
+    return quote(os.fsencode(part), safe="")
+
+
+def encoded(query: Iterable[tuple[str, str]]) -> str:
+    """A query string, in which an argument that is no text is the bytes it was."""
+    return urlencode([(key, os.fsencode(value)) for key, value in query])
 
 
 def _at_once(credentials: Credentials) -> dict[str, str]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
-from urllib.parse import urlencode
 
 import aiohttp
 
 from longshore.api.types import Obj
 from longshore.cli.main import Failure
-from longshore.cli.server.requests import Answer, Server, refusal
+from longshore.cli.server.requests import Answer, Server, encoded, refusal
 from longshore.client.http import tls
 
 _REFUSALS: Final = range(400, 600)
@@ -30,7 +29,7 @@ async def connected(
     connection = server.connection
     headers = await connection.credentials.headers()
     trust = tls.context(connection, connection.credentials.certificate())
-    url = f"{connection.server}{path}?{urlencode(query)}"
+    url = f"{connection.server}{path}?{encoded(query)}"
     async with aiohttp.ClientSession(headers={**dict(connection.headers), **headers}) as session:
         try:
             socket = await session.ws_connect(url, ssl=trust, protocols=protocols, max_msg_size=0)

@@ -25,10 +25,15 @@ def path_of(ask: Ask) -> str:
     parts = ["/apis", resource.group] if resource.group else ["/api"]
     parts.append(resource.version)
     if resource.namespaced and ask.namespace:
-        parts += ["namespaces", quote(ask.namespace, safe="")]
+        parts += ["namespaces", _escaped(ask.namespace)]
     parts.append(resource.plural)
     if ask.name:
-        parts.append(quote(ask.name, safe=""))
+        parts.append(_escaped(ask.name))
         if ask.subresource:
             parts.append(ask.subresource)
     return "/".join(parts)
+
+
+def _escaped(part: str) -> str:
+    """One segment, escaped; a name from the command line that is no text as the bytes it was."""
+    return quote(part, safe="", errors="surrogateescape")
