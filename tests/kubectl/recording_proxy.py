@@ -22,6 +22,16 @@ from support.longshore_process import RunningLongshore
 # Belong to one connection, not to the message (RFC 9110, 7.6.1).
 _HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "te", "upgrade", "host", "content-length"}
 
+_NO_WATCH_LIST = {
+    "kind": "Status",
+    "apiVersion": "v1",
+    "status": "Failure",
+    "reason": "Invalid",
+    "code": 422,
+    "message": 'ListOptions.meta.k8s.io "" is invalid: sendInitialEvents: Forbidden: '
+    "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled",
+}
+
 
 @dataclass
 class Seen:
@@ -36,8 +46,8 @@ class Seen:
 
 
 class RecordingProxy:
-    def __init__(self, longshore: RunningLongshore) -> None:
-        self._longshore = longshore
+    def __init__(self, longshore: RunningLongshore, *, watch_list: bool = True) -> None:
+        self._longshore, self._watch_list = longshore, watch_list
         self._answered = threading.Condition()
         self.seen: list[Seen] = []
         self.url = ""
@@ -60,6 +70,9 @@ class RecordingProxy:
             await request.read(),
         )
         self.seen.append(entry)
+        if "sendInitialEvents" in request.query and not self._watch_list:
+            entry.status = 422
+            return web.json_response(_NO_WATCH_LIST, status=422)
         headers = CIMultiDict((k, v) for k, v in request.headers.items() if k.lower() not in _HOP_BY_HOP)
         headers["Authorization"] = f"Bearer {self._longshore.token}"
         async with self._session.request(
@@ -98,9 +111,11 @@ class RecordingProxy:
 
 
 @contextlib.contextmanager
-def recording(longshore: RunningLongshore) -> Iterator[RecordingProxy]:
-    """A proxy that serves in a thread of its own for as long as the block lasts."""
-    proxy, ready = RecordingProxy(longshore), threading.Event()
+def recording(longshore: RunningLongshore, *, watch_list: bool = True) -> Iterator[RecordingProxy]:
+    """A proxy that serves in a thread of its own for as long as the block lasts. Without `watch_list` it
+    refuses watches that begin with what exists, as a Kubernetes without that feature does.
+    """
+    proxy, ready = RecordingProxy(longshore, watch_list=watch_list), threading.Event()
     loop, stop = asyncio.new_event_loop(), asyncio.Event()
     thread = threading.Thread(target=loop.run_until_complete, args=(proxy._serve(ready, stop),))
     thread.start()

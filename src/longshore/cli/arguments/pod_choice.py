@@ -87,15 +87,14 @@ def container(pod: Obj, asked: str) -> str:
 
 
 def _awaited(server: Server, selector: str, seconds: float) -> list[Obj]:
-    from longshore.cli.server import wait_for
+    from longshore.cli.server import existing_and_changes, wait_for
     from longshore.client.errors import TimedOut
 
     path = f"/api/v1/namespaces/{server.namespace}/pods"
-    query = {"labelSelector": selector, "sendInitialEvents": "true", "allowWatchBookmarks": "true"}
-    query["resourceVersionMatch"] = "NotOlderThan"
+    query, until = {"labelSelector": selector}, wait_for.deadline(seconds)
     try:
-        for type, pod in server.events(path, query, until=wait_for.deadline(seconds)):
-            if type != "BOOKMARK":
+        for type, pod in existing_and_changes.events(server, path, query, until=until):
+            if type != existing_and_changes.LISTED:
                 return [pod]
     except TimedOut:
         pass

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
+from longshore.cli.server import existing_and_changes
 from longshore.client.errors import TimedOut
 
 if TYPE_CHECKING:
@@ -39,17 +40,12 @@ def seen(
 
     Raises Deleted for an object that was seen, or that `existed` a moment ago, and is gone now.
     """
-    query = {
-        "fieldSelector": f"metadata.name={target.name}",
-        "sendInitialEvents": "true",
-        "resourceVersionMatch": "NotOlderThan",
-        "allowWatchBookmarks": "true",
-    }
+    path, query = target.kind.path(target.namespace), {"fieldSelector": f"metadata.name={target.name}"}
     known = "old" if existed else ""
     while until is None or time.monotonic() < until:
         try:
-            for type, obj in server.events(target.kind.path(target.namespace), query, until=until):
-                if type == "BOOKMARK":
+            for type, obj in existing_and_changes.events(server, path, query, until=until):
+                if type == existing_and_changes.LISTED:
                     if known == "old":
                         raise Deleted  # it went before this watch began
                     continue
