@@ -60,8 +60,8 @@ def run(arguments: Namespace) -> int:
     with refusals.told():
         server = connecting.server(arguments)
         chosen = targets.chosen(server, kinds.discover(server), arguments)
-        if word != "create":
-            chosen = [one for target in chosen for one in _each(server, target, arguments)]
+        find = partial(_appeared, until=until) if word == "create" else _each
+        chosen = [one for target in chosen for one in find(server, target, arguments)]
         if not chosen and word != "delete":
             raise Said("error: no matching resources found")
         match word:
@@ -80,19 +80,36 @@ def _each(server: Server, target: Target, arguments: Namespace) -> list[Target]:
     """The objects of a target. They must exist, unless the command waits for their deletion."""
     from longshore.api.errors import StatusError
 
-    query = {"labelSelector": arguments.selector, "fieldSelector": arguments.field_selector}
     try:
-        found = server.json("GET", target.path, query={key: value for key, value in query.items() if value})
+        found = server.json("GET", target.path, query=_query(arguments))
     except StatusError as err:
         if err.code == 404 and arguments.what == "delete":
             return []
         raise
+    return [target] if target.name else [_named(target, item) for item in found["items"]]
+
+
+def _appeared(server: Server, target: Target, arguments: Namespace, until: float) -> list[Target]:
+    """The objects of a target, as soon as there are any. Those with names are waited for later."""
+    from longshore.cli.main import Said
+    from longshore.cli.server import wait_for as waiting
+
     if target.name:
         return [target]
-    return [
-        target._replace(name=item["metadata"]["name"], namespace=item["metadata"].get("namespace", ""))
-        for item in found["items"]
-    ]
+    found = waiting.appeared(server, target, _query(arguments), until)
+    if not found:
+        raise Said("error: timed out waiting for the condition")
+    return [_named(target, item) for item in found]
+
+
+def _query(arguments: Namespace) -> dict[str, str]:
+    given = {"labelSelector": arguments.selector, "fieldSelector": arguments.field_selector}
+    return {key: value for key, value in given.items() if value}
+
+
+def _named(target: Target, obj: Obj) -> Target:
+    meta = obj["metadata"]
+    return target._replace(name=meta["name"], namespace=meta.get("namespace", ""))
 
 
 def _done(server: Server, chosen: list[Target], until: float, arguments: Namespace) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
@@ -68,6 +68,25 @@ def fulfilled(server: Server, target: Target, holds: Callable[[Obj], bool], unti
     while True:
         with suppress(Deleted):
             return seen(server, target, lambda obj: holds(obj) or None, until) is True
+
+
+def appeared(server: Server, target: Target, query: Mapping[str, str], until: float) -> list[Obj]:
+    """All objects of the target that exist, else the first that comes; none when time is up."""
+    while True:
+        found: list[Obj] = []
+        listed = False
+        try:
+            for type, obj in existing_and_changes.events(server, target.path, query, until=until):
+                listed = listed or type == existing_and_changes.LISTED
+                if type == "ADDED":
+                    found.append(obj)
+                if listed and (found or time.monotonic() >= until):
+                    return found
+        except TimedOut:
+            return []
+        except StatusError as err:
+            if err.code != 410:
+                raise
 
 
 def deleted(server: Server, target: Target, until: float | None, uid: str = "") -> bool:
