@@ -180,6 +180,10 @@ class Server:
         )
         # What a person wrote (-n, --raw) may hold anything; what is escaped already stays as it is.
         target = quote(os.fsencode(target), safe=string.punctuation)
+        through = proxy.proxy_for(self.connection, os.environ)
+        if through and self.connection.server.startswith("http://"):  # such a proxy reads each request
+            target = "http://" + urlsplit(self.connection.server).netloc + target
+            mine |= proxy.authorization(through)
         self._open.request(method, target, body, {**mine, **headers})
         return self._open.getresponse()
 
@@ -187,7 +191,7 @@ class Server:
         parts, through = urlsplit(self.connection.server), proxy.proxy_for(self.connection, os.environ)
         host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
         at = urlsplit(through) if through else None
-        reach = (at.hostname or "", at.port) if at else (host, port)
+        reach = (at.hostname or "", at.port or 80) if at else (host, port)
         if parts.scheme == "http":
             made = http.client.HTTPConnection(*reach, timeout=_REQUEST_SECONDS)
         else:
@@ -197,8 +201,8 @@ class Server:
                 made.shown_name = self.connection.tls_server_name
             else:
                 made = http.client.HTTPSConnection(*reach, timeout=_REQUEST_SECONDS, context=context)
-        if at is not None and parts.scheme == "https":
-            made.set_tunnel(host, port)
+        if through and parts.scheme == "https":
+            made.set_tunnel(host, port, proxy.authorization(through))
         return made
 
     def _warn(self, response: http.client.HTTPResponse) -> None:

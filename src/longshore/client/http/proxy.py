@@ -7,9 +7,10 @@ passwords from ~/.netrc.
 
 from __future__ import annotations
 
+import base64
 import ipaddress
 from collections.abc import Mapping
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from longshore.client.config.connection import Connection, is_loopback
 from longshore.client.errors import ConfigError
@@ -34,6 +35,15 @@ def proxy_for(connection: Connection, environ: Mapping[str, str]) -> str | None:
     if urlsplit(proxy).scheme not in ("http", "https"):
         raise ConfigError(f"{variable}: only http and https proxies are supported, not {proxy!r}")
     return proxy
+
+
+def authorization(proxy: str) -> dict[str, str]:
+    """The header for a proxy whose URL has a user and password; none for another."""
+    parts = urlsplit(proxy)
+    if parts.username is None:
+        return {}
+    secret = f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode()
+    return {"Proxy-Authorization": f"Basic {base64.b64encode(secret).decode()}"}
 
 
 def _excepts(rule: str, host: str, port: str) -> bool:
