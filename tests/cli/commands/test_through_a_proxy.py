@@ -60,6 +60,23 @@ def test_plain_requests_go_through_the_proxy(command: Command, proxy: ConnectPro
     assert proxy.seen[-1].startswith("CONNECT far.invalid:")
 
 
+def test_exec_goes_through_the_proxy(command: Command) -> None:
+    assert command.ok("exec", "box", "--", "echo", "hello") == "hello\n"
+
+
+def test_cp_goes_through_the_proxy(command: Command) -> None:
+    (command.home / "there").write_text("content")
+    command.ok("cp", "there", f"box:{command.home}/copied")
+    command.ok("cp", f"box:{command.home}/copied", "back")
+    assert (command.home / "back").read_text() == "content"
+
+
+def test_the_refusal_of_exec_comes_through_the_proxy(command: Command) -> None:
+    done = command("exec", "box", "-c", "main", "--", "no-such-program")
+    assert done.exit != 0
+    assert "cannot reach" not in done.stderr
+
+
 def test_a_server_without_tls_is_reached_through_the_proxy(
     served: RunningLongshore, proxy: ConnectProxy, tmp_path: Path
 ) -> None:

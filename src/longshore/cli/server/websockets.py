@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
@@ -11,7 +12,7 @@ import aiohttp
 from longshore.api.types import Obj
 from longshore.cli.main import Failure
 from longshore.cli.server.requests import Answer, Server, encoded, refusal
-from longshore.client.http import tls
+from longshore.client.http import proxy, tls
 
 _REFUSALS: Final = range(400, 600)
 
@@ -30,11 +31,16 @@ async def connected(
     headers = await connection.credentials.headers()
     trust = tls.context(connection, connection.credentials.certificate())
     url = f"{connection.server}{path}?{encoded(query)}"
+    through = proxy.proxy_for(connection, os.environ)
+    name = connection.tls_server_name or None
     async with aiohttp.ClientSession(headers={**dict(connection.headers), **headers}) as session:
         try:
-            socket = await session.ws_connect(url, ssl=trust, protocols=protocols, max_msg_size=0)
+            socket = await session.ws_connect(
+                url, ssl=trust, server_hostname=name, proxy=through, protocols=protocols, max_msg_size=0
+            )
         except aiohttp.WSServerHandshakeError as err:
-            answer = await session.get(url, ssl=trust)  # the refusal in words
+            # The refusal in words.
+            answer = await session.get(url, ssl=trust, server_hostname=name, proxy=through)
             code = answer.status if answer.status in _REFUSALS else err.status
             raise refusal(Answer(code, await answer.read())) from None
         except aiohttp.ClientError as err:
