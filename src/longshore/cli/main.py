@@ -144,7 +144,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from longshore.cli.printing import guarded_streams
 
         guarded_streams.guard()
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    code = _told(list(sys.argv[1:] if arguments is None else arguments))
+    try:
+        sys.stdout.flush()
+    except OSError as err:  # Python would find it after the exit code is known
+        failed = _unwritten(err)
+        return code or failed
+    return code
+
+
+def _told(words: list[str]) -> int:
+    """The exit code; errors that people know how to mend are told in one line."""
+    try:
+        return _run(words)
+    except Failure as failure:
+        _tell(f"{failure.speaker}{failure}\n")
+        return failure.code
+    except KeyboardInterrupt:
+        return 130
+    except OSError as err:
+        return _unwritten(err)
+
+
+def _unwritten(err: OSError) -> int:
+    """The exit code for an error of the machine: a full disk, a directory that is gone, a closed pipe."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        drop(sys.stdout)
+    if isinstance(err, BrokenPipeError):  # whoever read the output has seen enough: longshore get pods | head
+        return 141
+    _tell(f"longshore: {err.strerror or err}{f': {err.filename}' if err.filename else ''}\n")
+    return 1
+
+
+def _run(words: list[str]) -> int:
     if len(words) > 1 and words[0] == "help":
         words = [*words[1:], "--help"]
     if not words or words[0] in ("-h", "--help", "help"):
@@ -155,22 +189,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         name = "version"
     if name not in names():
         meant = f"; did you mean {_HABITS[name]!r}?" if name in _HABITS else did_you_mean(name, names())
-        return _complain(f"there is no command {name!r}{meant}", "longshore --help", 2)
-    try:
-        from longshore.cli.arguments import parsers
+        raise Failure(f"there is no command {name!r}{meant}\nsee: longshore --help", 2)
+    from longshore.cli.arguments import parsers
 
-        return parsers.run(name, rest)
-    except Failure as failure:
-        _tell(f"{failure.speaker}{failure}\n")
-        return failure.code
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:  # whoever read the output has seen enough: longshore get pods | head
-        drop(sys.stdout)
-        return 141
-    except OSError as err:  # of the machine: a full disk, a directory that is gone
-        _tell(f"longshore: {err.strerror or err}{f': {err.filename}' if err.filename else ''}\n")
-        return 1
+    return parsers.run(name, rest)
 
 
 def names() -> list[str]:
@@ -215,13 +237,6 @@ def help_text() -> str:
         lines += [f"  {name:<15}{summary}" for name, summary in commands]
         lines.append("")
     return _HELP.format(commands="\n".join(lines).rstrip())
-
-
-def _complain(message: str, see: str, code: int) -> int:
-    sys.stderr.write(f"longshore: {message}\n")
-    if see:
-        sys.stderr.write(f"see: {see}\n")
-    return code
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
