@@ -140,6 +140,7 @@ class Said(Failure):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command line and returns its exit code."""
     _open_closed_streams()
+    _write_utf_8()
     if sys.stdout.isatty() or sys.stderr.isatty():
         from longshore.cli.printing import guarded_streams
 
@@ -228,6 +229,16 @@ def _open_closed_streams() -> None:
             if null != fd:
                 os.close(null)
             setattr(sys, name, os.fdopen(fd, mode, closefd=False))
+
+
+def _write_utf_8() -> None:
+    """Makes the output UTF-8 whatever the locale says, as kubectl's is; arguments that are no text stay the
+    bytes they were."""
+    import io
+
+    for stream, errors in ((sys.stdout, "surrogateescape"), (sys.stderr, "backslashreplace")):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors=errors)
 
 
 def help_text() -> str:

@@ -26,3 +26,10 @@ def test_help_that_cannot_be_written_is_told(tmp_path: Path, words: str) -> None
 
 def test_a_complaint_that_nobody_can_read_keeps_its_exit_code(tmp_path: Path) -> None:
     assert shell(tmp_path, f"{LONGSHORE} nope 2>/dev/full").returncode == 2
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8:strict"])
+def test_output_is_utf_8_whatever_the_locale_says(tmp_path: Path, encoding: str) -> None:
+    done = shell(tmp_path, f"PYTHONIOENCODING={encoding} {LONGSHORE} get --help")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "TYPE NAME…".encode() in done.stdout
