@@ -147,8 +147,13 @@ def test_names_cannot_be_edited_and_an_editor_that_is_not_there_is_named(
     Path(done.stderr.split('"')[1]).unlink()
     longshore.env["KUBE_EDITOR"] = "/not/there"
     done = longshore("edit", "cm/fixed")
-    del longshore.env["KUBE_EDITOR"]
     assert done.stderr.startswith("error: cannot run the editor '/not/there': No such file")
+    longshore.env["KUBE_EDITOR"] = "vim -c 'set"
+    done = longshore("edit", "cm/fixed")
+    del longshore.env["KUBE_EDITOR"]
+    assert done.stderr.startswith(
+        'error: cannot run the editor "vim -c \'set": No closing quotation; set EDITOR'
+    )
 
 
 def test_delete_leaves_objects_of_a_file_that_a_selector_does_not_choose(longshore: Command) -> None:

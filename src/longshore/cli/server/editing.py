@@ -104,10 +104,9 @@ def _open(file: Path) -> None:
     editor = os.environ.get("KUBE_EDITOR") or os.environ.get("EDITOR") or "vi"
     try:
         code = subprocess.run([*shlex.split(editor), str(file)], check=False).returncode
-    except OSError as err:
-        raise Said(
-            f"error: cannot run the editor {editor!r}: {err.strerror}; set EDITOR to another", 2
-        ) from None
+    except (OSError, ValueError) as err:  # ValueError: a quote that is not closed
+        reason = err.strerror if isinstance(err, OSError) else err
+        raise Said(f"error: cannot run the editor {editor!r}: {reason}; set EDITOR to another", 2) from None
     if code:
         raise Said(f"error: there was a problem with the editor {editor!r}: exit code {code}")
 
