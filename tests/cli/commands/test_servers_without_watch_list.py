@@ -99,3 +99,9 @@ def test_the_pods_of_a_job_and_its_end_are_waited_for(
         (pod,) = awaited.result()
     assert pod["metadata"]["labels"]["batch.kubernetes.io/job-name"] == "short"
     assert command.ok("wait", "--for=done", "job/short").startswith("job.batch/short ")
+
+
+def test_a_run_is_followed_to_its_end_and_replaced(command: Command) -> None:
+    words = "run", "--kubeconfig", "kubeconfig", "--name", "followed"
+    assert command.ok(*words, "--", "echo", "hello") == "hello\n"
+    assert command.ok(*words, "--replace", "--", "echo", "again") == "again\n"

@@ -189,9 +189,9 @@ async def _remove(place: Place, resource: Resource, name: str, namespace: str) -
     """Deletes an object with everything it owns, and waits until it is gone."""
     from longshore.client import DeleteOptions
 
-    async with place.client.watch(
-        resource, namespace, fields=f"metadata.name={name}", initial_events=True
-    ) as events:
+    fields = f"metadata.name={name}"
+    version = (await place.client.list(resource, namespace, fields=fields)).resource_version
+    async with place.client.watch(resource, namespace, fields=fields, resource_version=version) as events:
         await place.client.delete(resource, name, namespace, DeleteOptions(propagation="Foreground"))
         async for event in events:
             if event.type == "DELETED":

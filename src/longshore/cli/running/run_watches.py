@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from longshore.api import types
 from longshore.api.errors import StatusError
@@ -19,11 +19,8 @@ from longshore.api.types import Obj
 from longshore.cli.running.place import Place
 from longshore.cli.running.progress import Failed, Run
 from longshore.cli.showing import outcomes
-from longshore.client import TimedOut, Unreachable
+from longshore.client import TimedOut, Unreachable, WatchEvent
 from longshore.up.failed_pods import log_path
-
-if TYPE_CHECKING:
-    from longshore.client import WatchEvent
 
 KINDS: Final = {
     "job": kinds.JOBS,
@@ -112,10 +109,15 @@ async def events(
     tells `away` whether it is."""
     while True:
         try:
+            # Not every Kubernetes sends what exists in the watch itself.
+            found = await place.client.list(what, namespace, labels=labels, fields=fields)
+            away(False)
+            for obj in found.items:
+                yield WatchEvent("ADDED", obj)
+            yield _listed(found.resource_version)
             async with place.client.watch(
-                what, namespace, labels=labels, fields=fields, initial_events=True
+                what, namespace, labels=labels, fields=fields, resource_version=found.resource_version
             ) as changes:
-                away(False)
                 async for event in changes:
                     yield event
         except TimedOut:
@@ -127,6 +129,12 @@ async def events(
             if err.code not in (410, 429, 500, 503, 504):
                 raise
             await asyncio.sleep(_RETRY_SECONDS)
+
+
+def _listed(version: str) -> WatchEvent:
+    """The event after those of the objects that exist."""
+    marks = {"k8s.io/initial-events-end": "true"}
+    return WatchEvent("BOOKMARK", {"metadata": {"annotations": marks, "resourceVersion": version}})
 
 
 def _failed(pod: Obj) -> Failed:
