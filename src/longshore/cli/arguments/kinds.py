@@ -5,7 +5,6 @@ The list comes from the server in two requests, so custom kinds and any Kubernet
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
@@ -92,7 +91,7 @@ def discover(server: Server) -> Kinds:
         answer = server.request("GET", path, accept=_AGGREGATED)
         if answer.code >= 400:
             raise refusal(answer)
-        document = json.loads(answer.body)
+        document = server.document(answer.body)
         if document.get("kind") == "APIGroupDiscoveryList":
             for group in document["items"]:
                 rows += _group(group)

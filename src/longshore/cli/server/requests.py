@@ -61,7 +61,17 @@ class Server:
         answer = self.request(method, path, query=query, body=sent, accept=accept, content_type=content_type)
         if answer.code >= 400:
             raise refusal(answer)
-        found: Obj = json.loads(answer.body)
+        return self.document(answer.body)
+
+    def document(self, body: bytes) -> Obj:
+        """The object in an answer or an event. Raises Unreachable where there is none."""
+        try:
+            found = json.loads(body)
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            began = body[:40].decode(errors="replace")
+            raise Unreachable(f"{self.connection.server} does not answer as a Kubernetes does: {began!r}")
         return found
 
     def pages(
@@ -140,7 +150,7 @@ class Server:
         """The events of a watch until the server ends it. Raises StatusError for an ERROR, and TimedOut."""
         with self.stream(path, {**query, "watch": "true"}, accept=accept, until=until) as stream:
             for line in stream.lines():
-                event = json.loads(line)
+                event = self.document(line)
                 if event["type"] == "ERROR":
                     raise StatusError.from_status(event["object"], 500)
                 yield event["type"], event["object"]
