@@ -12,6 +12,8 @@ from simulation.record import JOBS, PODS, Record
 
 _LATENESS_SECONDS = 90.0
 """For retries after the last fault, and for the grace period of the pods that are killed."""
+_STARTED_SECONDS = 30.0
+"""Watches lag by four seconds, and their delays add up."""
 _CALM_LATENESS_SECONDS = 10.0
 """Watches lag by four seconds, and a Job that was looked at is looked at again after a second."""
 _VERDICTS = ("Complete", "Failed", "FailureTarget", "SuccessCriteriaMet")
@@ -140,6 +142,28 @@ def a_suspended_job_runs_nothing(record: Record) -> Iterator[str]:
             yield f"{job['metadata']['name']}: is suspended, and {left} are active"
 
 
+def a_job_starts_soon(record: Record) -> Iterator[str]:
+    """A Job has its first pod soon after it was created.
+
+    At once, where no request fails and nobody dies; else once it is calm.
+    """
+    scenario = record.scenario
+    waiting: dict[str, tuple[str, float]] = {}
+    for change in record.changes:
+        uid = change.obj["metadata"]["uid"]
+        if change.key.storage == JOBS:
+            is_new = change.type == "ADDED" and change.obj["spec"].get("completions") != 0
+            if is_new and not change.obj["spec"].get("suspend"):
+                waiting[uid] = change.key.name, change.at
+            elif change.type == "DELETED" or "deletionTimestamp" in change.obj["metadata"]:
+                waiting.pop(uid, None)
+        elif change.key.storage == PODS and (owner := owners.controller_of(change.obj)) is not None:
+            name, since = waiting.pop(owner["uid"], ("", change.at))
+            smooth, calm = since + _STARTED_SECONDS, max(scenario.calm_at, since) + _LATENESS_SECONDS
+            if change.at > (smooth if scenario.is_smooth else calm):
+                yield f"{name}: created at {since:.0f}, its first pod at {change.at:.0f}"
+
+
 def a_deadline_is_kept(record: Record) -> Iterator[str]:
     """The verdict on a Job is there soon after its activeDeadlineSeconds; where nobody sets the clock.
 
@@ -192,6 +216,7 @@ INVARIANTS = (
     a_finished_job_leaves_nothing_behind,
     a_finished_pod_is_counted_exactly_once,
     a_job_goes_when_its_time_is_up,
+    a_job_starts_soon,
     a_suspended_job_runs_nothing,
     a_verdict_never_changes,
     counters_never_go_down,

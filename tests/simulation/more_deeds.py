@@ -28,7 +28,8 @@ def drawn(seed: int, deeds: list[Deed]) -> list[Deed]:
 
 def _second_life(rng: random.Random, first: Deed) -> list[Deed]:
     """An object is deleted, and another one takes its name."""
-    at = rng.uniform(first.at, LAST_SECONDS - 15.0)
+    soon = rng.random() < 0.5
+    at = first.at + rng.uniform(0.0, 2.0) if soon else rng.uniform(first.at, LAST_SECONDS - 15.0)
     policy = rng.choice(("Background", "Background", "Foreground", "Orphan"))
     delete = Deed(at, "delete", first.kind, first.name, {"propagation": policy})
     later = at + rng.choice((0.0, 0.0, 0.05, 0.5, 3.0, 12.0))
