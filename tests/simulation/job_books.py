@@ -35,13 +35,24 @@ class JobBook:
 
     def saw_job(self, change: Change) -> None:
         """Enters what a change of the Job means."""
+        had_succeeded = "SuccessCriteriaMet" in self._verdicts
         self.job, self.is_gone = change.obj, change.type == "DELETED"
+        if not had_succeeded and "SuccessCriteriaMet" in self._verdicts:
+            self._spare_terminating()
         uncounted = (change.obj.get("status") or {}).get("uncountedTerminatedPods") or {}
         for uid in uncounted.get("succeeded") or ():
             self._claimed.setdefault(uid, "succeeded")
         for uid in uncounted.get("failed") or ():
             if not self._deleted.get(uid):  # what is killed since the Job has succeeded did not fail
                 self._claimed.setdefault(uid, "failed")
+
+    def _spare_terminating(self) -> None:
+        """With podReplacementPolicy Failed a pod that is going has not failed yet. Those which the verdict
+        itself counts as going are spared, though one may have failed before its writer was told."""
+        going = [uid for uid in self._deleted if uid not in self.pods]
+        is_told = self.job["status"].get("terminating") == len(going)
+        if is_told and self.job["spec"]["podReplacementPolicy"] == "Failed":
+            self._deleted |= dict.fromkeys(going, True)
 
     def total(self, kind: CountsAs) -> int:
         return sum(each == kind for each, _ in self.pods.values())

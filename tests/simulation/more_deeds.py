@@ -37,11 +37,13 @@ def _second_life(rng: random.Random, first: Deed) -> list[Deed]:
 
 
 def _lost_sight(rng: random.Random, target: Deed) -> Deed:
-    """Nobody is told what happens to the objects of one resource for some seconds."""
-    at = rng.uniform(target.at, LAST_SECONDS)
+    """Controllers or schedulers are not told what happens to objects of one resource for some seconds."""
+    before = rng.random() < 0.5  # then all that follows from the creation is missed
+    at = max(target.at - rng.uniform(0.0, 2.0), 0.0) if before else rng.uniform(target.at, LAST_SECONDS)
     resources = {"gang": ("gang", "podgroup", "queue", "pod"), "cronjob": ("cronjob", "job", "pod")}
     kind = rng.choice(resources.get(target.kind, ("job", "pod")))
-    return Deed(at, "lose sight", kind, body={"seconds": rng.choice((0.5, 5.0, 15.0))})
+    who = rng.choice(("controllers", "controllers", "scheduler"))
+    return Deed(at, "lose sight", kind, body={"who": who, "seconds": rng.choice((0.5, 5.0, 15.0))})
 
 
 def _relabelled(rng: random.Random, target: Deed) -> Deed:

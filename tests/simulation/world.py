@@ -103,7 +103,7 @@ class _World:
         self._lives = 0
         self._node: asyncio.Task[None] | None = None
         self._boot = Life()
-        self._sight = Sight(clock)
+        self._sights: dict[str, Sight] = {"controllers": Sight(clock), "scheduler": Sight(clock)}
         extra = [name for kind in sorted(scenario.kinds) for name in _FOR.get(kind, ())]
         self._controllers = tuple(sorted((*_ALWAYS, *extra)))
         self._plane = self._served()
@@ -158,12 +158,12 @@ class _World:
             if who == "all":
                 self._plane = self._served()
                 self._up.set()
-        await self._run(who, self._client(stale), Life())
+        await self._run(who, self._client(who, stale), Life())
 
     async def _until_death(self, who: Who, crash: Crash, stale: bool) -> bool:
         """Runs until this death; False if the run is over before it comes."""
         death = Death.SEEN if crash.seen else Death.UNSEEN
-        mortal = MortalClient(self._client(stale), self._clock, crash.write, death)
+        mortal = MortalClient(self._client(who, stale), self._clock, crash.write, death)
         life = Life()
         work = asyncio.create_task(self._run(who, cast(Client, mortal), life))
         dead, calm = asyncio.create_task(mortal.dead.wait()), asyncio.create_task(self._calm.wait())
@@ -181,11 +181,11 @@ class _World:
                 task.cancel()
             self._dying.append(work)  # it may wait for an answer that never comes; nobody waits for it
 
-    def _client(self, stale: bool) -> Client:
+    def _client(self, who: Who, stale: bool) -> Client:
         client: Any = LocalClient(self._plane.api)
         trouble = self._scenario.trouble
-        if self._scenario.loses_sight:
-            client = Shortsighted(client, self._sight)
+        if self._scenario.loses_sight and who != "node":
+            client = Shortsighted(client, self._sights["controllers" if who == "all" else who])
         if stale:
             client = OldLooks(client, self._store, self._dice("old looks"))
         if (trouble.rate or trouble.lag) and not self._calm.is_set():
@@ -282,7 +282,8 @@ class _World:
                     self._boot.is_over = True
                     self._node.cancel()
             case "lose sight":
-                self._sight.lose(KINDS[deed.kind], deed.body["seconds"])
+                who = "controllers" if self._scenario.together else deed.body["who"]
+                self._sights[who].lose(KINDS[deed.kind], deed.body["seconds"])
             case "jump":
                 self._clock.jump(deed.body["seconds"])
 
