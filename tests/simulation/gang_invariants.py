@@ -61,6 +61,20 @@ def a_gang_starts_as_a_whole(record: Record) -> Iterator[str]:
             yield f"{group}: {len(bound[group])} of {members[group]} run, since {since:.0f}"
 
 
+def a_gang_that_was_let_in_has_pods(record: Record) -> Iterator[str]:
+    """At rest no Volcano Job waits for a PodGroup that was let in; unless the names of its pods are taken."""
+    if not record.ended_quietly:
+        return
+    pods = [pod["metadata"]["name"] for pod in record.last(PODS).values()]
+    groups = record.last(POD_GROUPS).values()
+    inqueue = {(owners.controller_of(group) or {}).get("uid") for group in groups if _is_let_in(group)}
+    for uid, gang in record.last(GANGS).items():
+        name = gang["metadata"]["name"]
+        has_pods = any(pod.startswith(f"{name}-") for pod in pods)
+        if _phase(gang) == "Pending" and uid in inqueue and not has_pods:
+            yield f"{name}: was let in, and has no pods"
+
+
 def a_gang_that_lost_a_pod_does_not_run_on(record: Record) -> Iterator[str]:
     """Where a pod that fails is to end or restart the whole gang, the pods beside it are stopped at once.
 
@@ -123,6 +137,7 @@ INVARIANTS = (
     a_gang_is_retried_no_more_often_than_allowed,
     a_gang_starts_as_a_whole,
     a_gang_that_lost_a_pod_does_not_run_on,
+    a_gang_that_was_let_in_has_pods,
     a_queue_never_exceeds_its_capability,
     the_end_of_a_gang_is_final,
 )
@@ -133,6 +148,10 @@ def _ends_with_a_pod(gang: Obj) -> bool:
     actions = ("AbortJob", "CompleteJob", "RestartJob", "TerminateJob")
     policies = gang["spec"].get("policies") or ()
     return any(p.get("event") in ("PodFailed", "*") and p["action"] in actions for p in policies)
+
+
+def _is_let_in(group: Obj) -> bool:
+    return _status(group).get("phase") == "Inqueue"
 
 
 def _holds_a_place(pod: Obj) -> bool:
