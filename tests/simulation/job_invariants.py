@@ -8,14 +8,14 @@ from longshore.api import indexes
 from longshore.api.facts import job_state, owners, pod_state
 from longshore.api.types import Obj
 from simulation import job_books
-from simulation.record import JOBS, PODS, Record
+from simulation.record import JOBS, PODS, Change, Record
 
 _LATENESS_SECONDS = 90.0
 """For retries after the last fault, and for the grace period of the pods that are killed."""
 _STARTED_SECONDS = 30.0
 """Watches lag by four seconds, and their delays add up."""
-_CALM_LATENESS_SECONDS = 10.0
-"""Watches lag by four seconds, and a Job that was looked at is looked at again after a second."""
+_CALM_LATENESS_SECONDS = 20.0
+"""Watches lag by four seconds, their delays add up, and nobody judges who has not seen their own writes."""
 _VERDICTS = ("Complete", "Failed", "FailureTarget", "SuccessCriteriaMet")
 
 
@@ -90,8 +90,7 @@ def no_more_pods_are_active_than_wanted(record: Record) -> Iterator[str]:
             wanted[uid] = max(wanted.get(uid, 0), change.obj["spec"]["parallelism"])
         owner = owners.controller_of(change.obj) if change.key.storage == PODS else None
         if owner is None and change.key.storage == PODS:
-            for pods in active.values():
-                pods.pop(change.key.name, None)  # it was released
+            _forget(change, active, succeeded)
         if owner is None or owner["uid"] not in jobs:
             continue
         pods, done = active.setdefault(owner["uid"], {}), succeeded.setdefault(owner["uid"], set())
@@ -225,6 +224,14 @@ INVARIANTS = (
     no_pod_is_made_after_the_end,
     only_what_has_ended_is_cleaned_up,
 )
+
+
+def _forget(change: Change, active: dict[str, dict[str, int | None]], succeeded: dict[str, set[str]]) -> None:
+    """A pod was released: it is no pod of its Job any more, however it ends."""
+    uid = (owners.controller_of(change.old or {"metadata": {}}) or {}).get("uid", "")
+    index = pod_state.completion_index(change.obj)
+    active.get(uid, {}).pop(change.key.name, None)
+    succeeded.get(uid, set()).discard(change.key.name if index is None else str(index))
 
 
 def _verdicts(job: Obj) -> set[tuple[str, str]]:

@@ -18,7 +18,7 @@ import msgspec
 
 from longshore.api import cron, job_labels
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds, pod_state
+from longshore.api.facts import job_state, kinds, pod_state
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, What
 from longshore.client.local import LocalClient
@@ -59,6 +59,8 @@ _LIMITS: Final = WorkLimits(
 _REST_SECONDS: Final = 320.0
 """Nothing happens for so long only if nothing is left to do: the longest wait of any part, for pods that are
 never seen, is five minutes."""
+_RETRY_SECONDS: Final = 620.0
+"""A Job that keeps failing starts its next pod after ten minutes at most."""
 _UNREST_SECONDS: Final = 12_800.0
 """What has not come to rest by then never does."""
 _REFUSALS: Final = frozenset((400, 404, 409, 422, 429))
@@ -327,11 +329,17 @@ class _World:
         while (now := self._clock.monotonic()) < begun + _UNREST_SECONDS:
             changes = reversed(self._record.changes)
             last = next((change.at for change in changes if change.key.storage in WORK), 0.0)
-            rest = max(begun, last) + _REST_SECONDS - now
+            quiet = _RETRY_SECONDS if self._waits_for_retry() else _REST_SECONDS
+            rest = max(begun, last) + quiet - now
             if rest <= 0:
                 self._record.ended_quietly = True
                 return
             await self._clock.sleep(rest)
+
+    def _waits_for_retry(self) -> bool:
+        """Whether there is a Job that may be waiting to start its next pod."""
+        jobs = self._record.last(JOBS).values()
+        return any(not job_state.has_ended(job) and not job["spec"].get("suspend") for job in jobs)
 
     async def ask_why(self) -> None:
         """Has the stories of all objects told that are left."""
