@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from controllers.garbage.garbage_scene import MAPS, NAMESPACES, Scene, owner, play
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
+from longshore.apiserver.crd.clearing import clear_definitions
 from longshore.client import PartlyDiscovered
 from longshore.client.local import LocalClient
 
@@ -83,9 +85,11 @@ def test_a_deleted_definition_takes_its_objects_and_what_they_own() -> None:
         last = await scene.make(WIDGETS, "z")
         for made in (widget, last):
             await scene.config(f"child-{made['metadata']['name']}", owner(made, WIDGETS))
+        clearing = asyncio.create_task(clear_definitions(scene.api))  # as in every server
         await scene.settle()
         await scene.client.delete(DEFINITIONS, "widgets.example.com")
         await scene.settle()
+        clearing.cancel()
         assert await scene.names() == []
 
     play(script)

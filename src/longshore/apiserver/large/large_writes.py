@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from longshore.api import errors
 from longshore.api.types import decode
 from longshore.apiserver.answer import Answer, DocumentAnswer
-from longshore.apiserver.large.turns import Turns
+from longshore.apiserver.large.users_turns import UsersTurns
 from longshore.apiserver.large.worker_messages import (
     LENGTH,
     Ask,
@@ -49,7 +49,7 @@ class LargeWrites:
 
     def __init__(self, api: Api) -> None:
         self._api, self._store = api, api.store
-        self._turns = Turns()
+        self._turns = UsersTurns()
         self._worker: _Worker | None = None
         self._idle: asyncio.TimerHandle | None = None
 

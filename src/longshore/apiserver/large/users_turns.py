@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 
-class Turns:
+class UsersTurns:
     """The turns of all users of one server."""
 
     def __init__(self) -> None:
