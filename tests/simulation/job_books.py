@@ -87,7 +87,8 @@ class JobBook:
         if phase == "Succeeded":
             return "succeeded"
         if phase != "Failed":
-            if had_succeeded is None:
+            # One that is evicted while its suspended Job lets it go is released unless that was seen in time.
+            if had_succeeded is None or self.job["spec"].get("suspend"):
                 return "released"
             only_failed = self.job["spec"]["podReplacementPolicy"] == "Failed"
             if only_failed and "FailureTarget" not in self._verdicts:

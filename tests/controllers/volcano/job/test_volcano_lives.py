@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
+
 from longshore.client import DeleteOptions, PatchType, WatchEvent, What
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
@@ -198,6 +200,22 @@ def test_a_second_job_of_the_name_is_served_while_the_first_ones_pods_still_leav
         service = await world.client.get(("v1", "Service"), "j", NS)
         owners = {ref["uid"] for ref in service["metadata"]["ownerReferences"]}
         assert owners == {second["metadata"]["uid"]} != {first["metadata"]["uid"]}
+
+    live(tell, FOR_EVER)
+
+
+@pytest.mark.parametrize("notes", [{}, {"volcano.sh/job-name": "j"}])
+def test_a_job_whose_names_are_taken_gets_its_pods_when_these_are_free(notes: dict[str, str]) -> None:
+    """As those of a Job that was deleted with `Orphan`, and of pods that somebody named so."""
+
+    async def tell(world: World) -> None:
+        container = {"name": "c", "image": "i"}
+        theirs = {"metadata": {"name": "j-w-0", "annotations": notes}, "spec": {"containers": [container]}}
+        await world.client.create(PODS, theirs, NS)
+        await world.job({"w": 1})
+        await world.clock.sleep(60)
+        await world.client.delete(PODS, "j-w-0", NS, DeleteOptions(grace_period_seconds=0))
+        await world.phase("Running", running=1)
 
     live(tell, FOR_EVER)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from longshore.api.facts import kinds
+from longshore.api.facts import kinds, owners
 from longshore.api.facts.volcano_job_state import phase_of
 from longshore.api.types import Obj
 from longshore.client.protocol import Packed
@@ -74,6 +74,19 @@ class PodHandler(Handler):
         if mine is not None:
             self._memory.pod_gone(_job_key(obj), obj["metadata"]["uid"])
             self._heard(obj, [job_requests.of_deletion(obj, mine)])
+        elif owners.controller_of(obj) is None:
+            self._name_is_free(obj)
+
+    def _name_is_free(self, pod: Obj) -> None:
+        """A pod of nobody is gone. A Job whose pod is to have its name may have been waiting for that: names
+        of pods begin with that of their Job."""
+        meta = pod["metadata"]
+        words = meta["name"].split("-")
+        for count in range(1, len(words) - 1):
+            key = meta["namespace"], "-".join(words[:count])
+            if self._jobs.get(*key) is not None:
+                self._memory.put(key, SYNC)
+                self._wake(key)
 
     def _followed(self, key: Key, mine: PodOf) -> bool:
         """Whether some policy may be about what happens to the pod, whatever its Job makes of it."""
