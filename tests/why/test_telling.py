@@ -116,6 +116,23 @@ def test_the_text_shows_times_in_the_zone_of_the_reader() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("stamp", "hours"),
+    [
+        ("0000-00-00T00:00:00Z", 0),
+        ("2026-13-45T25:61:61Z", 0),
+        ("2026-06-30T23:59:60Z", 0),
+        ("0001-01-01T00:00:00Z", -5),
+        ("9999-12-31T23:59:59Z", 5),
+    ],
+)
+def test_a_time_that_no_calendar_has_is_shown_as_it_was_written(stamp: str, hours: int) -> None:
+    told = document(Line(SECONDS, f'exit code 1, "bad date {stamp}"'))
+    assert text.lines(told, timezone(timedelta(hours=hours)), NOON) == [
+        f'{12 + hours:02}:00:00  exit code 1, "bad date {stamp}"'
+    ]
+
+
 def test_another_day_is_shown_with_its_date() -> None:
     told = document(Line(SECONDS - 86400, "old"), Line(SECONDS, "new"), following=("nothing",))
     assert text.lines(told, UTC, NOON) == [

@@ -46,7 +46,11 @@ def _in_zone(words: str, zone: tzinfo | None, now: datetime) -> str:
 
 
 def _shown(stamp: str, zone: tzinfo | None, now: datetime) -> str:
-    """The time of day; with the date on another day than today."""
-    at = datetime.fromisoformat(stamp).astimezone(zone)
+    """The time of day; with the date on another day than today. A stamp in the last words of a container may
+    be none that a calendar has, as 0000-00-00, or none in this zone, as the year 1: it stays as it is."""
+    try:
+        at = datetime.fromisoformat(stamp).astimezone(zone)
+    except (ValueError, OverflowError):
+        return stamp
     today = at.date() == now.astimezone(zone).date()
     return at.strftime("%H:%M:%S" if today else "%Y-%m-%d %H:%M:%S")
