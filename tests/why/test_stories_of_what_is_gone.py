@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from longshore.api.types import Obj
 from longshore.client import DeleteOptions
 from longshore.testing import Run
 from why.why_stage import JOBS, Stage, a_job, play
@@ -35,6 +38,34 @@ def test_a_job_that_somebody_deletes_with_its_pods() -> None:
         )
 
     play(script, lambda container: Run(seconds=None))
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ({"backoffLimit": 0}, "BackoffLimitExceeded, 1 pod failed"),
+        ({"activeDeadlineSeconds": 3}, "DeadlineExceeded, it was active for more than activeDeadlineSeconds"),
+        (
+            {
+                "completionMode": "Indexed",
+                "completions": 3,
+                "backoffLimitPerIndex": 0,
+                "maxFailedIndexes": 0,
+            },
+            "MaxFailedIndexesExceeded, 1 index failed",
+        ),
+    ],
+)
+def test_limits_that_went_with_a_failed_job_are_not_made_up(spec: Obj, told: str) -> None:
+    async def script(stage: Stage) -> None:
+        await stage.create(JOBS, a_job(**spec))
+        await stage.sleep(20)
+        await stage.alice.delete(JOBS, "x", "default", BACKGROUND)
+        await stage.sleep(60)
+        said = await stage.why("job/x")
+        assert f"the Job failed: {told}; 0 succeeded" in said
+
+    play(script, lambda container: Run(seconds=5.0, code=1))
 
 
 def test_a_job_whose_pods_stay() -> None:

@@ -168,12 +168,14 @@ class _Telling:
             case "FailedIndexes":
                 how = f"{count} of {of}" if of else counted(count, "index")
             case "MaxFailedIndexesExceeded":
-                how = f"{counted(count, 'index')} failed, maxFailedIndexes is {spec.get('maxFailedIndexes')}"
+                how = f"{counted(count, 'index')} failed{_limit(spec, 'maxFailedIndexes')}"
             case "BackoffLimitExceeded":
-                limit = spec.get("backoffLimit", 6)
-                how = f"{counted(many, 'pod')} failed, backoffLimit is {limit}"
+                how = f"{counted(many, 'pod')} failed{_limit(spec, 'backoffLimit')}"
             case "DeadlineExceeded":
-                how = f"it was active for more than {spec.get('activeDeadlineSeconds')} s"
+                deadline = spec.get("activeDeadlineSeconds")
+                how = (
+                    f"it was active for more than {f'{deadline} s' if deadline else 'activeDeadlineSeconds'}"
+                )
             case _:
                 how = str(numbers.get("message", ""))
         how = f", {how}" if how else ""
@@ -203,6 +205,11 @@ _WORDS: Final[Mapping[str, Callable[[_Telling, Mapping[str, Any]], str]]] = {
     ),
     "MoreFailed": lambda _, n: f"{counted(n['pods'], 'more pod')} failed",
 }
+
+
+def _limit(spec: Mapping[str, Any], field: str) -> str:
+    """`, backoffLimit is 2`; nothing of a Job that is gone, whose limits nobody kept."""
+    return f", {field} is {spec[field]}" if field in spec else ""
 
 
 def _at_a_time(pods: int, numbers: Mapping[str, Number]) -> str:
