@@ -6,6 +6,7 @@ import pytest
 
 from longshore.api.types import Obj
 from longshore.client import DeleteOptions
+from longshore.node.runtime import Container
 from longshore.testing import Run
 from why.why_stage import JOBS, Stage, a_job, play
 
@@ -174,3 +175,38 @@ def test_an_old_job_that_its_cronjob_deletes() -> None:
         )
 
     play(script)
+
+
+def test_failures_of_an_earlier_gang_of_the_same_name_are_not_told_of_the_new_one() -> None:
+    gangs = ("batch.volcano.sh/v1alpha1", "Job")
+    template = a_job()["spec"]["template"]
+    task = {"name": "work", "replicas": 1, "template": template}
+    gang = {"metadata": {"name": "g"}, "spec": {"minAvailable": 1, "tasks": [task]}}
+    seen: list[str] = []
+
+    def runs(container: Container) -> Run:
+        seen.append(container.pod)
+        return Run(seconds=5.0, code=1 if len(seen) == 1 else 0)
+
+    async def script(stage: Stage) -> None:
+        await stage.create(gangs, gang)
+        await stage.sleep(20)
+        await stage.alice.delete(gangs, "g", "default")
+        await stage.sleep(40)
+        await stage.create(gangs, gang)
+        await stage.sleep(20)
+        await stage.tells(
+            "vcjob/g",
+            """
+            09:00:20  (an earlier Volcano Job of this name, which alice deleted)
+            09:01:00  created the PodGroup
+            09:01:00  the PodGroup is new: no pods are made yet
+            09:01:00  created 1 of 1 pods of task 'work'
+            09:01:00  Running: 1 pods have started, 1 are needed
+            09:01:05  Completed: all pods ended and 1 succeeded, 1 are needed
+            now       the Job is Completed
+            next      nothing: the Job has ended. See its pods: longshore pod list -j g
+            """,
+        )
+
+    play(script, runs)

@@ -34,10 +34,12 @@ def lines(view: View) -> list[Line]:
 
 
 def _failures(view: View) -> Iterator[Line]:
-    """The containers of the Job's pods that ended badly by themselves, as the node noted it."""
+    """The containers of the Job's pods that ended badly by themselves, as the node noted it. Pods of an
+    earlier Job of this name had the same names: only those since the Job's own first reason are told."""
+    since = view.own[0].at
     for record in view.pod_records:
         numbers = record.numbers
-        if record.code == "ContainerFailed" and not numbers.get("stopped"):
+        if record.code == "ContainerFailed" and record.at >= since and not numbers.get("stopped"):
             said = f"exit code {numbers.get('exitCode')} in container {numbers.get('container')}"
             message = quoted(str(numbers.get("message", "")))
             yield of_record(record, f"pod {record.name} failed: {said}" + (f", {message}" if message else ""))
