@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from longshore.api.types import Obj
 from longshore.cli.kept import history_rows
 from longshore.cli.kept.history_rows import Row
 from support.longshore_command import Command
@@ -72,3 +73,29 @@ def test_a_retry_on_a_server_comes_after_the_run_of_the_same_second() -> None:
     old = Row("job", "a", "failed", 100.6, 100.7, 1, 0, 1, "throw-away")
     new = Row("job", "a-retry-1", "complete", 100.0, 101.0, 1, 1, 0, "server", retry_of="a")
     assert sorted([new, old], key=history_rows.order) == [old, new]
+
+
+def test_a_job_that_failed_without_a_reason_has_a_row() -> None:
+    """A controller outside (spec.managedBy) may write a condition of a type and a status alone."""
+    job: Obj = {
+        "metadata": {"name": "a", "namespace": "default", "creationTimestamp": "2026-01-01T00:00:00Z"},
+        "spec": {"managedBy": "example.com/other"},
+        "status": {"conditions": [{"type": "Failed", "status": "True"}]},
+    }
+    row = history_rows.of_job(job, {})
+    assert (row.result, row.failure) == ("failed", "")
+    told = {**job["status"]["conditions"][0], "reason": "Lost"}
+    assert history_rows.of_job({**job, "status": {"conditions": [told]}}, {}).failure == "Lost"
+
+
+def test_a_job_that_is_gone_and_failed_without_a_reason_has_a_row() -> None:
+    record = {
+        "metadata": {"name": "a.1", "namespace": "default"},
+        "job": "a",
+        "result": "failed",
+        "endTime": "2026-01-01T00:00:00Z",
+        "succeeded": 0,
+        "failed": 0,
+    }
+    assert history_rows.of_gone(record).failure == ""
+    assert history_rows.of_gone({**record, "message": "its node is away"}).failure == "its node is away"

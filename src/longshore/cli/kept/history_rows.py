@@ -104,7 +104,7 @@ def of_job(job: Obj, record: Obj) -> Row:
         result = "complete" if end["type"] == "Complete" else "failed"
         ended = rfc3339.seconds(end["lastTransitionTime"]) if end.get("lastTransitionTime") else None
         if result == "failed":
-            failure = record.get("lastFailure") or f"{end['reason']}: {end['message']}"
+            failure = record.get("lastFailure") or _cause(end)
     return Row(
         "job",
         meta["name"],
@@ -123,11 +123,16 @@ def of_job(job: Obj, record: Obj) -> Row:
     )
 
 
+def _cause(told: Obj) -> str:
+    """Reason and message of a condition or a record, of which either may be missing."""
+    return ": ".join(part for part in (told.get("reason"), told.get("message")) if part)
+
+
 def of_gone(record: Obj) -> Row:
     """A Job that the server remembers (`plane/job_history.py`)."""
     failure = record.get("lastFailure", "")
     if not failure and record["result"] == "failed":
-        failure = f"{record.get('reason', '')}: {record.get('message', '')}"
+        failure = _cause(record)
     return Row(
         "job",
         record["job"],
