@@ -21,7 +21,8 @@ from longshore.api.types import Obj
 
 Condition: TypeAlias = str | Callable[[Obj], bool]
 
-_VOLCANO_ENDS: Final = ("Completed", "Failed", "Terminated")
+_VOLCANO_ENDS: Final = ("Completed", "Failed", "Terminated", "Succeed")
+"""Of Volcano's Jobs; the last one is of a JobFlow, which may also be Failed."""
 _NEVER_ENDS: Final = ("CronJob", "Queue", "Namespace", "Node")
 _DELETED: Final = ("deleted", "gone")
 _EXISTS: Final = ("exists", "created")
@@ -66,9 +67,10 @@ def judge(kind: str, condition: Condition, obj: Obj | None, *, was_there: bool) 
 def _names_of(obj: Obj) -> set[str]:
     """Everything that is true of an object, in lower case."""
     status = obj.get("status") or {}
+    listed = status.get("conditions")
     names = {
         str(condition["type"]).lower()
-        for condition in status.get("conditions") or ()
+        for condition in (listed if isinstance(listed, list) else ())  # a JobFlow's are a map, by its Jobs
         if condition.get("status") == "True" and "type" in condition  # Volcano's conditions have no type
     }
     names.add(phase_of(obj).lower())

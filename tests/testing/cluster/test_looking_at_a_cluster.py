@@ -14,7 +14,7 @@ from kubernetes import client as k8s
 
 from longshore.api.errors import StatusError
 from longshore.testing import Chance, Cluster, Exit, Run, WaitFailed
-from testing.cluster.cluster_manifests import a_cronjob, a_job, a_pod
+from testing.cluster.cluster_manifests import a_cronjob, a_gang, a_job, a_pod
 
 YAML = """
 apiVersion: v1
@@ -162,6 +162,16 @@ def test_conditions_may_be_phases_functions_and_ends(c: Cluster) -> None:
         c.wait("pod/p", "Running")
     c.delete("pod/p")
     assert c.wait("pod/p", "deleted") == {}
+
+
+def test_a_flow_that_succeeded_has_ended(c: Cluster) -> None:
+    flow = {"apiVersion": "flow.volcano.sh/v1alpha1", "metadata": {"name": "fetch"}}
+    c.apply({**flow, "kind": "JobTemplate", "spec": a_gang()["spec"]})
+    c.apply({**flow, "kind": "JobFlow", "spec": {"flows": [{"name": "fetch"}], "jobRetainPolicy": "retain"}})
+    assert c.wait("jobflow/fetch", "finished")["status"]["state"]["phase"] == "Succeed"
+    assert c.wait("jobflow/fetch", "succeed")
+    with pytest.raises(WaitFailed, match="and never will be: it has ended: Succeed"):
+        c.wait("jobflow/fetch", "Failed")
 
 
 def test_events_and_the_story_of_an_object_are_told(c: Cluster) -> None:
