@@ -551,6 +551,19 @@ def test_a_container_that_needs_too_much_memory() -> None:
     play(script, lambda container: Run(seconds=5.0, code=137, reason="OOMKilled"))
 
 
+def test_a_pod_that_longshore_itself_deletes() -> None:
+    async def script(stage: Stage) -> None:
+        await stage.create(JOBS, a_job())
+        await stage.sleep(5)
+        (name,) = await stage.pods()
+        await stage.client.delete(PODS, name, "default")
+        await stage.sleep(2)
+        told = f"longshore deleted pod {name} before it ended, which counts as a failure"
+        assert told in await stage.why("job/x")
+
+    play(script, lambda container: Run(seconds=100.0))
+
+
 def test_a_pod_that_somebody_deletes() -> None:
     async def script(stage: Stage) -> None:
         await stage.create(JOBS, a_job())

@@ -118,7 +118,8 @@ class Failures:
     def _deleted(self, pod: str, who: str) -> str:
         for record in self._view.pod_records:
             if (record.name, record.code) == (pod, ASKED):
-                return f"{record.numbers.get('user')} deleted {who} with {record.numbers.get('agent')}"
+                agent = f" with {record.numbers['agent']}" if record.numbers.get("agent") else ""
+                return f"{record.numbers.get('user')} deleted {who}{agent}"
         return f"{who} was deleted"
 
     def _cause(self, numbers: Mapping[str, Number], index: Number | None) -> str:

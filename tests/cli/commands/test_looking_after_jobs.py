@@ -133,6 +133,18 @@ def test_logs_that_nobody_reads_any_more_end_though_one_of_the_pods_is_silent(lo
     longshore.ok("delete", "job/unheard")
 
 
+def test_conditions_of_other_shapes_are_no_conditions_to_wait_for(longshore: Command) -> None:
+    tasks = [
+        {"name": "w", "replicas": 1, "template": {"spec": {"containers": [{"name": "c", "image": "i"}]}}}
+    ]
+    gang = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "odd"}}
+    longshore.ok("apply", "-f", "-", stdin=json.dumps({**gang, "spec": {"queue": "default", "tasks": tasks}}))
+    longshore.ok("wait", "--for=jsonpath={.status.conditions[0].status}", "vcjob/odd")
+    late = longshore("wait", "--for=condition=running", "--timeout=0", "vcjob/odd")
+    assert (late.exit, late.stderr) == (1, "error: condition not met for jobs/odd\n")
+    longshore.ok("delete", "vcjob/odd", "--now")
+
+
 def test_what_failed_pods_wrote_survives_them(longshore: Command) -> None:
     start(longshore, "lost", "echo it was like this; exit 4")
     longshore.ok("wait", "--for=condition=failed", "job/lost")

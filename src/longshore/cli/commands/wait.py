@@ -176,9 +176,12 @@ def _condition(wanted: str) -> Callable[[Obj], bool]:
     name, value = name.lower(), (value or "true").lower()
 
     def holds(obj: Obj) -> bool:
-        for condition in (obj.get("status") or {}).get("conditions") or ():
-            if condition["type"].lower() == name:
-                return bool(condition["status"].lower() == value)
+        conditions = (obj.get("status") or {}).get("conditions")
+        if not isinstance(conditions, list):  # a JobFlow has them by name of its Jobs
+            return False
+        for condition in conditions:
+            if str(condition.get("type", "")).lower() == name:  # those of a Volcano Job have none
+                return str(condition.get("status", "")).lower() == value
         return False
 
     return holds

@@ -153,7 +153,9 @@ def told(events: list[Obj], now: datetime) -> Iterator[str]:
         age = f"{last} (x{count} over {first})" if count > 1 else first
         source = event.get("source") or {}
         who = ", ".join(part for part in (source.get("component", ""), source.get("host", "")) if part)
-        yield _event((event.get("type", ""), event.get("reason", ""), age, who, event["message"].strip()))
+        yield _event(
+            (event.get("type", ""), event.get("reason", ""), age, who, (event.get("message") or "").strip())
+        )
 
 
 def _event(cells: tuple[Any, ...]) -> str:
