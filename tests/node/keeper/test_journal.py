@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -14,6 +15,10 @@ from longshore.node.keeper.records.entry import Entry
 
 def _entry(number: int = 0) -> Entry:
     return Entry(f"u{number}/c/0", "/log\twith\ntabs", 1.5, 7, "")
+
+
+def _full(fd: int) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def test_what_was_written_is_read_again(tmp_path: Path) -> None:
@@ -84,3 +89,25 @@ def test_it_is_made_small_when_most_of_it_is_forgotten(
     again = Book(str(path))
     again.load()
     assert list(again.entries) == ["u0/c/0"]
+
+
+def test_a_disk_that_is_too_full_to_make_it_small_takes_nothing_from_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book = Book(str(tmp_path / "journal"))
+    book.compact()
+    book.intend([_entry(0)])
+    book.intend([_entry(1)])
+    book.entries["u0/c/0"].phase = "lost"
+    with monkeypatch.context() as full:
+        full.setattr(keeper_journal.Journal, "is_large", lambda _: True)
+        full.setattr(keeper_journal.os, "fsync", _full)
+        with pytest.raises(OSError, match="No space left"):
+            book.remove(["u0/c/0"])
+        full.setattr(keeper_journal.os, "write", lambda fd, data: 0)
+        with pytest.raises(OSError, match="No space left"):
+            book.intend([_entry(2)])
+    again = Book(str(tmp_path / "journal"))
+    again.load()
+    assert list(again.entries) == ["u1/c/0"]
+    assert [path.name for path in tmp_path.iterdir()] == ["journal"]

@@ -82,17 +82,24 @@ class Journal:
         return self._size > max(_COMPACT_FROM, 4 * self._compacted)
 
     def rewrite(self, lines: Iterable[str]) -> None:
-        """Starts over with only these events. The old journal stays until the new one is complete."""
+        """Starts over with only these events. The old journal stays until the new one is complete, and for
+        good when the disk has no room for it: then OSError is raised."""
         new = self._path + ".new"
         fd = os.open(new, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        data = memoryview("".join(lines).encode("ascii"))
-        self._size = self._compacted = len(data)
-        while data:
-            data = data[os.write(fd, data) :]
-        os.fsync(fd)
-        os.rename(new, self._path)
+        data = "".join(lines).encode("ascii")
+        try:
+            left = memoryview(data)
+            while left:
+                left = left[os.write(fd, left) :]
+            os.fsync(fd)
+            os.rename(new, self._path)
+        except OSError:
+            os.close(fd)
+            os.unlink(new)
+            raise
         os.close(self._fd)
         self._fd = fd
+        self._size = self._compacted = len(data)
         self._keep_room()
 
     def _keep_room(self) -> None:
