@@ -141,6 +141,7 @@ class Ledger:
         self.repelling: dict[str, Pod] = {}
         """The pods with required anti-affinity: they may keep others off a node."""
         self._mentioned: dict[str, Node] = {}
+        self._nominated_on: dict[str, Node] = {}
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self.nodes.values())
@@ -207,12 +208,14 @@ class Ledger:
     def nominate(self, pod: Pod, node: str) -> None:
         self.withdraw(pod.uid)
         if node in self.nodes:
+            self._nominated_on[pod.uid] = self.nodes[node]
             self.nodes[node].nominated[pod.uid] = pod
 
     def withdraw(self, uid: str) -> None:
-        for node in self.nodes.values():
-            if node.nominated:
-                node.nominated.pop(uid, None)
+        """Nobody makes room for the pod any more, not even on a node that is away."""
+        node = self._nominated_on.pop(uid, None)
+        if node is not None:
+            node.nominated.pop(uid, None)
 
     def _add(self, pod: Pod, name: str) -> None:
         node = self.nodes.get(name) or self._mentioned.get(name)

@@ -13,7 +13,7 @@ from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.informers.shared import Informers
 from longshore.scheduler.acting.reporting import Reporter
 from longshore.scheduler.fitting.pod_shape import Shapes
-from support.scheduling_scene import PODS, QUEUES, Scene, play
+from support.scheduling_scene import NODES, PODS, QUEUES, Scene, play
 
 CLAIMS, VOLUMES = ("v1", "PersistentVolumeClaim"), ("v1", "PersistentVolume")
 CLASSES = ("storage.k8s.io/v1", "StorageClass")
@@ -213,5 +213,61 @@ def test_a_report_that_is_withdrawn_before_its_turn_harms_nobody() -> None:
         assert (await scene.condition("p"))["message"] == "for good"
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
+
+    play(story)
+
+
+async def nominated(scene: Scene) -> None:
+    """The node `n1`, on which `low` leaves for the more important pod `high`."""
+    await scene.priority("high", 1000)
+    await scene.node()
+    await scene.pod("low", {"cpu": "2"})
+    await scene.settle()
+    await scene.pod("high", {"cpu": "2"}, priorityClassName="high")
+    await scene.settle()
+
+
+def test_room_is_not_kept_for_a_pod_that_went_while_it_was_bound() -> None:
+    async def story(scene: Scene) -> None:
+        away = [Unreachable("away") for _ in range(3)]
+        await nominated(scene)
+        Faulty(scene.client, *away)
+        await scene.delete("low")
+        await scene.settle(0.1)
+        await scene.delete("high")
+        await scene.pod("next", {"cpu": "2"})
+        await scene.settle(60)
+        assert await scene.node_of("next") == "n1"
+
+    play(story)
+
+
+def test_room_is_not_kept_for_a_pod_that_ended_after_a_binding_without_an_answer() -> None:
+    async def story(scene: Scene) -> None:
+        await nominated(scene)
+        Faulty(scene.client, "lost")
+        await scene.delete("low")
+        await scene.settle(5)
+        assert await scene.node_of("high") == "n1"
+        await scene.delete("high")
+        await scene.pod("next", {"cpu": "2"})
+        await scene.settle(60)
+        assert await scene.node_of("next") == "n1"
+
+    play(story)
+
+
+def test_a_node_that_comes_back_keeps_no_room_for_a_pod_that_went_meanwhile() -> None:
+    async def story(scene: Scene) -> None:
+        await nominated(scene)
+        await scene.client.delete(NODES, "n1")
+        await scene.settle()
+        await scene.delete("high")
+        await scene.settle()
+        await scene.node()
+        await scene.delete("low")
+        await scene.pod("next", {"cpu": "2"})
+        await scene.settle(60)
+        assert await scene.node_of("next") == "n1"
 
     play(story)

@@ -94,7 +94,7 @@ class Waiting:
     def _dismiss(self, uid: str) -> None:
         if self._pending.take_out(uid) is not None or uid in self._failures:
             self._listener.gone(uid)
-            self._ledger.withdraw(uid)
+        self._ledger.withdraw(uid)  # also for one whose binding got no answer, or came too late
         self._failures.pop(uid, None)
         if uid not in self._ledger.pods:
             self._seen.pop(uid, None)
