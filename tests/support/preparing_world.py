@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,6 +14,7 @@ from typing import Any
 from longshore.api.types import Obj
 from longshore.apiserver.access.tokens import Tokens
 from longshore.client.local import LocalClient
+from longshore.machinery.informers.shared import Informers
 from longshore.machinery.time.clock import RealClock
 from longshore.node.preparing.preparer import Preparer
 from longshore.node.preparing.types import NodeFacts, PreparedPod, Server
@@ -66,3 +68,26 @@ async def preparing(root: Path) -> AsyncIterator[World]:
             server.client, clock=RealClock(), root=root, server=SERVER, node=NODE, in_thread=asyncio.to_thread
         )
         yield World(server, server.client, preparer, root)
+
+
+class Hours(RealClock):
+    """A clock on which every sleep takes no time, and an hour has passed after it."""
+
+    ahead = 0.0
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.ahead
+
+    async def sleep(self, seconds: float) -> None:
+        self.ahead += 3600.0
+        await asyncio.sleep(0.02)
+
+
+@asynccontextmanager
+async def renewing(world: World, preparer: Preparer) -> AsyncIterator[asyncio.Task[None]]:
+    """A preparer that works in the background: one that renews tokens and sweeps."""
+    informers = Informers(world.client, clock=RealClock(), rng=random.Random(1))
+    running = asyncio.create_task(preparer.run(informers))
+    yield running
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)

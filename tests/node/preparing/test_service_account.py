@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import random
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,12 +15,10 @@ from longshore.apiserver.access.tokens import Tokens
 from longshore.client import Unreachable
 from longshore.client.config import incluster
 from longshore.client.local import LocalClient
-from longshore.machinery.informers.shared import Informers
 from longshore.machinery.time.clock import RealClock
-from longshore.node.preparing.preparer import Preparer
 from longshore.node.preparing.types import NotReady
 from support.keeper_engine import exists, until
-from support.preparing_world import SERVER, World
+from support.preparing_world import SERVER, Hours, World, renewing
 
 pytestmark = pytest.mark.anyio
 
@@ -99,28 +94,6 @@ async def test_a_token_is_renewed_when_most_of_its_life_has_passed(world: World)
     await preparer.refresh(prepared, pod)
     assert token.read_text() != first
     assert os.readlink(token) == "..data/token"
-
-
-class Hours(RealClock):
-    """A clock on which every sleep takes no time, and an hour has passed after it."""
-
-    ahead = 0.0
-
-    def monotonic(self) -> float:
-        return time.monotonic() + self.ahead
-
-    async def sleep(self, seconds: float) -> None:
-        self.ahead += 3600.0
-        await asyncio.sleep(0.02)
-
-
-@asynccontextmanager
-async def renewing(world: World, preparer: Preparer) -> AsyncIterator[asyncio.Task[None]]:
-    informers = Informers(world.client, clock=RealClock(), rng=random.Random(1))
-    running = asyncio.create_task(preparer.run(informers))
-    yield running
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
 
 
 def put_in_the_way(directory: Path) -> None:

@@ -29,4 +29,4 @@ class Preparation(Protocol):
     async def remove(self, pod_uid: str) -> None: ...
 
     async def known(self) -> set[str]:
-        """Uids of pods with something on disk."""
+        """Uids of pods with something on disk. Asked once, when each pod of the node was found."""

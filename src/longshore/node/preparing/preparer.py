@@ -79,6 +79,8 @@ class Preparer:
         self._can_mount, self._strongest_walls = can_mount, strongest_walls
         self._strongest = "none"
         self._mounting = True
+        self._pods_are_known = False
+        """Whether the pods that run were found again: until then, files of nobody may be theirs."""
         self._has_accounts = server is not None
         self._accounts = Accounts(
             client, clock, Tokens(client, clock), root / ".accounts", server.ca_pem if server else None
@@ -97,7 +99,7 @@ class Preparer:
             while True:
                 await self._clock.sleep(_RENEWAL_SECONDS)
                 await self._accounts.renew()
-                for step in (self._shared.sweep, self._hosts.settle):
+                for step in (self._shared.sweep, self._hosts.settle) if self._pods_are_known else ():
                     try:
                         step()
                     except (OSError, remove_tree.Mounted) as err:  # tried again in a minute
@@ -131,6 +133,8 @@ class Preparer:
         """
         meta, spec = pod["metadata"], pod["spec"]
         prepared = PreparedPod(meta["uid"])
+        if spec.get("volumes"):
+            self._volumes(pod).hold_shared()  # whatever fails below: a container that runs may have them
         if self._can_mount is not None:
             self._mounting, self._can_mount = await self._can_mount(), None
         if self._strongest_walls is not None:
@@ -252,8 +256,9 @@ class Preparer:
         return [root / pod_uid for root in roots if os.path.isdir(f"{root}/{pod_uid}")]
 
     async def known(self) -> set[str]:
-        """The uids of pods that have something on disk. Asked at the start, it also clears away what other
-        longshores left in memory when their directory went."""
+        """The uids of pods that have something on disk. Asked when the pods of this node are known, it also
+        clears away what other longshores left in memory when their directory went."""
+        self._pods_are_known = True
         found: set[str] = set()
         await self._in_thread(emptydir.sweep, self._node.memory_directory)
         for top in (self._root, self._memory):

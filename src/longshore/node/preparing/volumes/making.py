@@ -56,11 +56,14 @@ class Volumes:
         self._group: int | None = group if node.user == 0 or group == node.group else None
         self._lazily = context.get("fsGroupChangePolicy") == "OnRootMismatch"
 
+    def hold_shared(self) -> None:
+        """Keeps the directories that the pod shares with others from being swept away."""
+        for volume in self._pod["spec"]["volumes"]:
+            if _is_shared(volume):
+                self._shared.path(self._pod, volume, self._group)
+
     async def make(self, sources: Sources) -> dict[str, Volume]:
         """All of them, or NotReady for the first that cannot be."""
-        for volume in self._pod["spec"]["volumes"]:
-            if _is_shared(volume):  # even if one before it fails: a container that runs may have it
-                self._shared.path(self._pod, volume, self._group)
         return {
             volume["name"]: await self._guarded(volume, self._make(volume, sources))
             for volume in self._pod["spec"]["volumes"]
