@@ -105,15 +105,17 @@ class Registration:
 
     async def run(self) -> None:
         """Heartbeats until cancelled."""
-        beats = 0
+        beats, is_due = 0, False
         while True:
             await self._clock.sleep(HEARTBEAT_SECONDS)
             beats += 1
             try:
                 changed = await self._look()
+                is_due = is_due or changed or beats % _REPORT_EVERY == 0
                 await self._renew()
-                if changed or beats % _REPORT_EVERY == 0:
+                if is_due:
                     await self._register()
+                    is_due = False
             except (StatusError, Unreachable) as err:
                 log.warning("node %s: heartbeat failed, trying again: %s", self._name, err)
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from longshore.api import errors
+from longshore.api.types import Obj
 from longshore.node import capacity
 from longshore.node.addresses import Addresses
 from longshore.node.admission import Ledger
@@ -107,6 +110,32 @@ def test_a_disk_that_is_nearly_full_is_said_and_keeps_new_pods_away() -> None:
         await world.clock.sleep(11)
         assert (await condition(world, "DiskPressure"))[0] == "False"
         assert await taints(world) == []
+
+    told(story, before=before)
+
+
+def test_a_change_that_could_not_be_reported_is_reported_with_the_next_heartbeat() -> None:
+    free = Free(10 << 30, 100 << 30)
+
+    def before(world: World) -> None:
+        world.free = lambda: free
+
+    async def story(world: World) -> None:
+        nonlocal free
+        free = Free(100 << 20, 100 << 30)
+        patch, refused = world.client.patch, [errors.internal("no")]
+
+        async def spoiled(*args: Any, **more: Any) -> Obj:
+            if refused:
+                raise refused.pop()
+            return await patch(*args, **more)
+
+        world.client.patch = spoiled  # type: ignore[method-assign]
+        await world.clock.sleep(11)
+        assert not refused
+        assert await taints(world) == []
+        await world.clock.sleep(10)
+        assert await taints(world) == ["node.kubernetes.io/disk-pressure"]
 
     told(story, before=before)
 
