@@ -170,6 +170,27 @@ def test_once_a_pod_repels_others_pods_of_one_shape_are_told_apart_by_their_labe
     play(story)
 
 
+def test_the_first_of_a_group_that_wants_to_be_together_goes_when_the_last_before_it_has_ended() -> None:
+    async def story(scene: Scene) -> None:
+        term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "db"}}}
+        together = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+        await scene.node()
+        await scene.pod("old", labels={"app": "db"})
+        await scene.settle()
+        await scene.client.patch(("v1", "Node"), "n1", {"spec": {"unschedulable": True}})
+        await scene.node("n2")
+        await scene.settle()
+        await scene.pod("new", labels={"app": "db"}, affinity=together)
+        await scene.settle()
+        assert await scene.node_of("new") == ""
+        over = {"status": {"phase": "Succeeded"}}
+        await scene.client.patch(PODS, "old", over, "default", subresource="status")
+        await scene.settle()
+        assert await scene.node_of("new") == "n2"
+
+    play(story)
+
+
 def test_a_heartbeat_of_a_node_wakes_nobody_but_a_larger_one_does() -> None:
     async def story(scene: Scene) -> None:
         await scene.node()

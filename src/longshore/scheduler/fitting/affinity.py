@@ -24,7 +24,8 @@ NamespaceLabels: TypeAlias = Callable[[str], Mapping[str, str]]
 """The labels of a namespace; empty when it is not known."""
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
-_ATTRACTED: Final = Failure(("node(s) didn't match pod affinity rules",), NODE | PODS)
+_ATTRACTED: Final = Failure(("node(s) didn't match pod affinity rules",), NODE | ROOM | PODS)
+"""Wakes for room, too: when the last pod that matches has ended, the next may be the first of its group."""
 _REPELS: Final = Failure(("node(s) didn't match pod anti-affinity rules",), NODE | ROOM | PODS, True)
 _REPELLED: Final = Failure(
     ("node(s) didn't satisfy existing pods anti-affinity rules",), NODE | ROOM | PODS, True
