@@ -216,6 +216,29 @@ def test_a_page_answers_well_from_200_to_399(code: int, ok: bool) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.parametrize(
+    ("path", "sent"),
+    [
+        ("healthz", "/healthz"),
+        ("/a b/é", "/a%20b/%C3%A9"),
+        ("/x?y=1%20#z", "/x?y=1%20"),
+        ("/\r\nX: y", "/%0D%0AX:%20y"),
+    ],
+)
+def test_a_path_is_sent_as_clients_send_it(path: str, sent: str) -> None:
+    async def main() -> None:
+        seen: list[bytes] = []
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(lambda: Page(200, seen), "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        assert (await hooks.run({"httpGet": {"port": "web", "path": path}}, _target(port))).ok
+        assert seen[0].startswith(f"GET {sent} HTTP/1.1\r\nHost: ".encode())
+        server.close()
+        await server.wait_closed()
+
+    asyncio.run(main())
+
+
 def test_a_port_that_is_open_answers_well_and_a_closed_one_does_not() -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()

@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from longshore.node.keeper.processes import exec_sessions
+from longshore.node.keeper.talking.refused import Refused
 from longshore.node.runtime import CannotStart, Mount, Runtime, Session
 from support.keeper_engine import Engine, alive, kill, until
 from support.wall_marks import by_pid
@@ -120,6 +124,22 @@ async def test_a_command_that_is_not_there_is_refused(engine: Engine) -> None:
     state = await engine.start("sleep", "100")
     with pytest.raises(CannotStart, match="executable file not found"):
         await engine.runtime.exec(state.key, ("nope",), stdin=False, tty=False)
+
+
+async def test_an_exec_that_is_refused_keeps_nothing_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    def somebody_elses(entry: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(exec_sessions, "_circumstances", somebody_elses)
+    near, far = os.pipe()
+    connection, nothing = SimpleNamespace(descriptors=[near, far]), cast(Any, None)
+    with pytest.raises(Refused):
+        exec_sessions.execute(
+            cast(Any, connection), 1, nothing, (["true"], False, False), nothing, nothing, nothing, {}
+        )
+    for fd in (near, far):
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(fd)
 
 
 async def test_an_ended_container_takes_no_exec(engine: Engine) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias
+from urllib.parse import quote
 
 import msgspec
 
@@ -100,7 +101,7 @@ async def _http(handler: Obj, target: Target) -> Result:
     except LookupError as err:
         return Result(False, str(err))
     secure = (handler.get("scheme") or "HTTP") == "HTTPS"
-    path = handler.get("path") or "/"
+    path = _escaped(handler.get("path") or "/")
     url = f"{'https' if secure else 'http'}://{host}:{port}{path}"
     headers = {"Host": f"{host}:{port}", "User-Agent": "kube-probe/longshore", "Accept": "*/*"}
     for header in handler.get("httpHeaders") or ():
@@ -125,6 +126,12 @@ async def _http(handler: Obj, target: Target) -> Result:
     if 200 <= code < 400:
         return Result(True)
     return Result(False, f"HTTP probe failed with statuscode: {code}")
+
+
+def _escaped(path: str) -> str:
+    """A path as clients send it: from the root, escaped, without a fragment."""
+    root = path if path.startswith("/") else f"/{path}"
+    return quote(root.partition("#")[0], safe="/?%:@!$&'()*+,;=-._~[]")
 
 
 def _unverified() -> ssl.SSLContext:

@@ -50,15 +50,15 @@ def execute(
     terminal, and whether there is an input."""
     argv, has_terminal, has_input = request
     descriptors, connection.descriptors = connection.descriptors, []
-    try:
-        env, cwd, identity, kept = _circumstances(entry)
-    except PermissionError:
-        raise Refused("RunContainerError", _OF_ANOTHER) from None
     stdin, out, err, tty, near = -1, -1, -1, "", -1
     if not has_terminal:
         stdin = descriptors[0] if has_input else -1
         out, err = descriptors[-2:]
     try:
+        try:
+            env, cwd, identity, kept = _circumstances(entry)
+        except PermissionError:
+            raise Refused("RunContainerError", _OF_ANOTHER) from None
         cgroup = limiter.join(entry)
         if cgroup >= 0:
             descriptors.append(cgroup)
