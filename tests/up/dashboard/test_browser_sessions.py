@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import stat
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from longshore.apiserver.access.browser_sessions import CODE_SECONDS, SESSION_SECONDS, BrowserSessions
 from longshore.apiserver.access.tokens import Tokens
@@ -21,9 +24,9 @@ class World:
         self.now, self.made, self.file = 1000.0, 0, SessionsFile(path)
         self.start()
 
-    def start(self) -> None:
+    def start(self, *, token: str = "a", key: bytes = b"k") -> None:
         """Begins anew with the same file, as a longshore that starts again."""
-        tokens = Tokens(Store.open(None), admin_token="a", key=b"k", clock=lambda: self.now)
+        tokens = Tokens(Store.open(None), admin_token=token, key=key, clock=lambda: self.now)
         self.sessions = BrowserSessions(self.file, tokens, clock=lambda: self.now, secret=self.secret)
 
     def secret(self) -> str:
@@ -52,6 +55,14 @@ def test_a_session_outlives_a_restart_and_ends_after_its_hours(tmp_path: Path) -
     world.start()
     assert world.sessions.user_of(secret) == JANE
     world.now += SESSION_SECONDS
+    assert world.sessions.user_of(secret) is None
+
+
+@pytest.mark.parametrize("fresh", [{"token": "another"}, {"key": b"another"}])
+def test_a_session_ends_with_the_secrets_of_the_server(tmp_path: Path, fresh: dict[str, Any]) -> None:
+    world = World(tmp_path / "sessions")
+    secret = world.login()
+    world.start(**fresh)
     assert world.sessions.user_of(secret) is None
 
 

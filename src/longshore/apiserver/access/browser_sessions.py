@@ -3,12 +3,12 @@ whoever asked for the code.
 
 A code is good once and for a minute, and lives in memory. A session is kept, so that a browser outlives a
 restart of the server; only the digest of its secret is, so that whoever reads the shelf cannot use it. A
-session ends after some hours, at logout, and with the service account it belongs to.
+session ends after some hours, at logout, with the service account it belongs to, and with the server's own
+secrets: whoever replaces those wants every older credential void.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol
@@ -60,30 +60,30 @@ class BrowserSessions:
     def code_for(self, user: User) -> str:
         """A code with which a browser gets a session of this user."""
         code = self._secret()
-        _add(self._codes, code, _Kept(user, self._clock() + CODE_SECONDS))
+        _add(self._codes, self._tokens.sealed(code), _Kept(user, self._clock() + CODE_SECONDS))
         return code
 
     def begin(self, code: str) -> str | None:
         """The secret of a new session; None for a code that is wrong, used or too old."""
-        asked = self._codes.pop(_digest(code), None)
+        asked = self._codes.pop(self._tokens.sealed(code), None)
         if asked is None or asked.until <= self._clock():
             return None
         now, secret = self._clock(), self._secret()
         lasting = {key: kept for key, kept in self._sessions().items() if kept.until > now}
-        _add(lasting, secret, _Kept(asked.user, now + SESSION_SECONDS))
+        _add(lasting, self._tokens.sealed(secret), _Kept(asked.user, now + SESSION_SECONDS))
         self._keep(lasting)
         return secret
 
     def user_of(self, secret: str) -> User | None:
         """The user of a session; None for one that has ended or never was."""
-        kept = self._sessions().get(_digest(secret))
+        kept = self._sessions().get(self._tokens.sealed(secret))
         if kept is None or kept.until <= self._clock() or not self._tokens.stands(kept.user):
             return None
         return kept.user
 
     def end(self, secret: str) -> None:
         left = dict(self._sessions())
-        if left.pop(_digest(secret), None) is not None:
+        if left.pop(self._tokens.sealed(secret), None) is not None:
             self._keep(left)
 
     def _sessions(self) -> dict[str, _Kept]:
@@ -99,8 +99,8 @@ class BrowserSessions:
         self._read = sessions
 
 
-def _add(to: dict[str, _Kept], secret: str, kept: _Kept) -> None:
-    to[_digest(secret)] = kept
+def _add(to: dict[str, _Kept], digest: str, kept: _Kept) -> None:
+    to[digest] = kept
     while len(to) > _MAX_KEPT:
         owners = Counter(_owner(each.user) for each in to.values())
         greediest = max(owners, key=owners.__getitem__)  # the first of those that have as many
@@ -113,7 +113,3 @@ def _owner(user: User) -> str:
     if user.name.startswith(ACCOUNT_PREFIX):
         return user.name.rpartition(":")[0]
     return user.name
-
-
-def _digest(secret: str) -> str:
-    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
