@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import stat
 from pathlib import Path
 from typing import Any
@@ -72,6 +74,23 @@ def test_a_logout_lasts_over_a_restart(tmp_path: Path) -> None:
     world.sessions.end(left)
     world.start()
     assert (world.sessions.user_of(left), world.sessions.user_of(stays)) == (None, JANE)
+
+
+def test_on_a_full_disk_people_log_in_and_out_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(tmp_path / "sessions")
+    before = world.login()
+    monkeypatch.setattr(SessionsFile, "write", full_disk)
+    secret = world.login()
+    assert world.sessions.user_of(secret) == JANE
+    for each in (before, secret):
+        world.sessions.end(each)
+        assert world.sessions.user_of(each) is None
+
+
+def full_disk(file: SessionsFile, data: bytes) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def test_the_file_is_private_and_does_not_hold_the_secrets(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ secrets: whoever replaces those wants every older credential void.
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol
@@ -20,6 +21,8 @@ from longshore.apiserver.request.call import User
 
 if TYPE_CHECKING:
     from longshore.apiserver.access.tokens import Tokens
+
+log = logging.getLogger(__name__)
 
 CODE_SECONDS: Final = 60
 SESSION_SECONDS: Final = 8 * 3600
@@ -34,7 +37,7 @@ class Shelf(Protocol):
         """Empty where nothing was written yet."""
 
     def write(self, data: bytes) -> None:
-        """Replaces all, durably and in one step."""
+        """Replaces all, durably and in one step, or raises OSError."""
 
 
 class _Kept(msgspec.Struct, frozen=True):
@@ -95,8 +98,12 @@ class BrowserSessions:
         return self._read
 
     def _keep(self, sessions: dict[str, _Kept]) -> None:
-        self._shelf.write(msgspec.json.encode(sessions))
+        """A full disk keeps nobody from logging in, who may want to delete things, nor from logging out."""
         self._read = sessions
+        try:
+            self._shelf.write(msgspec.json.encode(sessions))
+        except OSError as err:
+            log.warning("a restart will not know of the last login or logout of the dashboard: %s", err)
 
 
 def _add(to: dict[str, _Kept], digest: str, kept: _Kept) -> None:
