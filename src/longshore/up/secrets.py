@@ -1,16 +1,20 @@
 """Two secrets of a data directory: the admin's bearer token, and the key that signs account tokens.
 
-Both are kept, so that issued tokens survive a restart.
+Both are kept, so that issued tokens survive a restart. Refuses a file that is empty or cut off: whoever sends
+no token at all would be the admin, and anybody could sign.
 """
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
-from longshore.up.files import write_private
+from longshore.up.files import UnfitDirectory, write_private
+
+_SECRET_BYTES: Final = 32
 
 
 class Secrets(msgspec.Struct, frozen=True):
@@ -22,11 +26,26 @@ class Secrets(msgspec.Struct, frozen=True):
 
 
 def ensure(directory: Path) -> Secrets:
-    """Reads the secrets in `directory`, and creates missing ones."""
-    return Secrets(
-        _kept(directory / "token").decode("ascii"),
-        bytes.fromhex(_kept(directory / "pki" / "token.key").decode()),
-    )
+    """Reads the secrets in `directory`, and creates missing ones. Raises `UnfitDirectory` for a file that
+    holds none."""
+    return Secrets(_token(directory / "token"), _key(directory / "pki" / "token.key"))
+
+
+def _token(path: Path) -> str:
+    token = _kept(path)
+    if not token or not token.isascii():
+        raise UnfitDirectory(f"{path} does not hold a token; remove it, and a new one is made")
+    return token.decode("ascii")
+
+
+def _key(path: Path) -> bytes:
+    try:
+        key = bytes.fromhex(_kept(path).decode("ascii"))
+    except ValueError:
+        key = b""
+    if len(key) < _SECRET_BYTES:
+        raise UnfitDirectory(f"{path} does not hold a key; remove it, and a new one is made")
+    return key
 
 
 def _kept(path: Path) -> bytes:
@@ -34,6 +53,6 @@ def _kept(path: Path) -> bytes:
     try:
         return path.read_bytes().strip()
     except FileNotFoundError:
-        made = os.urandom(32).hex().encode()
+        made = os.urandom(_SECRET_BYTES).hex().encode()
         write_private(path, made + b"\n")
         return made

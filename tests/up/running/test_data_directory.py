@@ -79,3 +79,21 @@ def test_tokens_survive_a_restart_and_are_not_printed(tmp_path: Path) -> None:
     assert len(first.signing_key) == 32
     assert first.admin_token not in repr(first)
     assert mode(tmp_path / "token") == 0o600
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("token", b""),
+        ("token", b"\n"),
+        ("token", b"\xff\n"),
+        ("pki/token.key", b""),
+        ("pki/token.key", b"00ff\n"),
+    ],
+)
+def test_a_secret_that_anybody_could_guess_is_refused(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / "pki").mkdir()
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(files.UnfitDirectory, match=f"{name} does not hold .*; remove it"):
+        secrets.ensure(tmp_path)
+    assert (tmp_path / name).read_bytes() == content
