@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import BytesIO
+from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import IO, Final
 
@@ -228,12 +229,16 @@ def restore(backup: Path, directory: Path) -> tuple[Manifest, Path | None]:
     try:
         with unpacked(backup, directory) as (manifest, room):
             before = acknowledged.revision_of(directory / "acknowledged")
-            kept = _keep_old(directory, manifest)
+            volumes = _volumes(manifest)
+            plain = [name for name in manifest.files if PurePosixPath(name).parts[0] != VOLUMES]
+            kept = _keep_old(directory, plain, volumes)
+            for name in volumes:
+                _exchange(directory, room, kept, name)
             # The log of the old journal must never meet the new one. From here to the end, a start on this
             # directory finds a journal that is older than its mark, and refuses it.
             for suffix in ("-wal", "-shm"):
                 (directory / f"{JOURNAL}{suffix}").unlink(missing_ok=True)
-            for name in sorted(manifest.files, key=lambda name: name == JOURNAL):
+            for name in sorted(plain, key=lambda name: name == JOURNAL):
                 (directory / name).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 os.replace(room / name, directory / name)
             acknowledged.go_on_after(directory / "acknowledged", max(before, manifest.revision))
@@ -242,17 +247,41 @@ def restore(backup: Path, directory: Path) -> tuple[Manifest, Path | None]:
         lock.release()
 
 
-def _keep_old(directory: Path, manifest: Manifest) -> Path | None:
-    """Keeps second names of the files that a restore replaces, below `replaced-…`."""
-    names = (*manifest.files, f"{JOURNAL}-wal", "acknowledged")
+def _volumes(manifest: Manifest) -> list[str]:
+    """The volumes in a backup, as `volumes/NAME`."""
+    parts = (PurePosixPath(name).parts for name in manifest.files)
+    return sorted({"/".join(each[:2]) for each in parts if each[0] == VOLUMES})
+
+
+def _keep_old(directory: Path, plain: list[str], volumes: list[str]) -> Path | None:
+    """A new directory `replaced-…` with second names of the files that a restore replaces, and with room for
+    the volumes; None if there is nothing to keep."""
+    names = (*plain, f"{JOURNAL}-wal", "acknowledged")
     old = [name for name in names if (directory / name).exists()]
-    if JOURNAL not in old:
+    if not old and not any(os.path.lexists(directory / name) for name in volumes):
         return None
-    kept = directory / time.strftime("replaced-%Y%m%d-%H%M%S")
-    with suppress(FileExistsError):
-        kept.mkdir(mode=0o700)
+    kept = _new_directory(directory / time.strftime("replaced-%Y%m%d-%H%M%S"))
     for name in old:
         (kept / name).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (kept / name).unlink(missing_ok=True)
         os.link(directory / name, kept / name)
     return kept
+
+
+def _new_directory(wanted: Path) -> Path:
+    """Makes the directory, with a number behind its name if that is taken."""
+    for number in count():
+        made = wanted.with_name(f"{wanted.name}-{number}") if number else wanted
+        with suppress(FileExistsError):
+            made.mkdir(mode=0o700)
+            break
+    return made
+
+
+def _exchange(directory: Path, room: Path, kept: Path | None, name: str) -> None:
+    """Puts a volume of the backup in the place of the one that is there. It is renamed as a whole: links in
+    the old one are made by pods, and may lead anywhere."""
+    if kept is not None and os.path.lexists(directory / name):
+        (kept / name).parent.mkdir(mode=0o700, exist_ok=True)
+        os.rename(directory / name, kept / name)
+    (directory / name).parent.mkdir(mode=0o700, exist_ok=True)
+    os.rename(room / name, directory / name)

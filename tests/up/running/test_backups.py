@@ -241,6 +241,37 @@ def test_volumes_are_in_it_when_they_are_wanted(tmp_path: Path) -> None:
     assert (script.read_text(), stat.S_IMODE(script.stat().st_mode)) == ("echo", 0o755)
 
 
+def test_a_restore_does_not_follow_links_that_pods_made_in_volumes(tmp_path: Path) -> None:
+    directory, outside = made(tmp_path / "a", "x"), tmp_path / "outside"
+    folder = directory / "volumes" / "pvc-1" / "folder"
+    folder.mkdir(parents=True)
+    (folder / "job").write_text("from the backup")
+    backup = backed_up(tmp_path, directory, "--volumes")
+    shutil.rmtree(folder)
+    outside.mkdir()
+    folder.symlink_to(outside)
+    assert main(["restore", str(backup), "--data-dir", str(directory)]) == 0
+    assert list(outside.iterdir()) == []
+    assert not folder.is_symlink()
+    assert (folder / "job").read_text() == "from the backup"
+
+
+def test_a_restored_volume_is_as_it_was_and_later_files_are_kept_aside(tmp_path: Path) -> None:
+    directory = made(tmp_path / "a", "x")
+    volume, other = directory / "volumes" / "pvc-1", directory / "volumes" / "pvc-2"
+    volume.mkdir(parents=True)
+    (volume / "early").write_text("1")
+    backup = backed_up(tmp_path, directory, "--volumes")
+    (volume / "late").write_text("2")
+    other.mkdir()
+    for _ in range(2):  # within a second, too
+        assert main(["restore", str(backup), "--data-dir", str(directory)]) == 0
+    assert [each.name for each in volume.iterdir()] == ["early"]
+    assert other.is_dir()
+    kept = [each / "volumes" / "pvc-1" for each in sorted(directory.glob("replaced-*"))]
+    assert [sorted(os.listdir(each)) for each in kept] == [["early", "late"], ["early"]]
+
+
 def test_a_backup_of_volumes_to_which_pods_write_can_be_restored(tmp_path: Path) -> None:
     directory = made(tmp_path / "a", "x")
     volume = directory / "volumes" / "pvc-1"
