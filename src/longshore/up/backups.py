@@ -1,8 +1,9 @@
 """Backups of a data directory in one file: the journal and the secrets, and volumes if they are wanted.
 
 A backup is a compressed tar archive. Its first member is `manifest.json`, with the size and the SHA-256 of
-every other one; only files that it names are taken from the archive. The rest of a data directory is not in
-it: logs, the files of running pods, and what the keeper knows of processes belong to this machine.
+every other one, and the looks of volumes; only files that it names are taken from the archive. The rest of a
+data directory is not in it: logs, the files of running pods, and what the keeper knows of processes belong to
+this machine.
 
 A restore checks everything in a directory of its own before it touches anything. What was there is kept
 beside it. A restore that is cut off leaves a directory that a start refuses or that is as it was; run it
@@ -30,7 +31,8 @@ from longshore.store import acknowledged, journal_copy, journal_schema
 from longshore.store.errors import SchemaTooNew, StoreError
 from longshore.store.journal_copy import Verified
 from longshore.store.lock import DataDirLock
-from longshore.up import files
+from longshore.up import files, volume_looks
+from longshore.up.volume_looks import Look
 
 JOURNAL: Final = "journal.db"
 VOLUMES: Final = "volumes"
@@ -62,6 +64,8 @@ class Manifest(msgspec.Struct, frozen=True):
     revision: int
     objects: int
     files: dict[str, Member]
+    looks: dict[str, Look] = {}
+    """Of all that is in volumes; an older longshore noted none."""
 
 
 def pack(directory: Path, journal: Path, out: Path, *, volumes: bool) -> Manifest:
@@ -71,12 +75,15 @@ def pack(directory: Path, journal: Path, out: Path, *, volumes: bool) -> Manifes
     """
     facts = journal_copy.verified(journal)
     members = {JOURNAL: journal, **{str(path.relative_to(directory)): path for path in _secrets(directory)}}
+    looks = volume_looks.of(directory, directory / VOLUMES) if volumes else {}
     beside, room = (out.with_name(f".{out.name}.{os.getpid()}{end}") for end in ("", ".volumes"))
     try:
         if volumes:
             members |= _copied_volumes(directory, room)
         table = {name: _measured(path) for name, path in members.items()}
-        made = Manifest(_FORMAT, __version__, time.time(), facts.schema, facts.revision, facts.objects, table)
+        made = Manifest(
+            _FORMAT, __version__, time.time(), facts.schema, facts.revision, facts.objects, table, looks
+        )
         with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             with tarfile.open(fileobj=file, mode="w:gz", compresslevel=3) as archive:
                 _add(archive, _MANIFEST, BytesIO(msgspec.json.encode(made)), made.made)
@@ -159,6 +166,8 @@ def _unpack(backup: Path, room: Path) -> Manifest:
             known = len(journal_schema.scripts(journal_schema.MIGRATIONS))
             if manifest.schema > known:
                 raise SchemaTooNew(backup, manifest.schema, known)
+            for name in manifest.looks:
+                _check_place(name, (VOLUMES,), backup)
             left = dict(manifest.files)
             for info in archive.getmembers()[1:]:
                 member = left.pop(info.name, None)
@@ -190,9 +199,7 @@ def _manifest(archive: tarfile.TarFile, backup: Path) -> Manifest:
 
 
 def _take(archive: tarfile.TarFile, info: tarfile.TarInfo, member: Member, room: Path, backup: Path) -> None:
-    parts = PurePosixPath(info.name).parts
-    if not parts or ".." in parts or parts[0] not in (JOURNAL, VOLUMES, *_SECRETS):
-        raise BadBackup(f"{backup}: {info.name!r} does not belong in a data directory")
+    parts = _check_place(info.name, (JOURNAL, VOLUMES, *_SECRETS), backup)
     target = room.joinpath(*parts)
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     source, digest = archive.extractfile(info), hashlib.sha256()
@@ -206,6 +213,14 @@ def _take(archive: tarfile.TarFile, info: tarfile.TarInfo, member: Member, room:
         os.fsync(out.fileno())
     if info.size != member.size or digest.hexdigest() != member.sha256:
         raise BadBackup(f"{backup} is damaged: {info.name!r} does not match its checksum")
+
+
+def _check_place(name: str, tops: tuple[str, ...], backup: Path) -> tuple[str, ...]:
+    """The parts of a name below one of `tops`; raises BadBackup for any other."""
+    parts = PurePosixPath(name).parts
+    if not parts or ".." in parts or parts[0] not in tops:
+        raise BadBackup(f"{backup}: {name!r} does not belong in a data directory")
+    return parts
 
 
 def _check_journal(journal: Path, manifest: Manifest, backup: Path) -> None:
@@ -230,6 +245,7 @@ def restore(backup: Path, directory: Path) -> tuple[Manifest, Path | None]:
         with unpacked(backup, directory) as (manifest, room):
             before = acknowledged.revision_of(directory / "acknowledged")
             volumes = _volumes(manifest)
+            volume_looks.give(room, manifest.files, manifest.looks)
             plain = [name for name in manifest.files if PurePosixPath(name).parts[0] != VOLUMES]
             kept = _keep_old(directory, plain, volumes)
             for name in volumes:
@@ -249,7 +265,7 @@ def restore(backup: Path, directory: Path) -> tuple[Manifest, Path | None]:
 
 def _volumes(manifest: Manifest) -> list[str]:
     """The volumes in a backup, as `volumes/NAME`."""
-    parts = (PurePosixPath(name).parts for name in manifest.files)
+    parts = (PurePosixPath(name).parts for name in (*manifest.files, *manifest.looks))
     return sorted({"/".join(each[:2]) for each in parts if each[0] == VOLUMES})
 
 

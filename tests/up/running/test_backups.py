@@ -241,6 +241,37 @@ def test_volumes_are_in_it_when_they_are_wanted(tmp_path: Path) -> None:
     assert (script.read_text(), stat.S_IMODE(script.stat().st_mode)) == ("echo", 0o755)
 
 
+def test_directories_links_modes_and_owners_of_volumes_come_back(tmp_path: Path) -> None:
+    directory = made(tmp_path / "a", "x")
+    volume = directory / "volumes" / "pvc-1"
+    (volume / "empty").mkdir(parents=True)
+    (directory / "volumes" / "pvc-2").mkdir()
+    (volume / "file").write_text("1")
+    (volume / "link").symlink_to("empty")
+    (volume / "away").symlink_to("/nowhere")
+    for path, mode in ((volume, 0o777), (volume / "empty", 0o750), (volume / "file", 0o664)):
+        path.chmod(mode)
+        if os.geteuid() == 0:
+            os.chown(path, 1234, 5678)
+    backup = backed_up(tmp_path, directory, "--volumes")
+    before = os.umask(0o077)
+    try:
+        assert main(["restore", str(backup), "--data-dir", str(tmp_path / "b")]) == 0
+    finally:
+        os.umask(before)
+    assert looks(tmp_path / "b" / "volumes") == looks(directory / "volumes")
+
+
+def looks(directory: Path) -> dict[str, tuple[int, int, int, str]]:
+    """Mode, owners and target of each file below a directory."""
+    return {
+        str(path.relative_to(directory)): (info.st_mode, info.st_uid, info.st_gid, target)
+        for path in directory.rglob("*")
+        for info in [path.lstat()]
+        for target in [os.readlink(path) if path.is_symlink() else ""]
+    }
+
+
 def test_a_restore_does_not_follow_links_that_pods_made_in_volumes(tmp_path: Path) -> None:
     directory, outside = made(tmp_path / "a", "x"), tmp_path / "outside"
     folder = directory / "volumes" / "pvc-1" / "folder"
