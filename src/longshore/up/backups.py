@@ -13,6 +13,7 @@ again then.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import tarfile
@@ -86,7 +87,7 @@ def pack(directory: Path, journal: Path, out: Path, *, volumes: bool) -> Manifes
         )
         with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             with tarfile.open(fileobj=file, mode="w:gz", compresslevel=3) as archive:
-                _add(archive, _MANIFEST, BytesIO(msgspec.json.encode(made)), made.made)
+                _add(archive, _MANIFEST, BytesIO(_encoded(made)), made.made)
                 for name, path in members.items():
                     with path.open("rb") as source:
                         _add(archive, name, source, made.made, path.stat().st_mode & 0o777, table[name].size)
@@ -97,6 +98,11 @@ def pack(directory: Path, journal: Path, out: Path, *, volumes: bool) -> Manifes
         beside.unlink(missing_ok=True)
         shutil.rmtree(room, ignore_errors=True)
     return made
+
+
+def _encoded(manifest: Manifest) -> bytes:
+    """In JSON that has names of files which are no UTF-8, too: pods choose them."""
+    return json.dumps(msgspec.to_builtins(manifest)).encode("ascii")
 
 
 def _copied_volumes(directory: Path, room: Path) -> dict[str, Path]:
@@ -174,7 +180,7 @@ def _unpack(backup: Path, room: Path) -> Manifest:
                 if member is None or not info.isfile():
                     raise BadBackup(f"{backup}: {info.name!r} is not in its manifest")
                 _take(archive, info, member, room, backup)
-    except (tarfile.TarError, EOFError, OSError, msgspec.DecodeError) as err:
+    except (tarfile.TarError, EOFError, OSError, ValueError) as err:
         raise BadBackup(f"{backup} is damaged, or no backup of longshore: {err}") from err
     if left:
         raise BadBackup(f"{backup} is cut off: {next(iter(left))!r} is missing")
@@ -189,7 +195,7 @@ def _manifest(archive: tarfile.TarFile, backup: Path) -> Manifest:
     source = archive.extractfile(first) if first is not None and first.name == _MANIFEST else None
     if first is None or source is None or first.size > _MAX_MANIFEST_BYTES:
         raise BadBackup(f"{backup} is no backup of longshore: it does not begin with {_MANIFEST}")
-    manifest = msgspec.json.decode(source.read(), type=Manifest)
+    manifest = msgspec.convert(json.loads(source.read()), Manifest)
     if manifest.format > _FORMAT:
         raise BadBackup(
             f"{backup} has format {manifest.format}, and this longshore knows {_FORMAT}: "

@@ -249,6 +249,8 @@ def test_directories_links_modes_and_owners_of_volumes_come_back(tmp_path: Path)
     (volume / "file").write_text("1")
     (volume / "link").symlink_to("empty")
     (volume / "away").symlink_to("/nowhere")
+    (volume / os.fsdecode(b"no text \xff")).symlink_to(os.fsdecode(b"nor this \xfe"))
+    (volume / os.fsdecode(b"\xc3\xa4 and \xff")).write_text("2")
     for path, mode in ((volume, 0o777), (volume / "empty", 0o750), (volume / "file", 0o664)):
         path.chmod(mode)
         if os.geteuid() == 0:
