@@ -18,6 +18,7 @@ import os
 import shutil
 import tarfile
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import BytesIO
@@ -180,7 +181,7 @@ def _unpack(backup: Path, room: Path) -> Manifest:
                 if member is None or not info.isfile():
                     raise BadBackup(f"{backup}: {info.name!r} is not in its manifest")
                 _take(archive, info, member, room, backup)
-    except (tarfile.TarError, EOFError, OSError, ValueError) as err:
+    except (tarfile.TarError, zlib.error, EOFError, OSError, ValueError) as err:
         raise BadBackup(f"{backup} is damaged, or no backup of longshore: {err}") from err
     if left:
         raise BadBackup(f"{backup} is cut off: {next(iter(left))!r} is missing")

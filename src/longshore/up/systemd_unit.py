@@ -29,7 +29,7 @@ After=network.target
 Type=notify
 NotifyAccess=main
 ExecStart={command}
-Restart=on-failure
+{directory}Restart=on-failure
 RestartSec=2s
 TimeoutStopSec={stop}s
 # Pods are not children of longshore's process: they go on while it is restarted or upgraded.
@@ -79,6 +79,8 @@ class Unit(msgspec.Struct, frozen=True):
     """The program and its arguments."""
     has_sockets: bool = True
     """Whether there is a socket unit beside it."""
+    directory: str = ""
+    """What relative paths among the arguments begin from."""
 
     @property
     def file(self) -> Path:
@@ -87,6 +89,7 @@ class Unit(msgspec.Struct, frozen=True):
     def text(self) -> str:
         return _TEXT.format(
             command=" ".join(quoted(word) for word in self.command),
+            directory=f"WorkingDirectory=-{self.directory.replace('%', '%%')}\n" if self.directory else "",
             sockets=_SOCKETS if self.has_sockets else "",
             stop=STOP_SECONDS,
             wanted_by="default.target" if self.user else "multi-user.target",

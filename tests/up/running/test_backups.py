@@ -209,6 +209,15 @@ def test_a_backup_that_is_cut_off_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "b" / "journal.db").exists()
 
 
+def test_a_backup_with_damaged_blocks_is_refused(tmp_path: Path) -> None:
+    backup = backed_up(tmp_path, made(tmp_path / "a", *"xyz"))
+    content = backup.read_bytes()
+    for at in range(200, len(content) - 200, len(content) // 20):
+        backup.write_bytes(content[:at] + b"\xff" * 40 + content[at + 40 :])
+        with pytest.raises(BadBackup):
+            backups.restore(backup, tmp_path / "b")
+
+
 def test_a_restore_that_died_halfway_is_refused_by_a_start_and_can_be_run_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

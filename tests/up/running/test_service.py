@@ -67,7 +67,8 @@ def test_the_service_manager_hears_when_longshore_is_ready_and_when_it_stops(tmp
 def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path, user: bool) -> None:
     command = ("/bin/sh", "up", "--data-dir", "/a dir/100%/$HOME", "--keep", "events=1k")
     file = tmp_path / systemd_unit.NAME
-    file.write_text(Unit(user=user, command=command).text().replace("man:longshore-up(1)", "man:sh(1)"))
+    unit_text = Unit(user=user, command=command, directory=str(tmp_path)).text()
+    file.write_text(unit_text.replace("man:longshore-up(1)", "man:sh(1)"))
     sockets = tmp_path / systemd_unit.SOCKET_NAME
     unit = SocketUnit(user=user, addresses=("127.0.0.1", "::1"), port=6443)
     sockets.write_text(unit.text().replace("man:longshore-up(1)", "man:sh(1)"))
@@ -139,6 +140,8 @@ def test_a_unit_is_written_with_the_arguments_of_up_and_removed_again(
     file = home / ".config" / "systemd" / "user" / "longshore.service"
     assert file.read_text().splitlines().count("Type=notify") == 1
     assert re.search(r"^ExecStart=/\S+.* up --port 7443$", file.read_text(), re.MULTILINE)
+    # Relative paths among the arguments mean what they mean here.
+    assert f"\nWorkingDirectory=-{Path.cwd()}\nRestart=on-failure\n" in file.read_text()
     if not Path("/run/systemd/system").is_dir():
         assert main(["service", "remove", "--user"]) == 0
         assert list(file.parent.iterdir()) == []

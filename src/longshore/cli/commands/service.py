@@ -8,6 +8,7 @@ the port open, so that clients wait meanwhile. Words after -- are arguments of l
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from longshore.cli.arguments import flags
@@ -41,7 +42,8 @@ def _install(arguments: Namespace) -> int:
 
     sockets = _sockets(arguments)
     words = (*_program(), "up", *arguments.after_dashes)
-    unit = systemd_unit.Unit(user=arguments.user, command=words, has_sockets=sockets is not None)
+    directory = str(Path.cwd()) if arguments.after_dashes else ""
+    unit = systemd_unit.Unit(arguments.user, words, sockets is not None, directory)
     units: list[SocketUnit | Unit] = [unit] if sockets is None else [sockets, unit]
     for each in units:
         try:
