@@ -222,6 +222,8 @@ def test_a_watch_shows_what_changes_until_ctrl_c(longshore: Command) -> None:
 
 
 def test_status_counts_what_is_there(longshore: Command) -> None:
+    start(longshore, "counted", "true")
+    longshore.ok("wait", "--for=condition=complete", "job/counted")
     text = longshore.ok("status")
     assert re.search(r"^server +https://127\.0\.0\.1:\d+, Kubernetes v1\.\d+", text, re.M)
     assert re.search(rf"^process +\d+, for \w+, on {longshore.home}/data$", text, re.M)
