@@ -7,8 +7,8 @@ there is then is a list: a change and its opposite were never there.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
 from typing import Any, TypeAlias
 
 from longshore.client import WatchEvent, What
@@ -60,10 +60,16 @@ class Shortsighted:
         if options.get("resource_version") and name in self._behind:
             self._behind.discard(name)
             raise forgotten()
-        async with self._client.watch(what, *arguments, **options) as events:
-            yield self._until_lost(name, events)
+        # Closed here, not whenever the collector of garbage comes by: one seed is one run.
+        async with (
+            self._client.watch(what, *arguments, **options) as events,
+            aclosing(self._until_lost(name, events)) as seen,
+        ):
+            yield seen
 
-    async def _until_lost(self, name: _Name, events: AsyncIterator[WatchEvent]) -> AsyncIterator[WatchEvent]:
+    async def _until_lost(
+        self, name: _Name, events: AsyncIterator[WatchEvent]
+    ) -> AsyncGenerator[WatchEvent, None]:
         loss = asyncio.ensure_future(self._sight.loss(name).wait())
         try:
             while True:

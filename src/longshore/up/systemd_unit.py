@@ -80,7 +80,7 @@ class Unit(msgspec.Struct, frozen=True):
     has_sockets: bool = True
     """Whether there is a socket unit beside it."""
     directory: str = ""
-    """What relative paths among the arguments begin from."""
+    """The directory from which relative paths among the arguments begin."""
 
     @property
     def file(self) -> Path:
