@@ -171,7 +171,7 @@ class Link(asyncio.Protocol):
             log.warning("%s", _COPIED)
         self.keeper_pid = hello["pid"]
         self._greeted(hello["states"])
-        if waiting:
+        if waiting and self._transport is transport:  # else the keeper ended meanwhile: the next one is asked
             transport.write(b"".join(waiting))
 
     async def _start_keeper(self) -> None:
