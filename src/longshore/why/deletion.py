@@ -35,6 +35,13 @@ def _collects(record: Record) -> bool:
     return record.code == "TtlOver" or record.code in _COLLECTED.get(record.who, ())
 
 
+def asked(record: Record, what: str) -> str:
+    """Who deleted something, and with which program if that is known."""
+    numbers = record.numbers
+    agent = f" with {numbers['agent']}" if numbers.get("agent") else ""
+    return f"{numbers.get('user')} deleted {what}{agent}"
+
+
 def deleted(record: Record, title: str) -> Line | None:
     """The line of a record that tells of a deletion; None for any other."""
     if record.code == ASKED:
@@ -42,8 +49,7 @@ def deleted(record: Record, title: str) -> Line | None:
         if numbers.get("user") == ITSELF:
             owner = f", for its {numbers['kind']} {numbers['owner']}" if numbers.get("owner") else ""
             return of_record(record, f"longshore deleted the {title}{owner}")
-        agent = f" with {numbers['agent']}" if numbers.get("agent") else ""
-        return of_record(record, f"{numbers.get('user')} deleted the {title}{agent}")
+        return of_record(record, asked(record, f"the {title}"))
     if record.who in _COLLECTED:
         if record.code in _COLLECTED[record.who]:
             return of_record(record, f"the {record.who} deleted it: {record.words}")

@@ -10,7 +10,7 @@ from longshore.api import indexes
 from longshore.api.types import Obj
 from longshore.machinery.reasons import Number
 from longshore.machinery.records import Record
-from longshore.why.deletion import ASKED
+from longshore.why.deletion import ASKED, asked
 from longshore.why.story import Line, View, of_record, ordinal, quoted, ranges, span, stamp
 
 _MEANINGS = {
@@ -118,8 +118,7 @@ class Failures:
     def _deleted(self, pod: str, who: str) -> str:
         for record in self._view.pod_records:
             if (record.name, record.code) == (pod, ASKED):
-                agent = f" with {record.numbers['agent']}" if record.numbers.get("agent") else ""
-                return f"{record.numbers.get('user')} deleted {who}{agent}"
+                return asked(record, who)
         return f"{who} was deleted"
 
     def _cause(self, numbers: Mapping[str, Number], index: Number | None) -> str:

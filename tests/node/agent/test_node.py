@@ -130,7 +130,7 @@ def test_a_change_that_could_not_be_reported_is_reported_with_the_next_heartbeat
                 raise refused.pop()
             return await patch(*args, **more)
 
-        world.client.patch = spoiled  # type: ignore[method-assign]
+        world.client.patch = spoiled  # type: ignore[method-assign] # one that fails once
         await world.clock.sleep(11)
         assert not refused
         assert await taints(world) == []

@@ -14,7 +14,6 @@ from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.observe import observe
 from longshore.controllers.job.plan import Ending, Tracking
-from longshore.controllers.job.view import View
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.cache import Cache, Key
@@ -70,7 +69,7 @@ class Sync:
         plan = decide(view)
         self._why, self._action = plan.why, plan.action
         if going_namespace.is_to_be_asked_for(plan):
-            await self._ask_for_namespace(view)
+            await self._ask_for_namespace()
         if plan.look_again is not None:
             tools.queue.add_after(key, plan.look_again)
         if plan.next_start is not None:
@@ -88,13 +87,13 @@ class Sync:
         if problem is not None:
             raise problem
 
-    async def _ask_for_namespace(self, view: View) -> None:
-        tools = self._tools
+    async def _ask_for_namespace(self) -> None:
+        """What it finds out is for the next look: this one was decided without it."""
+        tools, pause = self._tools, going_namespace.LOOK_AGAIN_SECONDS
         if await going_namespace.is_going(tools.client, self._job):
             tools.memory.namespace_going.add(self._key)
-            view.namespace_going = True
-        else:
-            tools.queue.add_after(self._key, going_namespace.LOOK_AGAIN_SECONDS)
+            pause = 0.0
+        tools.queue.add_after(self._key, pause)
 
     async def _count(self, tracking: Tracking, *, kill: bool = False) -> None:
         """Writes 1 to 3 of tracking.py. With `kill` the plan's pods are deleted right after write 1."""
