@@ -88,7 +88,7 @@ class Sync:
             raise problem
 
     async def _ask_for_namespace(self) -> None:
-        """What it finds out is for the next look: this one was decided without it."""
+        """The answer is for the next look: this one was decided without it."""
         tools, pause = self._tools, going_namespace.LOOK_AGAIN_SECONDS
         if await going_namespace.is_going(tools.client, self._job):
             tools.memory.namespace_going.add(self._key)
