@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from longshore.api import indexes
 from longshore.api.facts import job_state, owners, pod_state
 from longshore.api.types import Obj
+from longshore.testing.scripted_kubelet import TRACKING
 from simulation import job_books
 from simulation.record import JOBS, PODS, Change, Record
 
@@ -99,10 +100,7 @@ def no_more_pods_are_active_than_wanted(record: Record) -> Iterator[str]:
             pods[change.key.name] = index
         else:
             pods.pop(change.key.name, None)
-            if (
-                pod_state.phase_of(change.obj) == "Succeeded"
-                and "deletionTimestamp" not in change.obj["metadata"]
-            ):
+            if _is_a_success(change.obj):
                 done.add(change.key.name if index is None else str(index))
         most, completions = wanted[owner["uid"]], jobs[owner["uid"]]["spec"].get("completions")
         if completions is not None:
@@ -250,6 +248,14 @@ def _listed(status: Obj, field: str, size: int) -> set[int]:
 
 def _is_active(pod: Obj) -> bool:
     return not pod_state.has_ended(pod) and "deletionTimestamp" not in pod["metadata"]
+
+
+def _is_a_success(pod: Obj) -> bool:
+    """Whether the Job counts it. One that was let go before its end, and was not deleted since the controller
+    died or was refused, counts for nothing however it ends."""
+    meta = pod["metadata"]
+    is_tracked = TRACKING in (meta.get("finalizers") or ())
+    return pod_state.phase_of(pod) == "Succeeded" and is_tracked and "deletionTimestamp" not in meta
 
 
 def _is_owned(pod: Obj, uid: str) -> bool:

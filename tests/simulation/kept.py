@@ -33,4 +33,16 @@ DRAWN_BEFORE: Final = (
 )
 """Found before there were `more_deeds`. They are played without them, as when they were found."""
 
-KEPT: Final = (*DRAWN_BEFORE, 40000760, 40003442, 50000831, 50001070, 50001143, 50005193, 50006572, 50010646)
+KEPT: Final = (
+    *DRAWN_BEFORE,
+    40000760,
+    40003442,
+    50000831,
+    50001070,
+    50001143,
+    50005193,
+    50006572,
+    50010646,
+    50028403,
+    50030857,
+)
