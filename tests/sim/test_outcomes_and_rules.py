@@ -66,6 +66,13 @@ def test_a_file_says_how_pods_go_and_what_is_expected() -> None:
     assert found.expect == {"job/x": "complete"}
 
 
+def test_attempts_take_what_they_leave_out_from_beside_them() -> None:
+    short = {"name": "p", "duration": "5m", "exit": 1, "attempts": [{}, {"exit": 0}, {"duration": "1m"}]}
+    long = [{"duration": "5m", "exit": 1}, {"duration": "5m", "exit": 0}, {"duration": "1m", "exit": 1}]
+    found, same = (outcome_file.read({"pods": [each]}) for each in (short, {"name": "p", "attempts": long}))
+    assert found.rules[0].runs == same.rules[0].runs
+
+
 @pytest.mark.parametrize(
     ("document", "rule"),
     [

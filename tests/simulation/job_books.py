@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from longshore.api import indexes
 from longshore.api.facts import job_state, owners, pod_state
 from longshore.api.types import Obj
 from longshore.testing.scripted_kubelet import TRACKING
@@ -29,6 +30,7 @@ class JobBook:
     """By uid: the names of pods that were made when the Job had ended. Nobody counts them."""
     _deleted: dict[str, bool] = field(default_factory=dict)
     """Pods that were deleted, and whether they ran on until then though the Job had succeeded."""
+    _indexes_of_deleted: dict[str, int | None] = field(default_factory=dict)
 
     _claimed: dict[str, CountsAs] = field(default_factory=dict)
     """Pods that the status listed as uncounted: as what, which they stay however they end."""
@@ -49,7 +51,9 @@ class JobBook:
     def _spare_terminating(self) -> None:
         """With podReplacementPolicy Failed a pod that is going has not failed yet. Those which the verdict
         itself counts as going are spared, though one may have failed before its writer was told."""
-        going = [uid for uid in self._deleted if uid not in self.pods]
+        completed = listed(self.job["status"], "completedIndexes", self.job["spec"].get("completions") or 0)
+        going = [uid for uid, index in self._indexes_of_deleted.items() if index not in completed]
+        going = [uid for uid in going if uid not in self.pods]
         is_told = self.job["status"].get("terminating") == len(going)
         if is_told and self.job["spec"]["podReplacementPolicy"] == "Failed":
             self._deleted |= dict.fromkeys(going, True)
@@ -58,7 +62,7 @@ class JobBook:
         return sum(each == kind for each, _ in self.pods.values())
 
     @property
-    def indexes(self) -> set[int | None]:
+    def completed(self) -> set[int | None]:
         """The indexes with a pod that succeeded."""
         return {index for each, index in self.pods.values() if each == "succeeded"}
 
@@ -74,6 +78,7 @@ class JobBook:
         if "deletionTimestamp" in meta:
             spared = "SuccessCriteriaMet" in self._verdicts and not pod_state.has_ended(pod)
             self._deleted.setdefault(uid, spared)
+            self._indexes_of_deleted[uid] = pod_state.completion_index(pod)
         if uid in self.pods:
             return
         if change.type == "DELETED" or TRACKING not in (meta.get("finalizers") or ()):
@@ -113,6 +118,12 @@ def books(record: Record) -> dict[str, JobBook]:
             if owner is not None and owner["uid"] in found:
                 found[owner["uid"]].saw(change)
     return found
+
+
+def listed(status: Obj, name: str, size: int) -> set[int]:
+    """The indexes of a list in the status of a Job with so many completions."""
+    runs = indexes.read(status.get(name) or "", size)
+    return {number for first, last in runs for number in range(first, last + 1)}
 
 
 def _is_ignored(job: Obj, pod: Obj) -> bool:

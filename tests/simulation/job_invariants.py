@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from longshore.api import indexes
 from longshore.api.facts import job_state, owners, pod_state
 from longshore.api.types import Obj
 from longshore.testing.scripted_kubelet import TRACKING
@@ -27,8 +26,8 @@ def a_finished_pod_is_counted_exactly_once(record: Record) -> Iterator[str]:
             continue  # whoever deletes a Job wants no more counting
         status, name = book.job.get("status") or {}, book.job["metadata"]["name"]
         is_indexed = book.job["spec"]["completionMode"] == "Indexed"
-        failed_indexes = _listed(status, "failedIndexes", book.job["spec"].get("completions") or 0)
-        succeeded = len(book.indexes - failed_indexes) if is_indexed else book.total("succeeded")
+        failed_indexes = job_books.listed(status, "failedIndexes", book.job["spec"].get("completions") or 0)
+        succeeded = len(book.completed - failed_indexes) if is_indexed else book.total("succeeded")
         if status.get("succeeded", 0) != succeeded:
             yield f"{name}: succeeded is {status.get('succeeded', 0)}, {succeeded} did: {book.pods}"
         if status.get("failed", 0) != book.total("failed"):
@@ -238,12 +237,7 @@ def _verdicts(job: Obj) -> set[tuple[str, str]]:
 
 
 def _completed(status: Obj, size: int) -> set[int]:
-    return _listed(status, "completedIndexes", size)
-
-
-def _listed(status: Obj, field: str, size: int) -> set[int]:
-    runs = indexes.read(status.get(field) or "", size)
-    return {number for first, last in runs for number in range(first, last + 1)}
+    return job_books.listed(status, "completedIndexes", size)
 
 
 def _is_active(pod: Obj) -> bool:

@@ -86,6 +86,17 @@ def test_a_cronjob_that_waits() -> None:
     play(outside(script), lambda container: Run(seconds=420.0), controllers=("garbage",))
 
 
+def test_the_story_of_a_job_is_not_that_of_a_gang_of_its_name() -> None:
+    async def script(stage: Stage) -> None:
+        await stage.create(JOBS, a_job())
+        await stage.sleep(10)
+        assert "created 1 pod" in await stage.why("job/x")
+        gang = kinds.KINDS["vcjob"].explanation("default", "x")
+        assert (await stage.client.request("GET", gang)).code == 404
+
+    play(outside(script), controllers=("garbage",))
+
+
 def test_people_see_the_reasons_among_the_events() -> None:
     async def script(stage: Stage) -> None:
         await stage.create(JOBS, a_job(backoffLimit=0))

@@ -112,13 +112,16 @@ def _runs(goes: Any, where: str) -> tuple[Outcome, ...]:
     attempts = goes["attempts"]
     if not isinstance(attempts, list) or not attempts:
         raise ValueError(f"{where}.attempts: {attempts!r} is no list of at least one attempt")
-    return tuple(_run(each, f"{where}.attempts[{number}]") for number, each in enumerate(attempts))
+    others = {key: value for key, value in goes.items() if key != "attempts"}
+    return tuple(_run(each, f"{where}.attempts[{number}]", others) for number, each in enumerate(attempts))
 
 
-def _run(goes: Any, where: str) -> Outcome:
+def _run(goes: Any, where: str, others: Mapping[str, Any] = {}) -> Outcome:
+    """One run; what it does not say is as in `others`."""
     if not isinstance(goes, dict):
         raise _says_nothing(goes, where)
     _known(goes, ("duration", "exit"), where)
+    goes = {**others, **goes}
     try:
         length = duration(goes.get("duration", DEFAULT_SECONDS))
     except ValueError as err:

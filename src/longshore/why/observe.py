@@ -53,7 +53,7 @@ def observe(
 ) -> View:
     """The view of the object of this name. `recall` and `waits` know what only longshore itself knows."""
     obj = api.get(kind, namespace, name)
-    events = api.events(namespace or "default", kind.kind, name)
+    events = [each for each in api.events(namespace or "default", kind.kind, name) if _is_about(each, kind)]
     records = _all(recall([(kind.word, namespace, name)]), events, kind)
     uid = obj["metadata"]["uid"] if obj is not None else records[-1].uid if records else ""
     events = [
@@ -90,6 +90,12 @@ def _all(records: Sequence[Record], events: Sequence[Obj], kind: Kind) -> list[R
     """The records, with those that controllers outside kept as events; oldest first."""
     kept = [record for event in events if (record := reason_events.record_of(event, kind)) is not None]
     return sorted([*records, *kept], key=lambda record: record.at)
+
+
+def _is_about(event: Obj, kind: Kind) -> bool:
+    """Whether it is about this kind, not one of the same name in another group; old events name no group."""
+    version: str = (event.get("involvedObject") or {}).get("apiVersion") or ""
+    return version in ("", kind.api_version) or version.rpartition("/")[0] == kind.group
 
 
 def _uid(event: Obj) -> str:
