@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from longshore.cli.commands import service
 from longshore.cli.main import main
 from longshore.up import systemd_unit
 from longshore.up.systemd_unit import SocketUnit, Unit
@@ -148,6 +149,27 @@ def test_a_unit_is_written_with_the_arguments_of_up_and_removed_again(
         capsys.readouterr()
         assert main(["service", "status", "--user"]) == 1
         assert "install it with: longshore service install --user" in capsys.readouterr().out
+
+
+def test_a_service_that_is_installed_with_other_arguments_is_started_anew(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = home / "asked"
+    systemctl = home / "systemctl"
+    systemctl.write_text(f'#!/bin/sh\necho "$*" >> {asked}\n')
+    systemctl.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{home}:{os.environ['PATH']}")
+    monkeypatch.setattr(service, "_runs", lambda: True)
+    started = ["--user daemon-reload", "--user enable --now longshore.socket longshore.service"]
+
+    def install(port: str) -> list[str]:
+        asked.unlink(missing_ok=True)
+        assert main(["service", "install", "--user", "--", "--port", port]) == 0
+        return asked.read_text().splitlines()
+
+    assert install("7443") == started
+    assert install("7443") == started
+    assert install("8443") == [started[0], "--user stop longshore.socket longshore.service", started[1]]
 
 
 def test_arguments_that_up_would_refuse_are_refused_before_anything_is_written(

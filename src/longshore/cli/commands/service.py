@@ -45,6 +45,7 @@ def _install(arguments: Namespace) -> int:
     directory = str(Path.cwd()) if arguments.after_dashes else ""
     unit = systemd_unit.Unit(arguments.user, words, sockets is not None, directory)
     units: list[SocketUnit | Unit] = [unit] if sockets is None else [sockets, unit]
+    differ = [each.file for each in units if each.file.exists() and each.file.read_text() != each.text()]
     for each in units:
         try:
             each.file.parent.mkdir(parents=True, exist_ok=True)
@@ -56,8 +57,11 @@ def _install(arguments: Namespace) -> int:
         _remove_unit(arguments.user, systemd_unit.SOCKET_NAME)  # of an earlier installation
     if not arguments.start:
         return 0
+    names = [each.file.name for each in units]
     _systemctl(arguments.user, "daemon-reload")
-    _systemctl(arguments.user, "enable", "--now", *(each.file.name for each in units))
+    if differ:  # what runs goes on as it was started, and a socket is not bound anew below a service
+        _systemctl(arguments.user, "stop", *names)
+    _systemctl(arguments.user, "enable", "--now", *names)
     print(f"{systemd_unit.NAME} runs, and starts with {'your session' if arguments.user else 'the machine'}")
     if arguments.user:
         print("to start it with the machine: loginctl enable-linger")
