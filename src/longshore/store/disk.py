@@ -4,24 +4,28 @@ lock            held while a process uses the directory; names its pid
 journal.db      the journal (with journal.db-wal beside it)
 acknowledged    the last acknowledged revision
 reserve         room on the disk, given up by a start that finds the disk full
+restoring       the name of a backup, while it is being put here
 """
 
 from __future__ import annotations
 
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from longshore.store.acknowledged import Acknowledged
 from longshore.store.contents import FIRST_REVISION, Contents, recover
-from longshore.store.errors import JournalUnusable
+from longshore.store.errors import JournalUnusable, RestoreCutOff
 from longshore.store.journal import Durability
 from longshore.store.lock import DataDirLock
 from longshore.store.memory_limits import Limits
 from longshore.store.reader import reading
 from longshore.store.reserve import make_room
 from longshore.store.sqlite import SqliteJournal
+
+RESTORING: Final = "restoring"
 
 
 class Disk(msgspec.Struct):
@@ -57,6 +61,8 @@ def open_disk(directory: Path, durability: Durability, limits: Limits) -> tuple[
             undo.callback(lock.release)
             acknowledged = Acknowledged(directory / "acknowledged")
             undo.callback(acknowledged.close)
+            if (directory / RESTORING).exists():
+                raise RestoreCutOff(directory, (directory / RESTORING).read_text(errors="replace"))
         except OSError as error:
             raise JournalUnusable(str(error)) from error
         file = directory / "journal.db"

@@ -33,6 +33,14 @@ class JournalCorrupt(StoreError):
         self.file = file
 
 
+class RestoreCutOff(StoreError):
+    """A restore into this data directory was cut off, so longshore does not start on it. Run the restore
+    again; what was there before is in the directory `replaced-...` beside the journal."""
+
+    def __init__(self, directory: Path, backup: str) -> None:
+        super().__init__(f"{directory}: longshore restore {backup}")
+
+
 class SchemaTooNew(StoreError):
     """This data directory was written by a newer longshore. Install that version or a later one,
     or pass another --data-dir."""

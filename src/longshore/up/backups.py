@@ -6,12 +6,13 @@ data directory is not in it: logs, the files of running pods, and what the keepe
 this machine.
 
 A restore checks everything in a directory of its own before it touches anything. What was there is kept
-beside it. A restore that is cut off leaves a directory that a start refuses or that is as it was; run it
-again then.
+beside it. A restore that is cut off leaves a directory that is as it was, or has a file `restoring`, and a
+start refuses it; run the restore again then.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -30,6 +31,7 @@ import msgspec
 
 from longshore import __version__
 from longshore.store import acknowledged, journal_copy, journal_schema
+from longshore.store.disk import RESTORING
 from longshore.store.errors import SchemaTooNew, StoreError
 from longshore.store.journal_copy import Verified
 from longshore.store.lock import DataDirLock
@@ -41,6 +43,7 @@ VOLUMES: Final = "volumes"
 _MANIFEST: Final = "manifest.json"
 _SECRETS: Final = ("token", "pki")
 _FORMAT: Final = 1
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _CHUNK_BYTES: Final = 1 << 20
 _MAX_MANIFEST_BYTES: Final = 64 << 20
 
@@ -181,7 +184,13 @@ def _unpack(backup: Path, room: Path) -> Manifest:
                 if member is None or not info.isfile():
                     raise BadBackup(f"{backup}: {info.name!r} is not in its manifest")
                 _take(archive, info, member, room, backup)
-    except (tarfile.TarError, zlib.error, EOFError, OSError, ValueError) as err:
+    except OSError as err:
+        if err.errno in _NO_ROOM:
+            raise files.UnfitDirectory(
+                f"{room.parent} has no room to unpack {backup}: {err.strerror}"
+            ) from err
+        raise BadBackup(f"{backup} is damaged, or no backup of longshore: {err}") from err
+    except (tarfile.TarError, zlib.error, EOFError, ValueError) as err:
         raise BadBackup(f"{backup} is damaged, or no backup of longshore: {err}") from err
     if left:
         raise BadBackup(f"{backup} is cut off: {next(iter(left))!r} is missing")
@@ -244,7 +253,8 @@ def _check_journal(journal: Path, manifest: Manifest, backup: Path) -> None:
 def restore(backup: Path, directory: Path) -> tuple[Manifest, Path | None]:
     """Puts a backup into a data directory that no longshore uses; returns also where what was there went.
 
-    Raises `BadBackup`, `DataDirBusy`, `SchemaTooNew` or `UnfitDirectory`, and then has changed nothing.
+    Raises `BadBackup`, `DataDirBusy`, `SchemaTooNew` or `UnfitDirectory`, and then has changed nothing. A
+    start refuses the directory from the first change to the last.
     """
     files.prepare_data_dir(directory)
     lock = DataDirLock(directory)
@@ -255,16 +265,18 @@ def restore(backup: Path, directory: Path) -> tuple[Manifest, Path | None]:
             volume_looks.give(room, manifest.files, manifest.looks)
             plain = [name for name in manifest.files if PurePosixPath(name).parts[0] != VOLUMES]
             kept = _keep_old(directory, plain, volumes)
+            files.write_private(directory / RESTORING, os.fsencode(backup))
             for name in volumes:
                 _exchange(directory, room, kept, name)
-            # The log of the old journal must never meet the new one. From here to the end, a start on this
-            # directory finds a journal that is older than its mark, and refuses it.
+            # The log of the old journal must never meet the new one.
             for suffix in ("-wal", "-shm"):
                 (directory / f"{JOURNAL}{suffix}").unlink(missing_ok=True)
             for name in sorted(plain, key=lambda name: name == JOURNAL):
                 (directory / name).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 os.replace(room / name, directory / name)
             acknowledged.go_on_after(directory / "acknowledged", max(before, manifest.revision))
+            _sync(directory)
+            (directory / RESTORING).unlink()
             return manifest, kept
     finally:
         lock.release()
@@ -298,6 +310,15 @@ def _new_directory(wanted: Path) -> Path:
             made.mkdir(mode=0o700)
             break
     return made
+
+
+def _sync(directory: Path) -> None:
+    """Makes the names in a directory durable."""
+    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def _exchange(directory: Path, room: Path, kept: Path | None, name: str) -> None:

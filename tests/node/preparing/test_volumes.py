@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import resource
 import socket
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from longshore.api.types import Obj
 from longshore.node.preparing.types import CannotPrepare, NodeFacts, NotReady
+from longshore.node.preparing.volumes import atomic
 from support.preparing_world import World
 
 pytestmark = pytest.mark.anyio
@@ -217,6 +219,22 @@ async def test_files_follow_their_source_all_at_once(world: World) -> None:
     assert tree(top) == {"a": "2", "new": "y"}
     assert not (top / before).exists()
     assert sorted(name for name in os.listdir(top) if not name.startswith("..")) == ["a", "new"]
+
+
+async def test_a_write_that_failed_leaves_nothing_once_one_succeeds(tmp_path: Path) -> None:
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    assert atomic.write(tmp_path, {"a": atomic.File(b"1", 0o644)})
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, limit[1]))
+    try:
+        for _ in range(3):
+            with pytest.raises(OSError, match="File too large"):
+                atomic.write(tmp_path, {"a": atomic.File(b"2" * 100, 0o644)})
+            assert (tmp_path / "a").read_text() == "1"
+            assert len(os.listdir(tmp_path)) <= 4
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    assert atomic.write(tmp_path, {"a": atomic.File(b"2", 0o644)})
+    assert sorted(os.listdir(tmp_path)) == sorted(["..data", os.readlink(tmp_path / "..data"), "a"])
 
 
 async def test_pods_that_ask_for_the_same_files_share_them_until_the_last_has_gone(world: World) -> None:

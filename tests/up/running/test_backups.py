@@ -7,6 +7,7 @@ import io
 import json
 import os
 import random
+import resource
 import shutil
 import sqlite3
 import stat
@@ -25,6 +26,7 @@ from longshore.cli.main import main
 from longshore.client.local import LocalClient
 from longshore.machinery.time.clock import RealClock
 from longshore.store import Store, journal_schema
+from longshore.store.errors import RestoreCutOff
 from longshore.store.lock import DataDirLock
 from longshore.up import backups, snapshots
 from longshore.up.backups import BadBackup, Manifest
@@ -218,25 +220,70 @@ def test_a_backup_with_damaged_blocks_is_refused(tmp_path: Path) -> None:
             backups.restore(backup, tmp_path / "b")
 
 
-def test_a_restore_that_died_halfway_is_refused_by_a_start_and_can_be_run_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    directory = made(tmp_path / "a", "x")
-    backup = backed_up(tmp_path, directory)
-    made(directory, *(f"later-{number}" for number in range(20)))
-    program = f"""
-import os
+RESTORE_AND_DIE = """
+import os, sys
 from pathlib import Path
-from longshore.store import acknowledged
 from longshore.up import backups
-acknowledged.go_on_after = lambda *_: os._exit(9)
-backups.restore(Path({str(backup)!r}), Path({str(directory)!r}))
+
+left = int(sys.argv[3])
+
+def mortal(change):
+    def changed(*words, **more):
+        global left
+        if left == 0:
+            os._exit(9)
+        left -= 1
+        return change(*words, **more)
+    return changed
+
+for name in ("link", "rename", "replace", "unlink"):
+    setattr(os, name, mortal(getattr(os, name)))
+backups.restore(Path(sys.argv[1]), Path(sys.argv[2]))
 """
-    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 9
-    with pytest.raises(Exception, match="was acknowledged"):
-        Store.open(directory)
-    assert main(["restore", str(backup), "--data-dir", str(directory)]) == 0
-    assert contents(directory) == {"x": "x"}
+"""Puts a backup into a directory, and dies before the n-th change of a name."""
+
+
+def test_a_restore_that_dies_anywhere_leaves_the_old_or_is_refused_by_a_start_and_can_be_run_again(
+    tmp_path: Path,
+) -> None:
+    before = made(tmp_path / "a", "x")
+    (before / "volumes" / "pvc-1").mkdir(parents=True)
+    (before / "volumes" / "pvc-1" / "file").write_text("old")
+    backup = backed_up(tmp_path, before, "--volumes")
+    later = made(tmp_path / "b", "y", "z")
+    shutil.copytree(before / "volumes", later / "volumes")
+    (later / "volumes" / "pvc-1" / "file").write_text("new")
+    restored, kept = ({"x": "x"}, "token of x", "old"), ({"y": "y", "z": "z"}, "token of y", "new")
+    refused = 0
+    for died_at in range(100):
+        directory = shutil.copytree(later, tmp_path / str(died_at))
+        words = [sys.executable, "-c", RESTORE_AND_DIE, str(backup), str(directory), str(died_at)]
+        died = subprocess.run(words, check=False).returncode == 9
+        secret, file = directory / "token", directory / "volumes" / "pvc-1" / "file"
+        if died and (directory / "restoring").exists():
+            with pytest.raises(RestoreCutOff, match=str(backup)):
+                Store.open(directory)
+            refused += 1
+        else:
+            assert (contents(directory), secret.read_text(), file.read_text()) in (restored, kept)
+        if not died:
+            break
+        assert main(["restore", str(backup), "--data-dir", str(directory)]) == 0
+        assert (contents(directory), secret.read_text(), file.read_text()) == restored
+    assert refused > 3
+
+
+def test_a_full_disk_is_no_damaged_backup(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    backup = backed_up(tmp_path, made(tmp_path / "a", *"xyz"))
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limit[1]))
+    try:
+        assert main(["restore", str(backup), "--data-dir", str(tmp_path / "b")]) == 1
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    said = capsys.readouterr().err
+    assert f"{tmp_path / 'b'} has no room to unpack {backup}: File too large" in said
+    assert not (tmp_path / "b" / "journal.db").exists()
 
 
 def test_volumes_are_in_it_when_they_are_wanted(tmp_path: Path) -> None:
