@@ -61,6 +61,13 @@ async def test_rotated_files_come_first(log: Path) -> None:
     assert await text(log) == "line 1\nline 2\nline 3\nline 4\nline 5\n"
 
 
+async def test_a_log_that_rotates_all_the_time_is_read_as_it_is(
+    log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logs, "_same", lambda *_: False)
+    assert await text(log) == "line 1\nline 2\nline 3\nline 4\nline 5\n"
+
+
 async def test_a_log_just_rotated_has_no_current_file(log: Path) -> None:
     os.unlink(log)
     assert await text(log) == "line 1\nline 2\nline 3\n"

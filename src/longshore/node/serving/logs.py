@@ -20,6 +20,7 @@ from longshore.api.log_options import LogOptions
 from longshore.machinery.time.clock import Clock
 
 _BLOCK: Final = 1 << 17
+_TRIES: Final = 5
 _MARKER_BYTES: Final = 128
 _MIN_PAUSE_SECONDS: Final = 0.02
 _MAX_PAUSE_SECONDS: Final = 0.25
@@ -60,8 +61,8 @@ async def read(
 
 def _open_all(path: Path) -> list[BinaryIO]:
     """Every file of the log, oldest first. A rotation meanwhile makes a file appear twice or not at all, so
-    then it is tried again."""
-    for _ in range(5):
+    then it is tried again, a few times."""
+    for left in reversed(range(_TRIES)):
         files: list[BinaryIO] = []
         number = 0
         while True:
@@ -73,7 +74,8 @@ def _open_all(path: Path) -> list[BinaryIO]:
                     break
             number += 1
         inodes = [os.fstat(file.fileno()).st_ino for file in files]
-        if len(set(inodes)) == len(inodes) and _same(path, inodes[0] if files else 0, bool(files)):
+        is_whole = len(set(inodes)) == len(inodes) and _same(path, inodes[0] if files else 0, bool(files))
+        if is_whole or not left:
             break
         for file in files:
             file.close()
