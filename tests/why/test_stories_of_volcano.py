@@ -56,6 +56,21 @@ def test_a_gang_that_succeeds() -> None:
     play(script)
 
 
+def test_a_phase_whose_reason_was_lost_is_told_all_the_same() -> None:
+    async def script(stage: Stage) -> None:
+        job = await stage.create(JOBS, a_gang())
+        await stage.sleep(7)
+        found = (await stage.client.get(JOBS, "g", "default"))["status"]
+        phase = {"lastTransitionTime": "2026-01-01T09:00:06Z"}
+        conditions = [*found["conditions"], {"status": "Failed", **phase}]
+        status = {"status": {"state": {"phase": "Failed", **phase}, "conditions": conditions}}
+        await stage.client.patch(JOBS, job["metadata"]["name"], status, "default", subresource="status")
+        told = await stage.why("vcjob/g")
+        assert "\n09:00:06  Failed: the reason was not kept\nnow       the Job is Failed\n" in told
+
+    play(script)
+
+
 def test_a_gang_that_runs() -> None:
     async def script(stage: Stage) -> None:
         await stage.create(JOBS, a_gang())

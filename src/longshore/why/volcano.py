@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from longshore.api.time import rfc3339
 from longshore.machinery.records import PROBLEM, Record
 from longshore.why import pod_now
 from longshore.why.deletion import deleted
@@ -30,7 +31,17 @@ def lines(view: View) -> list[Line]:
     found = [line for record in view.own if (line := _line(view, record)) is not None]
     if not found:
         return merged(of_event(event) for event in view.events)
-    return merged([*_failures(view), *found]) if view.kind.word == "vcjob" else once(found)
+    if view.kind.word != "vcjob":
+        return once(found)
+    return merged([*_failures(view), *found, *_untold(view, found)])
+
+
+def _untold(view: View, told: Iterable[Line]) -> Iterator[Line]:
+    """The phase of the Job if nothing told is as new: whoever wrote it died before the reason was kept."""
+    for condition in (view.status.get("conditions") or ())[-1:]:
+        since = rfc3339.seconds(condition["lastTransitionTime"])
+        if all(line.at < since for line in told):
+            yield Line(since, f"{condition['status']}: the reason was not kept", code=condition["status"])
 
 
 def _failures(view: View) -> Iterator[Line]:

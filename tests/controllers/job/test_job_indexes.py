@@ -53,6 +53,15 @@ def test_a_pod_that_was_written_down_as_failed_completes_no_index() -> None:
     assert "completedIndexes" not in done.status
 
 
+def test_a_pod_that_was_counted_as_failed_completes_no_index_later() -> None:
+    """It succeeded just when it was deleted. Its finalizer is gone, and only the cache still shows it."""
+    counted = status(failed=1, completedIndexes="1", succeeded=1)
+    pod = a_pod("s", "Succeeded", index=0, deleting=True)
+    done = sync(indexed(2, 2, status=counted), pod, going=frozenset("s"))
+    assert done.counts("succeeded", "failed") == (1, 1)
+    assert done.status["completedIndexes"] == "1"
+
+
 @pytest.mark.parametrize(
     "index",
     [None, "foo", "-1", "5", "8", "9" * 20, pytest.param("9" * 5000, id="too long for Python to read")],

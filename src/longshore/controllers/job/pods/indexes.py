@@ -34,9 +34,10 @@ def find(roll: Roll, status: Obj, spec: Spec, count: Count) -> Indexes:
     """The indexes as the status and the pods with a finalizer show them."""
     before = indexes.read(status.get("completedIndexes") or "", spec.size)
     ended = [h for h in count.ended if valid(h.completion_index, spec) and not h.killed]
-    # A pod that was written down as failed stays so: it succeeded just when the Job was given up.
-    succeeded_now = (h for h in ended if h.phase == "Succeeded" and h.uid not in count.uncounted_failed)
-    new = _runs(h.completion_index for h in succeeded_now)
+    # A pod that was written down as failed stays so, though it succeeded just when it was deleted; one whose
+    # finalizer is gone was written down as what it was, or let go.
+    succeeded_now = (h for h in ended if h.phase == "Succeeded" and not h.going)
+    new = _runs(h.completion_index for h in succeeded_now if h.uid not in count.uncounted_failed)
     if spec.per_index is None:
         return Indexes(before, indexes.merge(before, new))
     # An index may have two pods, where a create was repeated. Its end is what was written down first, never
