@@ -57,6 +57,20 @@ def test_logs_are_followed_searched_and_coloured(site: Dashboard, seen: Seen) ->
     assert "line 3" in download.value.path().read_text()
 
 
+def test_logs_of_init_containers_and_of_later_runs_are_followed(site: Dashboard, seen: Seen) -> None:
+    again = job("again", "echo it begins; exit 1", backoffLimit=6)
+    pod = again["spec"]["template"]["spec"]
+    pod["restartPolicy"] = "OnFailure"
+    pod["initContainers"] = [
+        {"name": "before", "image": "local", "command": ["sh", "-c", "echo first of all"]}
+    ]
+    site.create(again)
+    seen.go("/ui/jobs/default/again?tab=logs")
+    log = seen.page.get_by_role("log", name="Log lines")
+    expect(log).to_contain_text("first of all")
+    expect(log.locator(".text", has_text="it begins")).to_have_count(2, timeout=60_000)
+
+
 def test_a_job_is_suspended_and_resumed(site: Dashboard, seen: Seen) -> None:
     page = seen.page
     site.create(job("pauses", "sleep 600"))

@@ -28,17 +28,18 @@ export class LogLines {
     this.begun = new Set();
   }
 
-  /** Reads the log of a container, and follows it while the pod runs. @param {any} pod @param {string} container @param {boolean} [previous] */
-  add(pod, container, previous = false) {
+  /** Reads the log of a container's last run, and follows it while the pod runs. @param {any} pod @param {string} container */
+  add(pod, container) {
     const over = pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed";
-    const id = `${pod.metadata.uid} ${container}`;
+    const state = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])].find((/** @type {any} */ each) => each.name === container);
+    const id = `${pod.metadata.uid} ${container} ${state?.restartCount ?? 0}`;
     if (this.begun.has(id)) return;
-    const started = (pod.status?.containerStatuses ?? []).some((/** @type {any} */ each) => each.name === container && (each.state?.running || each.state?.terminated || each.lastState?.terminated));
+    const started = state?.state?.running || state?.state?.terminated || state?.lastState?.terminated;
     if (!started && !over) return;
     this.begun.add(id);
     const path = `${pathOf(KINDS.pods, pod.metadata.namespace, pod.metadata.name)}/log`;
-    const query = { container, timestamps: true, tailLines: TAIL_LINES, previous: previous || undefined };
-    if (over || previous) this.later(() => this.fetch(path, query, pod.metadata.name));
+    const query = { container, timestamps: true, tailLines: TAIL_LINES };
+    if (over) this.later(() => this.fetch(path, query, pod.metadata.name));
     else this.follow(path, query, pod.metadata.name, "");
   }
 
