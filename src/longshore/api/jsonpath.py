@@ -1,9 +1,9 @@
 """JSONPath as printer columns of custom resources use it: `.status.conditions[?(@.type=="Ready")].status`.
 
 Reads dotted and quoted names (`.a.b`, `['a.b']`, `.a\\.b`), indexes, slices, `[*]` and `.*`, unions
-(`[0,2]`) and filters that compare one path with a literal. A path that is missing in an object finds
-nothing, as kubectl has it. Refused with `JSONPathError`: recursive descent (`..`) and anything that is
-a template rather than a path.
+(`[0,2]`), filters that compare one path with a literal, and `..` for everything below. A path that is missing
+in an object finds nothing, as kubectl has it. Refused with `JSONPathError`: anything that is a template
+rather than a path.
 """
 
 from __future__ import annotations
@@ -37,6 +37,10 @@ class JSONPathError(ValueError):
     """Not a path this evaluator reads. Write it as `.spec.field`, `[0]`, `[*]` or `[?(@.type=="x")]`."""
 
 
+class OutOfBounds(LookupError):
+    """A list is too short for an index in the path."""
+
+
 class Path:
     """A parsed path. `find` gives every value it leads to, in order; an empty list when there is none."""
 
@@ -47,6 +51,13 @@ class Path:
         self._steps = steps
 
     def find(self, root: Any) -> list[Any]:
+        try:
+            return self.found(root)
+        except OutOfBounds:
+            return []
+
+    def found(self, root: Any) -> list[Any]:
+        """The same, but raises OutOfBounds."""
         values = [root]
         for step in self._steps:
             values = step(values)
@@ -75,7 +86,8 @@ def _steps(text: str) -> Iterable[Step]:
         if text[at] == ".":
             at += 1
             if text.startswith(".", at):
-                raise JSONPathError(f"recursive descent is not supported: {text}")
+                at += 1
+                yield _descent
             if at == len(text) or text[at] == "[":
                 continue
         name = _NAME.match(text, at)
@@ -153,9 +165,25 @@ def _wildcard(values: list[Any]) -> list[Any]:
     return found
 
 
+def _descent(values: list[Any]) -> list[Any]:
+    """The values with all that is below them, as far as it holds something; each once."""
+    found: dict[int, Any] = {}
+    left = values[::-1]
+    while left:
+        value = left.pop()
+        if value and isinstance(value, dict | list) and id(value) not in found:
+            found[id(value)] = value
+            left += reversed(value.values() if isinstance(value, dict) else value)
+    return list(found.values())
+
+
 def _index(index: int) -> Step:
     def step(values: list[Any]) -> list[Any]:
-        return [v[index] for v in values if isinstance(v, list) and -len(v) <= index < len(v)]
+        lists = [v for v in values if isinstance(v, list)]
+        for each in lists:
+            if not -len(each) <= index < len(each):
+                raise OutOfBounds(f"array index out of bounds: index {index}, length {len(each)}")
+        return [each[index] for each in lists]
 
     return step
 

@@ -130,6 +130,10 @@ def test_volcano_kinds_bring_their_columns() -> None:
         (".status.conditions[?(@.type!='Ready')].type", ["Synced"]),
         (".status.conditions[?(@.status)].type", ["Synced", "Ready"]),
         (".spec.none", [None]),
+        ("..type", ["Synced", "Ready"]),
+        ("..conditions[1].type", ["Ready"]),
+        ("..conditions[2].type", []),
+        ("..status..type", ["Synced", "Ready"]),
     ],
 )
 def test_paths_find_every_value_in_order(path: str, want: list[Any]) -> None:
@@ -139,7 +143,7 @@ def test_paths_find_every_value_in_order(path: str, want: list[Any]) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "..name",
+        "...name",
         ".spec[",
         ".spec[x]",
         ".a[?(@.b==c)]",

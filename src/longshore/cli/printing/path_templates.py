@@ -1,6 +1,6 @@
 """`-o jsonpath=…`, `jsonpath-as-json=…` and `custom-columns=…`: text with paths in braces, ranges and quotes.
 
-Paths are read by the same evaluator as the printer columns of custom resources; it has no recursive descent.
+Paths are read by the same evaluator as the printer columns of custom resources.
 """
 
 from __future__ import annotations
@@ -8,12 +8,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from longshore.api.types import Obj
 from longshore.cli.main import Said
 from longshore.cli.printing import quoted_text
 from longshore.cli.printing.columns import Columns
+
+if TYPE_CHECKING:
+    from longshore.api.jsonpath import Path
 
 _PART: Final = re.compile(r"\{((?:[^{}\"']|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*')*)\}|([^{]+)", re.S)
 Part: TypeAlias = Callable[[Any, Any], Iterable[Sequence[Any]]]
@@ -58,11 +61,9 @@ def _block(parts: Iterator[tuple[str, str]], *, closed: bool) -> list[Part]:
             out.append(_range(word[5:].strip(), _block(parts, closed=True)))
         elif word[:1] in ('"', "'"):
             out.append(_text(quoted_text.unquoted(word)))
-        elif word:
+        else:
             out.append(_path(word))
-    if closed:
-        raise Said("error: jsonpath: {range} without {end}", 2)
-    return out
+    return out  # a range without an end reaches to that of the template, as with kubectl
 
 
 def _text(text: str) -> Part:
@@ -70,27 +71,43 @@ def _text(text: str) -> Part:
 
 
 def _path(path: str) -> Part:
-    find = finder(path)
+    find = _bounded(path)
     return lambda root, here: [find(root if path.startswith("$") else here)]
 
 
 def _range(path: str, inside: list[Part]) -> Part:
-    find = finder(path)
+    find = _bounded(path)
     return lambda root, here: (each for item in find(here) for part in inside for each in part(root, item))
 
 
 def finder(path: str) -> Callable[[Any], Sequence[Any]]:
     """The function from an object to the values at a path."""
+    return _parsed(path).find
+
+
+def _bounded(path: str) -> Callable[[Any], Sequence[Any]]:
+    """The same, for a template: there an index beyond the end of a list is an error."""
+    from longshore.api.jsonpath import OutOfBounds
+
+    parsed = _parsed(path)
+
+    def find(obj: Any) -> Sequence[Any]:
+        try:
+            return parsed.found(obj)
+        except OutOfBounds as err:
+            raise Said(f'error: error executing jsonpath "{{{path}}}": {err}') from None
+
+    return find
+
+
+def _parsed(path: str) -> Path:
     from longshore.api import jsonpath as evaluator
 
-    path = path.strip().removeprefix("{").removesuffix("}")
-    if path == "@":
-        return lambda here: [here]
-    path = path.removeprefix("@")
+    path = path.strip().removeprefix("{").removesuffix("}").removeprefix("@")
     if path and path[0] not in ".[$":
         path = "." + path
     try:
-        return evaluator.parse(path).find
+        return evaluator.parse(path)
     except evaluator.JSONPathError as err:
         raise Said(f"error: error parsing jsonpath {path}, {err}", 2) from None
 
