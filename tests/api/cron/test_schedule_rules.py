@@ -102,6 +102,16 @@ def test_a_day_without_midnight_is_lost_east_of_greenwich() -> None:
     assert runs("0 12 * * 5", "Africa/Cairo", "2024-04-26T00:30", 1) == ["04-26 09:00"]
 
 
+def test_a_month_without_its_first_midnight_is_left_on_the_evening_before_it() -> None:
+    """In Paraguay 1 October 2023 began at 01:00. A search from that month steps on from the evening of
+    30 September: it comes to January when the 15th is over, and to September late on the 1st. Kubernetes'
+    library does the same."""
+    found = cron.parse_in_zone("0 12 15 1 *", "America/Asuncion").next(at("2023-10-10"), cron.UTC)
+    assert found == at("2025-01-15T15:00")
+    found = cron.parse_in_zone("0 12 * 9 *", "America/Asuncion").next(at("2023-10-10"), cron.UTC)
+    assert found == at("2024-09-02T16:00")
+
+
 def test_a_half_hour_change_throws_out_the_whole_hours_of_its_day() -> None:
     assert runs("0 5 * * *", "Australia/Lord_Howe", "2024-10-05T00:00", 2) == ["10-06 18:00", "10-07 18:00"]
     assert runs("30 5 * * *", "Australia/Lord_Howe", "2024-10-05T00:00", 2) == ["10-05 18:30", "10-06 18:30"]

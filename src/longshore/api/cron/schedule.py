@@ -114,30 +114,34 @@ def _search(schedule: Schedule, start: int, zone: Zone) -> int | None:
     last_year = civil(cursor.wall // _DAY_SECONDS)[0] + _HORIZON_YEARS
     rounded = False  # smaller units are set to zero once, when the first step is made
     while True:
-        year, month, day = civil(cursor.wall // _DAY_SECONDS)
-        if year > last_year:
+        if civil(cursor.wall // _DAY_SECONDS)[0] > last_year:
             return None
-        if not schedule.months >> month & 1:
-            if not rounded:
-                rounded = True
-                cursor.set_wall(ordinal(year, month, 1) * _DAY_SECONDS)
-                day = 1
-            while not schedule.months >> month & 1:
-                year, month = (year, month + 1) if month < 12 else (year + 1, 1)
-                cursor.set_wall(
-                    (ordinal(year, month, 1) + day - 1) * _DAY_SECONDS + cursor.wall % _DAY_SECONDS
-                )
-                year, month, day = civil(cursor.wall // _DAY_SECONDS)
-                if month == 1:
-                    break
-            if month == 1:
-                continue
+        rounded, wrapped = _find_month(schedule, cursor, rounded)
+        if wrapped:
+            continue
         rounded, wrapped = _find_day(schedule, cursor, rounded)
         if wrapped:
             continue
         rounded, wrapped = _find_time(schedule, cursor, rounded)
         if not wrapped:
             return cursor.at
+
+
+def _find_month(schedule: Schedule, cursor: _Cursor, rounded: bool) -> tuple[bool, bool]:
+    """Steps to a month that matches. The second answer is True when a year began meanwhile."""
+    year, month, day = civil(cursor.wall // _DAY_SECONDS)
+    while not schedule.months >> month & 1:
+        if not rounded:
+            rounded = True
+            cursor.set_wall(ordinal(year, month, 1) * _DAY_SECONDS)
+            # The evening before, in the month before, where the first midnight does not exist.
+            year, month, day = civil(cursor.wall // _DAY_SECONDS)
+        year, month = (year, month + 1) if month < 12 else (year + 1, 1)
+        cursor.set_wall((ordinal(year, month, 1) + day - 1) * _DAY_SECONDS + cursor.wall % _DAY_SECONDS)
+        year, month, day = civil(cursor.wall // _DAY_SECONDS)
+        if month == 1:
+            return rounded, True
+    return rounded, False
 
 
 def _find_day(schedule: Schedule, cursor: _Cursor, rounded: bool) -> tuple[bool, bool]:
