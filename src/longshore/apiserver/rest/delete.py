@@ -181,13 +181,16 @@ def _set_gc_finalizer(call: Call, meta: Obj, wanted: options.DeleteOptions) -> N
 
 
 def _grace(call: Call, obj: Obj, wanted: options.DeleteOptions) -> int:
-    """Seconds a pod may take to stop; 0 for every other kind."""
+    """Seconds a pod may take to stop; 0 for every other kind. One that is being stopped keeps what it has,
+    whatever has become of it, unless the client names other seconds."""
     if not call.resource.strategy.graceful:
         return 0
     spec = obj.get("spec") or {}
-    grace = wanted.grace if wanted.grace is not None else spec.get("terminationGracePeriodSeconds", 0)
-    if not spec.get("nodeName") or pod_state.has_ended(obj):
+    given = obj["metadata"].get("deletionGracePeriodSeconds")
+    if not given and (not spec.get("nodeName") or pod_state.has_ended(obj)):
         return 0
+    own = given or spec.get("terminationGracePeriodSeconds", 0)
+    grace = own if wanted.grace is None else wanted.grace
     return 1 if grace < 0 else int(grace)
 
 
