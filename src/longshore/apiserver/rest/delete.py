@@ -129,6 +129,8 @@ def _delete(api: Api, call: Call, entry: Entry, wanted: options.DeleteOptions) -
     check_preconditions(call, entry, wanted)
     call.resource.strategy.check_deletable(old)
     admission.check_delete(api, call)
+    if "deletionTimestamp" in old["metadata"] and call.resource.strategy.holds(old):
+        return Outcome(old, False)
     obj: Obj = {**old, "metadata": dict(old["metadata"])}
     grace = _grace(call, obj, wanted)
     if call.resource.strategy.graceful and grace > 0:
