@@ -47,6 +47,16 @@ def test_a_schedule_that_never_fires() -> None:
     )
 
 
+def test_a_schedule_whose_next_time_is_too_far_off_starts_nothing() -> None:
+    """2100 is no leap year, so no search from 2097 comes to the leap day of 2104. Kubernetes' own search goes
+    on from the year 1 then, and never ends."""
+    found = sync(cronjob("0 0 29 2 *", created="2096-03-15T00:00:00Z"), "2097-03-15T00:00:00Z")
+    assert warned(found) == (
+        "InvalidSchedule: invalid schedule: 0 0 29 2 * : "
+        "time difference between two schedules is less than 1 second"
+    )
+
+
 def test_a_zone_in_the_schedule_is_obeyed_with_a_warning_and_beats_the_field() -> None:
     state = cronjob("TZ=Asia/Tokyo 0 18 * * *", timeZone="America/New_York")
     found = sync(state, "2026-06-15T09:00:30Z")

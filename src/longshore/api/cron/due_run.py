@@ -18,8 +18,6 @@ _MANY_MISSED_RUNS: Final = 100
 _WAKE_UP_DELAY_NANOSECONDS: Final = 100_000_000
 """Added to every wake-up, so that a clock that runs a little behind does not wake up too early."""
 _MAX_NANOSECONDS: Final = 2**63 - 1
-_GO_ZERO: Final = -62_135_596_800 * SECOND
-"""Go's zero time, which upstream's arithmetic meets when a schedule never fires again."""
 
 
 class NeverFires(Exception):
@@ -56,15 +54,17 @@ def most_recent(
     earliest = created if last is None else last
     if deadline is not None:
         earliest = max(earliest, now - deadline * SECOND)
-    first = _next(schedule, earliest, zone)
+    first = schedule.next(earliest, zone)
+    if first is None:  # upstream goes on from the year 1, and for a leap day finds no end
+        raise NeverFires
     if now < first:
         return Outlook(earliest, None, "none")
-    second = _next(schedule, first, zone)
+    second = schedule.next(first, zone)
+    if second is None:
+        raise NeverFires
     if now < second:
         return Outlook(earliest, first, "none")
     gap = (second - first) // SECOND
-    if gap < 1:
-        raise NeverFires
     starts = min(now - first, _MAX_NANOSECONDS) // SECOND // gap + 1
     at = None
     probe = schedule.next(first + (starts - 2) * gap * SECOND, zone)
@@ -89,8 +89,3 @@ def requeue_after(
             base = found.earliest if found.missed == "none" else now
     at = schedule.next(base, zone)
     return None if at is None else at + _WAKE_UP_DELAY_NANOSECONDS - now
-
-
-def _next(schedule: Schedule | Every, after: Instant, zone: Zone) -> Instant:
-    at = schedule.next(after, zone)
-    return _GO_ZERO if at is None else at
