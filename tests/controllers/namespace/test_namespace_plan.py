@@ -164,6 +164,38 @@ async def test_groups_that_say_what_they_serve_are_looked_at_while_another_does_
     assert "metrics.example.com/v1" in seen.undiscovered
 
 
+async def test_an_object_of_a_kind_with_several_versions_counts_once() -> None:
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    versions = [
+        {"name": name, "served": True, "storage": name == "v1", "schema": schema}
+        for name in ("v1", "v1beta1", "v2")
+    ]
+    spec = {
+        "group": "example.com",
+        "scope": "Namespaced",
+        "names": {"plural": "widgets", "kind": "Widget"},
+        "versions": versions,
+    }
+    async with api_in_memory() as server:
+        client = server.client
+        definition = {"metadata": {"name": "widgets.example.com"}, "spec": spec}
+        await client.create(("apiextensions.k8s.io/v1", "CustomResourceDefinition"), definition)
+        await client.create(("v1", "Namespace"), {"metadata": {"name": "team"}})
+        held = {"metadata": {"name": "w", "finalizers": ["x/y"]}}
+        await client.create(("example.com/v1", "Widget"), held, "team")
+        await client.delete(("v1", "Namespace"), "team")
+        await client.delete(("example.com/v1", "Widget"), "w", "team")
+        seen = await observe(client, "team", NOW, ())
+    assert seen is not None
+    shown = conditions(decide(seen))
+    assert shown["NamespaceContentRemaining"][2] == (
+        "Some resources are remaining: widgets.example.com has 1 resource instances"
+    )
+    assert shown["NamespaceFinalizersRemaining"][2] == (
+        "Some content in the namespace has finalizers remaining: x/y in 1 resource instances"
+    )
+
+
 def test_a_failure_to_delete_keeps_the_namespace_and_is_shown() -> None:
     plan = decide(view(failures=("b failed", "a failed")))
     assert conditions(plan)["NamespaceDeletionContentFailure"] == (

@@ -68,9 +68,13 @@ async def observe(client: Client, name: str, now: str, failures: tuple[str, ...]
     except (StatusError, Unreachable) as err:
         return View(namespace, now, undiscovered=str(err))
     contents, unlisted = [], list(failures)
+    seen: set[tuple[str, str]] = set()
     for resource in served:
         if not resource.namespaced or not {"list", "delete"} <= set(resource.verbs):
             continue
+        if (resource.group, resource.plural) in seen:
+            continue  # another version of what was read already
+        seen.add((resource.group, resource.plural))
         try:
             found = await client.list(resource, name)
         except StatusError as err:
