@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
 from longshore.api import field
 from longshore.api.defaults.pod import default_pod_template
 from longshore.api.field import FieldError
-from longshore.api.strategy import Context, Strategy
+from longshore.api.strategy import Context, Propagation, Strategy
 from longshore.api.types import Obj
 from longshore.api.validation import metadata, pod
 
@@ -17,6 +17,8 @@ _COUNTS: Final = (
 
 
 class ReplicationControllerStrategy(Strategy):
+    default_propagation: ClassVar[Propagation] = "Orphan"
+
     def default(self, obj: Obj) -> None:
         spec = obj.setdefault("spec", {})
         template = spec.get("template")
