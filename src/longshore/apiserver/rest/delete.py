@@ -135,8 +135,7 @@ def _delete(api: Api, call: Call, entry: Entry, wanted: options.DeleteOptions) -
     grace = _grace(call, obj, wanted)
     if call.resource.strategy.graceful and grace > 0:
         return _delete_gracefully(api, call, entry, obj, grace, wanted)
-    if not (call.resource.strategy.graceful and old["metadata"].get("deletionTimestamp") and grace):
-        _set_gc_finalizer(call, obj["metadata"], wanted)
+    _set_gc_finalizer(call, obj["metadata"], wanted)
     stays = bool(obj["metadata"].get("finalizers")) or call.resource.strategy.holds(obj)
     _mark(api, call, obj, grace=0)
     if stays:
