@@ -14,11 +14,18 @@ from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.testing import faults
 from longshore.testing.faults import FaultyClient
+from longshore.testing.faulty_local_client import FaultyLocalClient
+from longshore.testing.injected_faults import Fault, Faults, unavailable
 from longshore.testing.stories import beside
 from support.simple_gangs import GROUPS
-from support.volcano_world import JOBS, NS, PODS, Script, World, a_task, a_world, controller
+from support.volcano_world import COMMANDS, JOBS, NS, PODS, Script, World, a_task, a_world, controller
 
 FOR_EVER = Script(runs=lambda name, nth: None)
+COMMAND_FOR_NOBODY = {
+    "metadata": {"name": "c"},
+    "action": "AbortJob",
+    "target": {"apiVersion": JOBS[0], "kind": JOBS[1], "name": "nobody", "uid": "u"},
+}
 
 
 def live(tell: Callable[[World], Awaitable[Any]], script: Script | None = None) -> Any:
@@ -222,14 +229,24 @@ def test_a_job_whose_names_are_taken_gets_its_pods_when_these_are_free(notes: di
 
 def test_a_command_for_a_job_that_is_not_there_is_taken_away() -> None:
     async def tell(world: World) -> None:
-        ref = {"apiVersion": JOBS[0], "kind": JOBS[1], "name": "nobody", "uid": "u"}
-        commands = ("bus.volcano.sh/v1alpha1", "Command")
-        body = {"metadata": {"name": "c"}, "action": "AbortJob", "target": ref}
-        await world.client.create(commands, body, NS)
+        await world.client.create(COMMANDS, COMMAND_FOR_NOBODY, NS)
         await asyncio.sleep(5)
-        assert not (await world.client.list(commands, NS)).items
+        assert not (await world.client.list(COMMANDS, NS)).items
 
     live(tell)
+
+
+def test_a_command_for_a_job_that_is_not_there_is_taken_away_though_that_fails_at_first() -> None:
+    async def play(clock: VirtualClock) -> None:
+        async with a_world(clock, Script()) as world:
+            faults = Faults(clock)
+            faults.add(Fault("DELETE commands", "controllers", unavailable, times=1))
+            async with beside(controller(FaultyLocalClient(world.api, clock, faults), clock)):
+                await world.client.create(COMMANDS, COMMAND_FOR_NOBODY, NS)
+                await asyncio.sleep(60)
+                assert not (await world.client.list(COMMANDS, NS)).items
+
+    virtual.run(play)
 
 
 def test_the_controllers_notes_are_gone_when_it_is_done() -> None:

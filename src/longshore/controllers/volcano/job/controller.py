@@ -140,9 +140,13 @@ class VolcanoJobController:
 
     async def _gone(self, key: Key) -> None:
         """There is no such Job. Commands for it are taken away all the same."""
-        for request in self._memory.take(key):
-            if request.command:
+        commands = [request for request in self._memory.take(key) if request.command]
+        try:
+            for request in commands:
                 with errors.tolerated(404):
                     await self._client.delete(kinds.COMMANDS, request.command, key[0])
+        except BaseException:
+            self._memory.put_back(key, commands)
+            raise
         self._memory.forget(key)
         self._unwritten.settle(key)
