@@ -96,6 +96,18 @@ def test_a_gang_whose_requests_are_numbers_starts() -> None:
     live(tell, FOR_EVER)
 
 
+@pytest.mark.parametrize(("given", "scheduler"), [("", "volcano"), ("mine", "mine")])
+def test_pods_whose_template_leaves_the_scheduler_empty_have_their_jobs(given: str, scheduler: str) -> None:
+    async def tell(world: World) -> None:
+        task = a_task("w", 1)
+        task["template"]["spec"]["schedulerName"] = given
+        await world.job([task])
+        await world.until(world.pods)
+        assert (await world.pods())["j-w-0"]["spec"]["schedulerName"] == scheduler
+
+    live(tell)
+
+
 def test_the_third_resume_fails_the_job() -> None:
     async def tell(world: World) -> None:
         await world.job({"w": 1}, maxRetry=3)

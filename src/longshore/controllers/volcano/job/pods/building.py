@@ -49,7 +49,8 @@ def pod(job: Obj, task: Obj, index: int) -> Obj:
         "spec": types.copy_of(template["spec"]),
     }
     spec = made["spec"]
-    spec.setdefault("schedulerName", job["spec"].get("schedulerName") or "volcano")
+    if not spec.get("schedulerName"):
+        spec["schedulerName"] = job["spec"].get("schedulerName") or "volcano"
     if not spec.get("priorityClassName") and job["spec"].get("priorityClassName"):
         spec["priorityClassName"] = job["spec"]["priorityClassName"]
     job_volumes.mount(job, made, own_list)
