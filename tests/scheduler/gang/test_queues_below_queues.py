@@ -137,3 +137,18 @@ def test_by_drf_branches_share_by_their_weights(weights: str, shares: tuple[int,
 def test_proportion_and_drf_with_hierarchy_exclude_each_other() -> None:
     with pytest.raises(BadConf, match="proportion and drf with enableHierarchy exclude each other"):
         settings(FIRST, swapped(SECOND, "drf", HIERARCHY))
+
+
+def test_queues_that_are_below_each_other_hold_up_nobody() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.node(give={"cpu": "4"})
+        await scene.queue("one")
+        await scene.queue("two", parent="one")
+        await scene.queue("below", parent="two")
+        await scene.client.patch(QUEUES, "one", {"spec": {"parent": "two"}})
+        await scene.gang("g", 2, 2, {"cpu": "1"})
+        await scene.gang("b", 1, 1, {"cpu": "1"}, queue="below")
+        await scene.settle()
+        assert (len(await scene.bound("g-")), len(await scene.bound("b-"))) == (2, 1)
+
+    play(story, gangs=BRANCHES)

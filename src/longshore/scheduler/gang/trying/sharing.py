@@ -71,10 +71,13 @@ def _under_parents(queues: Mapping[str, Queue]) -> None:
 
 
 def ancestors(queue: Queue, queues: Mapping[str, Queue]) -> list[Queue]:
-    """The queues above, nearest first, without the root."""
+    """The queues above, nearest first, without the root. The API lets queues be each other's parents: of such
+    a circle none is above another."""
     found: list[Queue] = []
     parent = queues.get(queue.parent)
     while parent is not None and parent.name != "root" and parent not in found:
+        if parent is queue:
+            return []
         found.append(parent)
         parent = queues.get(parent.parent)
     return found
