@@ -152,10 +152,18 @@ def test_when_the_hours_are_over_shuffle_removes_guests_bit_by_bit() -> None:
     play(story, **with_plugin(zone("00:00-23:59")))
 
 
-def test_a_gangs_budget_says_how_many_go_at_a_time() -> None:
+@pytest.mark.parametrize(
+    ("key", "budget", "gone"),
+    [
+        ("volcano.sh/jdb-min-available", "25%", 3),
+        ("volcano.sh/jdb-max-unavailable", "30%", 2),  # rounded up
+        ("volcano.sh/jdb-max-unavailable", "9" * 400 + "%", 4),  # more than a float can hold
+    ],
+)
+def test_a_gangs_budget_says_how_many_go_at_a_time(key: str, budget: str, gone: int) -> None:
     async def story(scene: Scene) -> None:
         await scene.node("n", give={"cpu": "4"}, labels={ZONE: "rz"})
-        await guest(scene, 4, **{"volcano.sh/jdb-min-available": "25%"})
+        await guest(scene, 4, **{key: budget})
         await scene.settle(2)
         for number in range(4):
             await scene.finish(f"g-{number}", "Running")
@@ -163,7 +171,7 @@ def test_a_gangs_budget_says_how_many_go_at_a_time() -> None:
         over = with_plugin(zone(hours_around(scene, -3, -2)), actions="enqueue, allocate, shuffle")
         scene.schedulers.gangs.configure(over["gangs"])
         await scene.settle(5)
-        assert len(await scene.leaving("g", 4)) == 3
+        assert len(await scene.leaving("g", 4)) == gone
 
     play(story, **with_plugin(zone("00:00-23:59")))
 

@@ -10,7 +10,6 @@ budget allows.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from typing import Final
@@ -94,7 +93,7 @@ def _number(text: object, count: int) -> int | None:
         return None
     words = str(text)
     try:
-        return math.ceil(int(words[:-1]) * count / 100) if words.endswith("%") else int(words)
+        return -(-int(words[:-1]) * count // 100) if words.endswith("%") else int(words)
     except ValueError:
         return None
 
