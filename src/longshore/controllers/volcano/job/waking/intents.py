@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -28,6 +28,7 @@ ACTION: Final = own_names.VOLCANO_ACTION
 LATER: Final = own_names.VOLCANO_DELAYED_ACTIONS
 LEAVING: Final = own_names.VOLCANO_LEAVING_PODS
 OWN_ANNOTATIONS: Final = (ACTION, LATER, LEAVING)
+T = TypeVar("T")
 
 
 class Intent(msgspec.Struct, frozen=True):
@@ -60,23 +61,13 @@ def _state(job: Obj) -> tuple[str, int, int]:
 
 
 def read(job: Obj) -> Intent | None:
-    """The action that was begun, if it is not known to be done. What cannot be read is ignored."""
-    text = (job["metadata"].get("annotations") or {}).get(ACTION)
-    try:
-        raw = types.decode(text) if text else None
-        return None if not raw else Intent(**(raw | {"request": _request(raw["request"])}))
-    except (ValueError, TypeError, KeyError):
-        return None
+    """The action that was begun, if it is not known to be done."""
+    return _note(job, ACTION, Intent)
 
 
 def read_later(job: Obj) -> list[Delayed]:
     """The delayed actions on record."""
-    text = (job["metadata"].get("annotations") or {}).get(LATER)
-    try:
-        raw = types.decode(text) if text else []
-        return [Delayed(_request(one["request"]), one["action"], float(one["due"])) for one in raw]
-    except (ValueError, TypeError, KeyError):
-        return []
+    return _note(job, LATER, list[Delayed]) or []
 
 
 def annotation(intent: Intent | None) -> str | None:
@@ -96,11 +87,7 @@ def later_annotation(delayed: Iterable[Delayed]) -> str | None:
 
 def read_leaving(job: Obj) -> list[Request]:
     """The evictions that were about to happen."""
-    text = (job["metadata"].get("annotations") or {}).get(LEAVING)
-    try:
-        return [_request(one) for one in types.decode(text)] if text else []
-    except (ValueError, TypeError, KeyError):
-        return []
+    return _note(job, LEAVING, list[Request]) or []
 
 
 def leaving_annotation(requests: Iterable[Request]) -> str | None:
@@ -126,8 +113,13 @@ _FIELDS: Final = ("event", "uid", "task", "pod", "pod_uid", "partition", "exit_c
 
 
 def _plain(request: Request) -> dict[str, Any]:
-    return {name: value for name in _FIELDS if (value := getattr(request, name))}
+    return {name: value for name in _FIELDS if (value := getattr(request, name)) or name == "event"}
 
 
-def _request(raw: Mapping[str, Any]) -> Request:
-    return replace(Request(""), **{name: raw[name] for name in _FIELDS if name in raw})
+def _note(job: Obj, key: str, type: type[T]) -> T | None:
+    """The note under `key`. One that cannot be read is ignored: anybody who may edit the Job can write it."""
+    text = (job["metadata"].get("annotations") or {}).get(key)
+    try:
+        return msgspec.json.decode(text, type=type) if text else None
+    except (ValueError, RecursionError):
+        return None
