@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from longshore.api.errors import StatusError
-from longshore.api.kinds import table
+from longshore.api.kinds import event, table
 from longshore.api.resources import Resource
 from longshore.api.selectors import fields
 from support.places import RECORDED
@@ -112,7 +112,7 @@ EVENT = {
         ("", "services", {"spec": {"clusterIP": "None"}}, "spec.clusterIP=None", True),
         ("", "events", EVENT, "involvedObject.kind=Job,reason=R,type=Normal", True),
         ("", "events", EVENT, "source=rc", True),
-        ("events.k8s.io", "events", EVENT, "regarding.uid=u,reportingController=rc", True),
+        ("events.k8s.io", "events", event.to_new(EVENT), "regarding.uid=u,reportingController=rc", True),
         ("batch", "jobs", {}, "status.successful=0", True),
         ("batch", "jobs", {"status": {"succeeded": 3}}, "status.successful=3", True),
         ("", "configmaps", {}, "metadata.name=the-name,metadata.namespace=the-space", True),
@@ -121,7 +121,7 @@ EVENT = {
         ("", "configmaps", {}, "=", True),
     ],
 )
-def test_a_selector_matches_stored_objects(
+def test_a_selector_matches_objects_as_they_are_served(
     group: str, plural: str, obj: dict[str, Any], text: str, matches: bool
 ) -> None:
     assert fields.parse(text, row(group, plural)).matches(obj, "the-space", "the-name") is matches

@@ -17,11 +17,11 @@ from longshore.api.resources import Resource
 from longshore.api.types import Obj
 
 Getter = Callable[[Obj, str, str], str]
-"""Takes a stored object, its namespace and its name; an unset field is the empty string."""
+"""Takes an object as it is served, its namespace and its name; an unset field is the empty string."""
 
 
 class FieldSelector(msgspec.Struct, frozen=True):
-    """All terms together. `matches(obj, namespace, name)` reads stored objects."""
+    """All terms together. `matches(obj, namespace, name)` reads objects as they are served."""
 
     matches: Callable[[Obj, str, str], bool]
     empty: bool
@@ -227,14 +227,14 @@ _FIELDS: Final[Mapping[tuple[str, str], Mapping[str, Getter]]] = {
         "type": _at("type"),
     },
     ("events.k8s.io", "events"): {
-        **{f"regarding.{key}": _at(f"involvedObject.{key}") for key in _EVENT_OBJECT},
+        **{f"regarding.{key}": _at(f"regarding.{key}") for key in _EVENT_OBJECT},
         "reason": _at("reason"),
-        "reportingController": _at("reportingComponent"),
+        "reportingController": _at("reportingController"),
         "type": _at("type"),
     },
     ("batch", "jobs"): {"status.successful": _at("status.succeeded", "0")},
 }
-"""Fields beyond metadata.name and metadata.namespace, as read from the *stored* object."""
+"""Fields beyond metadata.name and metadata.namespace, as read from the object as its group serves it."""
 
 
 def _offered(resource: Resource, selectable: Iterable[str]) -> Mapping[str, Getter]:
