@@ -40,7 +40,7 @@ class Strategy:
     has_status: ClassVar[bool] = True
     """Whether `status` belongs to the status subresource, so that main writes keep the stored one."""
     unconditional_update: ClassVar[bool] = True
-    """Whether a PUT may leave resourceVersion out."""
+    """Whether a PUT may leave resourceVersion out, and a patch take it away."""
     create_on_update: ClassVar[bool] = False
     """Whether a PUT to a missing name creates the object."""
     graceful: ClassVar[bool] = False

@@ -165,6 +165,30 @@ async def test_a_put_must_name_the_version_it_saw(server: Server) -> None:
     assert "metadata.resourceVersion: Invalid value: 0: must be specified for an update" in answer.message
 
 
+@pytest.mark.parametrize(
+    ("method", "version", "how"),
+    [
+        ("PUT", "0", {}),
+        ("PATCH", None, {"type": MERGE}),
+        ("PATCH", "", {"type": MERGE}),
+        ("PATCH", "0", {"type": MERGE}),
+    ],
+)
+async def test_a_write_cannot_ask_for_whatever_version_there_is(
+    server: Server, method: str, version: str | None, how: dict[str, str]
+) -> None:
+    await server.send("POST", WIDGETS, widget())
+    change = widget(size="large")
+    change["metadata"]["resourceVersion"] = version
+    answer = await server.send(method, f"{WIDGETS}/w", change, **how)
+    assert (answer.code, answer.message) == (
+        422,
+        'widgets.example.com "w" is invalid: metadata.resourceVersion: Invalid value: 0: '
+        "must be specified for an update",
+    )
+    assert (await server.send("GET", f"{WIDGETS}/w")).body["spec"]["size"] == "small"
+
+
 async def test_there_is_no_strategic_merge_and_no_protobuf(server: Server) -> None:
     await server.send("POST", WIDGETS, widget())
     smp = "application/strategic-merge-patch+json"

@@ -85,7 +85,8 @@ def _write(api: Api, call: Call, old: Entry, new: Obj, wanted: options.WriteOpti
         raise errors.invalid(_SCALE.group, _SCALE.kind, call.name, [problem])
     obj: Obj = copy_of(served(call.resource, old.obj))
     scale.set_at(obj, _paths(call.resource).spec, replicas)
-    obj["metadata"]["resourceVersion"] = new["metadata"].get("resourceVersion", "")
+    if asked := new["metadata"].get("resourceVersion"):
+        obj["metadata"]["resourceVersion"] = asked
     whole = Call(
         call.resource,
         "update",

@@ -65,15 +65,10 @@ def same_name(call: Call, meta: Obj) -> None:
 
 
 def check_preconditions(call: Call, meta: Obj, old: Entry) -> None:
-    """A PUT may name the uid, and must name the version of some kinds."""
-    resource = call.resource
+    """A PUT may name the uid."""
     asked, found = meta.get("uid"), old.obj["metadata"]["uid"]
     if asked and asked != found:
         raise _other_uid(call, asked, found)
-    if not meta.get("resourceVersion") and not resource.strategy.unconditional_update:
-        text = "must be specified for an update"
-        problem = field.invalid("metadata.resourceVersion", 0, text)
-        raise errors.invalid(resource.group, resource.plural, call.name, [problem])
 
 
 def _other_uid(call: Call, asked: str, found: str) -> errors.StatusError:
@@ -195,15 +190,19 @@ def remove(api: Api, call: Call, key: Key, *, joined: bool = False) -> list[Stag
 
 
 def check_version(call: Call, asked: str | None, old: Entry) -> None:
-    """The version in a body, if any, must be the one that is stored."""
-    if not asked or asked == old.obj["metadata"]["resourceVersion"]:
+    """The version in an object must be the one that is stored. Most kinds may leave it out, or say 0."""
+    if asked == old.obj["metadata"]["resourceVersion"]:
         return
+    resource = call.resource
     try:
-        version = versions.number(asked)
+        version = versions.number(asked) if asked else 0
     except ValueError as error:
         raise errors.StatusError(500, "", str(error)) from None
+    if not version and not resource.strategy.unconditional_update:
+        problem = field.invalid("metadata.resourceVersion", 0, "must be specified for an update")
+        raise errors.invalid(resource.group, resource.plural, call.name, [problem])
     if version not in (0, old.revision):
-        raise errors.conflict(call.resource.group, call.resource.plural, call.name, errors.MODIFIED)
+        raise errors.conflict(resource.group, resource.plural, call.name, errors.MODIFIED)
 
 
 def is_finished(call: Call, obj: Obj) -> bool:
