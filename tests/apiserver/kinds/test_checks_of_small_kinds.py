@@ -280,9 +280,9 @@ def test_rbac_names_may_hold_colons(kind: Callable[..., Any]) -> None:
 
 CREATES_ON_PUT = {
     "services", "events", "endpoints", "limitranges", "leases", "roles", "rolebindings", "clusterroles",
-    "clusterrolebindings",
+    "clusterrolebindings", "runtimeclasses",
 }  # fmt: skip
-NEEDS_VERSION = {"leases", "poddisruptionbudgets", "customresourcedefinitions"}
+NEEDS_VERSION = {"leases", "poddisruptionbudgets", "customresourcedefinitions", "runtimeclasses"}
 COUNTS_GENERATION = {
     "pods", "jobs", "cronjobs", "podtemplates", "replicationcontrollers", "networkpolicies",
     "poddisruptionbudgets", "priorityclasses", "customresourcedefinitions",
@@ -293,4 +293,4 @@ def test_puts_and_generations_follow_kubernetes_kind_by_kind() -> None:
     stored = [r for r in table.RESOURCES if r.style == "builtin" and "list" in r.verbs]
     assert {r.plural for r in stored if r.strategy.create_on_update} == CREATES_ON_PUT
     assert {r.plural for r in stored if r.strategy.counts_generation} == COUNTS_GENERATION
-    assert {r.plural for r in stored if not r.strategy.unconditional_update} <= NEEDS_VERSION
+    assert {r.plural for r in stored if not r.strategy.unconditional_update} == NEEDS_VERSION

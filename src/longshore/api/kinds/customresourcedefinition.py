@@ -24,6 +24,7 @@ class CustomResourceDefinitionStrategy(Strategy):
     """Hooks of apiextensions.k8s.io/v1."""
 
     marks_grace: ClassVar[bool] = False
+    unconditional_update: ClassVar[bool] = False
 
     def default(self, obj: Obj) -> None:
         spec = obj.setdefault("spec", {})

@@ -18,6 +18,8 @@ _NO_CLAIMS: Final[resources.ClaimNames] = frozenset()
 class RuntimeClassStrategy(Strategy):
     counts_generation: ClassVar[bool] = False
     has_status: ClassVar[bool] = False
+    unconditional_update: ClassVar[bool] = False
+    create_on_update: ClassVar[bool] = True
 
     def default(self, obj: Obj) -> None:
         obj.setdefault("handler", "")
