@@ -46,6 +46,8 @@ class Strategy:
     graceful: ClassVar[bool] = False
     """Whether deletion waits for a grace period (pods)."""
     default_propagation: ClassVar[Propagation] = "Background"
+    can_own: ClassVar[bool] = True
+    """Whether a deletion may wait for dependents. The garbage collector does not follow events."""
     marks_grace: ClassVar[bool] = True
     """Whether deletion sets deletionGracePeriodSeconds beside the time stamp (namespaces do not)."""
     delete_answers_object: ClassVar[bool] = False

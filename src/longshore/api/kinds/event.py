@@ -67,6 +67,7 @@ class EventStrategy(Strategy):
     counts_generation: ClassVar[bool] = False
     has_status: ClassVar[bool] = False
     create_on_update: ClassVar[bool] = True
+    can_own: ClassVar[bool] = False
 
     def default(self, obj: Obj) -> None:
         complete(obj)
@@ -84,6 +85,7 @@ class NewEventStrategy(Strategy):
     counts_generation: ClassVar[bool] = False
     has_status: ClassVar[bool] = False
     create_on_update: ClassVar[bool] = True
+    can_own: ClassVar[bool] = False
     converts: ClassVar[bool] = True
 
     def to_storage(self, obj: Obj) -> Obj:

@@ -162,7 +162,9 @@ def _set_gc_finalizer(call: Call, meta: Obj, wanted: options.DeleteOptions) -> N
     """Translates the propagation policy into the garbage collector's finalizer."""
     finalizers: list[str] = meta.get("finalizers") or []
     policy: str
-    if wanted.orphan_dependents is not None:
+    if not call.resource.strategy.can_own:
+        policy = "Background"
+    elif wanted.orphan_dependents is not None:
         policy = "Orphan" if wanted.orphan_dependents else "Background"
     elif wanted.policy is not None:
         policy = wanted.policy
