@@ -34,10 +34,19 @@ def update(api: Api, call: Call) -> Answer:
     check_place(call, obj)
     if old is None:
         if resource.strategy.create_on_update and not call.subresource:
-            return create_object(api, call, obj, wanted)
+            return _create(api, call, obj, wanted)
         raise errors.not_found(resource.group, resource.plural, call.name)
     check_preconditions(call, obj["metadata"], old)
     return store_update(api, call, old, obj, wanted)
+
+
+def _create(api: Api, call: Call, obj: Obj, wanted: options.WriteOptions) -> Answer:
+    """Creates what a PUT did not find. Who names a uid means an object that is gone; a version is ignored."""
+    meta = obj["metadata"]
+    if asked := meta.get("uid"):
+        raise _other_uid(call, asked, "")
+    meta.pop("resourceVersion", None)
+    return create_object(api, call, obj, wanted)
 
 
 def key_of(call: Call) -> Key:
