@@ -76,8 +76,21 @@ def owner_reference(job: Obj) -> Obj:
     return owners.controller_ref(job, kinds.VOLCANO_JOBS)
 
 
+_MAX_INDEX_DIGITS: Final = 10
+"""Replicas are numbers of 32 bits."""
+
+
 def pod_name(job: str, task: str, index: int) -> str:
     return f"{job}-{task}-{index}"
+
+
+def pod_index(job: str, task: str, pod: str) -> int | None:
+    """The index in the name of a task's pod; None for any other name."""
+    digits = pod.removeprefix(f"{job}-{task}-")
+    if len(digits) > _MAX_INDEX_DIGITS or not digits.isdecimal():
+        return None
+    index = int(digits)
+    return index if pod_name(job, task, index) == pod else None
 
 
 def group_name(job: Obj) -> str:

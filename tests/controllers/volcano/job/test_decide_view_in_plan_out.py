@@ -57,6 +57,29 @@ def test_once_the_gate_is_open_all_pods_are_made_side_by_side_and_then_counted()
     assert made.numbers == {"pods": 2, "replicas": 2}
 
 
+def test_of_thousands_of_millions_of_pods_a_visit_makes_a_thousand_and_asks_for_another() -> None:
+    job = a_job(a_task("w", 2**31 - 1), a_task("v", 5), phase="Pending")
+    names = ("01", "-1", "x", "9" * 5000)
+    strange = [a_pod(0, task="w") | {"metadata": a_pod(0)["metadata"] | {"name": f"j-w-{n}"}} for n in names]
+    plans, end = through(view(job, a_pod(1), a_pod(3), a_pod(2**31 - 2), *strange, requests=(SYNC,)))
+    made = in_order(plans)[0]
+    assert made[:3] == ["create Pod j-w-0", "create Pod j-w-2", "create Pod j-w-4"]
+    assert (len(made), made[-1]) == (1000, "create Pod j-w-1001")
+    assert sorted(in_order(plans)[1]) == sorted(f"delete Pod j-w-{name}" for name in names)
+    assert (end.left, end.look_again) == ((SYNC,), 0.0)
+    first, second = (reason for reason in end.why if reason.code == "PodsCreated")
+    assert first.words == "task 'w' lacks 2147483644 of 2147483647 pods: creates 1000 of them now"
+    assert second.numbers == {"pods": 0, "replicas": 5}
+
+
+def test_a_task_waits_for_pods_among_thousands_of_millions() -> None:
+    first = a_task("w", 2**31 - 1, minAvailable=2)
+    job = a_job(first, a_task("v", 1, dependsOn={"name": ["w"]}), phase="Pending")
+    _, end = through(view(job, a_pod(0), a_pod(2**31 - 1), requests=(SYNC,)))
+    (waits,) = (reason for reason in end.why if reason.code == "TaskWaits")
+    assert waits.words == "task 'v' waits for task 'w' (1 of 2 pods ready)"
+
+
 def test_a_visit_that_changes_the_phase_goes_on_at_once_unless_something_else_was_asked() -> None:
     seen = view(a_job(phase="Pending"), a_pod(0, "Succeeded"), a_pod(1, "Succeeded"), requests=(SYNC,))
     plans, end = through(seen)

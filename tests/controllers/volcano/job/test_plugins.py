@@ -56,6 +56,21 @@ def test_env_tells_the_index_to_init_containers_too() -> None:
         assert env(a_pod(job, "w", 2), part) == {"VK_TASK_INDEX": "2", "VC_TASK_INDEX": "2"}
 
 
+@pytest.mark.parametrize("plugin", ["svc", "ssh"])
+def test_more_hosts_than_an_object_holds_are_refused(plugin: str) -> None:
+    job = a_job(a_task("w", 2**31 - 1), **{plugin: []})
+    (enabled,) = plugins.enabled(job)
+    with pytest.raises(PluginError, match="the addresses of 2147483647 pods of task w take more than"):
+        [wanted.make(None) for wanted in enabled.objects(job)]
+
+
+@pytest.mark.parametrize(("plugin", "task"), [("mpi", "master"), ("tensorflow", "ps")])
+def test_more_hosts_than_a_variable_holds_are_refused(plugin: str, task: str) -> None:
+    job = a_job(a_task(task, 1), a_task("worker", 2**31 - 1), **{plugin: []})
+    with pytest.raises(PluginError, match="the addresses of 2147483647 pods of task worker take more than"):
+        a_pod(job, task)
+
+
 def test_svc_lists_hosts_by_task() -> None:
     job = a_job(a_task("a-b", 2), a_task("c", 2, hostname="fixed", subdomain="mine"), svc=[])
     assert hosts_of(job) == {

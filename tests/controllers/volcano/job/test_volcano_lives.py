@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from longshore.client import DeleteOptions, PatchType, WatchEvent, What
+from longshore.controllers.volcano.job.pods import population
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.testing import faults
@@ -92,6 +93,16 @@ def test_a_gang_whose_requests_are_numbers_starts() -> None:
         await world.phase("Running")
         group = (await world.client.list(GROUPS, NS)).items[0]
         assert group["spec"]["minResources"]["cpu"] == "2"
+
+    live(tell, FOR_EVER)
+
+
+def test_a_gang_gets_all_its_pods_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(population, "MAX_CREATED_PODS", 3)
+
+    async def tell(world: World) -> None:
+        await world.job({"v": 4, "w": 7})
+        await world.phase("Running", running=11)
 
     live(tell, FOR_EVER)
 

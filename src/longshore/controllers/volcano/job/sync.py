@@ -20,6 +20,7 @@ from longshore.controllers.volcano.job.pods import plugin_objects, podgroup, tas
 from longshore.controllers.volcano.job.pods.population import populate
 from longshore.controllers.volcano.job.rules.table import Then
 from longshore.controllers.volcano.job.status import Count
+from longshore.controllers.volcano.job.waking.job_requests import SYNC
 from longshore.controllers.volcano.names import FORWARDING, PENDING
 from longshore.machinery.reasons import Reason
 
@@ -63,6 +64,8 @@ def sync(draft: Draft, then: Then) -> Course[Synced]:
     draft.why += population.why
     if population.create:
         yield from _create(draft, population.create, population.count)
+    if population.more:
+        draft.left.append(SYNC)
     if population.delete:
         yield from _delete_surplus(draft, population.delete, population.count)
     still = not population.create and not population.delete

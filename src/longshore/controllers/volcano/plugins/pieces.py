@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any, Final
 
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.pods import tasks
 from longshore.controllers.volcano.job.pods.building import own_list
 from longshore.controllers.volcano.names import TASK_INDEX, TASK_SPEC, pod_name
+from longshore.controllers.volcano.plugins.protocol import PluginError
+
+_MAX_OBJECT_BYTES: Final = 1 << 20
+"""The most that a ConfigMap or a Secret holds."""
+_MAX_VARIABLE_BYTES: Final = 1 << 17
+"""Linux starts no process with a longer variable."""
 
 
 def host(job: Obj, task: Obj, index: int) -> tuple[str, str]:
@@ -21,12 +28,42 @@ def address(job: Obj, task: Obj, index: int) -> str:
     return ".".join(host(job, task, index))
 
 
-def addresses(job: Obj, task: Obj) -> list[str]:
-    """Of all pods of the task; a host name in the template is the same for all, so it is listed once."""
+def addresses(job: Obj, task: Obj) -> Sequence[str]:
+    """Of all pods of the task; a host name in the template is the same for all, so it is listed once. Raises
+    PluginError for more than an object holds."""
+    return _addresses(job, task, listed(job, task), "")
+
+
+def listed(job: Obj, task: Obj) -> int:
+    """The number of those addresses. Raises PluginError for more than an object holds."""
     count = tasks.replicas(task)
     if task["template"]["spec"].get("hostname"):
         count = min(count, 1)
-    return [address(job, task, index) for index in range(count)]
+    return _checked(job, task, count, _MAX_OBJECT_BYTES)
+
+
+def endpoints(job: Obj, task: Obj, port: int) -> Sequence[str]:
+    """Address and port of each pod of the task. Raises PluginError for more than a variable holds."""
+    count = _checked(job, task, tasks.replicas(task), _MAX_VARIABLE_BYTES)
+    return _addresses(job, task, count, f":{port}")
+
+
+def _checked(job: Obj, task: Obj, count: int, most: int) -> int:
+    if count * len(address(job, task, 0)) > most:
+        raise PluginError(f"the addresses of {count} pods of task {task['name']} take more than {most} bytes")
+    return count
+
+
+def _addresses(job: Obj, task: Obj, count: int, end: str) -> Sequence[str]:
+    if task["template"]["spec"].get("hostname"):
+        return [address(job, task, 0) + end] * count
+    return _numbered(job["metadata"]["name"], task["name"], host(job, task, 0)[1] + end, count)
+
+
+@lru_cache(maxsize=16)
+def _numbered(job: str, task: str, end: str, count: int) -> Sequence[str]:
+    """The same for each of the task's pods, which are made one by one."""
+    return [f"{pod_name(job, task, index)}.{end}" for index in range(count)]
 
 
 def task_of(pod: Obj) -> str:

@@ -10,7 +10,6 @@ from typing import ClassVar
 from longshore.api.facts import kinds
 from longshore.api.goflags import Value
 from longshore.api.types import Obj
-from longshore.controllers.volcano.job.pods import tasks
 from longshore.controllers.volcano.plugins import pieces
 from longshore.controllers.volcano.plugins.keys import KeyPair, NeedsKey
 from longshore.controllers.volcano.plugins.protocol import Plugin, Wanted
@@ -64,10 +63,7 @@ def config_of(job: Obj, port: int) -> str:
     """The client's configuration: short names for all pods, and no questions about unknown hosts."""
     lines = ["StrictHostKeyChecking no", "UserKnownHostsFile /dev/null"]
     for task in job["spec"].get("tasks") or ():
-        count = tasks.replicas(task)
-        if task["template"]["spec"].get("hostname"):
-            count = min(count, 1)
-        for index in range(count):
+        for index in range(pieces.listed(job, task)):
             name, subdomain = pieces.host(job, task, index)
             lines += [f"Host {name}", f"  HostName {name}.{subdomain}", f"  Port {port}"]
     return "\n".join(lines) + "\n"

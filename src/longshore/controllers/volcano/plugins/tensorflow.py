@@ -37,10 +37,7 @@ class TensorFlow(Plugin):
         for role in _ROLES:
             task = tasks.find(job, self.text(role))
             if task is not None and tasks.replicas(task):
-                port = self.number("port")
-                cluster[role] = [
-                    f"{pieces.address(job, task, index)}:{port}" for index in range(tasks.replicas(task))
-                ]
+                cluster[role] = pieces.endpoints(job, task, self.number("port"))
         mine = pieces.task_of(pod)
         role = next(
             (role for role in ("chief", "worker", "ps", "evaluator") if self.text(role) == mine), mine

@@ -8,6 +8,7 @@ removes the pod or raises the Job's version.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 from longshore.api.facts import pod_state, volcano_job_state
@@ -67,8 +68,8 @@ def _vanished(view: View) -> Iterator[Request]:
         names = (
             pod_name(job["metadata"]["name"], name, index) for index in range(tasks.replicas(task) + lost)
         )
-        missing = [(index, pod) for index, pod in enumerate(names) if pod not in there]
-        for index, pod in missing[:lost]:
+        missing = ((index, pod) for index, pod in enumerate(names) if pod not in there)
+        for index, pod in islice(missing, lost):
             yield Request(
                 POD_EVICTED,
                 uid=job["metadata"]["uid"],
