@@ -117,6 +117,34 @@ def test_suspend_and_resume() -> None:
     play(scene)
 
 
+def test_a_suspended_job_that_needs_no_more_indexes_is_complete() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.job(completions=2, parallelism=2, completionMode="Indexed")
+        await stage.end((await stage.until_live(2))[0], "Succeeded")
+        await stage.until_status(completedIndexes="0")
+        await stage.patch_job({"spec": {"suspend": True}})
+        await stage.until_condition("Suspended")
+        await stage.patch_job({"spec": {"completions": 1, "parallelism": 1}})
+        await stage.until_condition("Complete")
+        status = await stage.status()
+        assert status["startTime"] == status["completionTime"]
+
+    play(scene)
+
+
+def test_a_suspended_job_that_may_not_fail_so_often_any_more_has_failed() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.job(completions=2, parallelism=2)
+        await stage.end((await stage.until_live(2))[0], "Failed")
+        await stage.until_status(failed=1)
+        await stage.patch_job({"spec": {"suspend": True}})
+        await stage.until_condition("Suspended")
+        await stage.patch_job({"spec": {"backoffLimit": 0}})
+        await stage.until_condition("Failed")
+
+    play(scene)
+
+
 def test_the_template_of_a_job_created_suspended_can_still_be_changed() -> None:
     async def scene(stage: Stage) -> None:
         await stage.job(suspend=True)

@@ -73,6 +73,22 @@ async def _finish_one(stage: Stage, late: str) -> None:
     assert completed == ["Normal Completed: Job completed"]
 
 
+def test_a_job_whose_last_pod_succeeded_unseen_when_it_was_suspended_is_complete() -> None:
+    async def scene(stage: Stage) -> None:
+        client = lagging(stage, "pods", 0.0)
+        await stage.start()
+        await stage.job()
+        (pod,) = await stage.until_live(1)
+        await stage.until_status(active=1)
+        client.seconds = 3.0
+        await stage.end(pod, "Succeeded")
+        await stage.patch_job({"spec": {"suspend": True}})
+        await stage.until_condition("Complete")
+        assert (await stage.status())["succeeded"] == 1
+
+    play(scene, controller=False)
+
+
 def test_a_cache_that_stands_still_is_waited_for() -> None:
     async def scene(stage: Stage) -> None:
         client = lagging(stage, "pods", 0.0)
