@@ -93,6 +93,20 @@ def test_a_deadline_added_later_is_kept() -> None:
     play(scene)
 
 
+def test_a_job_is_complete_although_the_clock_was_set_back_meanwhile() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.job()
+        (pod,) = await stage.until_live(1)
+        await stage.until_status(active=1)
+        stage.clock.jump(-365 * 86400)
+        await stage.end(pod, "Succeeded")
+        await stage.until_condition("Complete")
+        status = await stage.status()
+        assert status["completionTime"] == status["startTime"]
+
+    play(scene)
+
+
 def test_suspend_and_resume() -> None:
     async def scene(stage: Stage) -> None:
         await stage.job(completions=2, parallelism=2)

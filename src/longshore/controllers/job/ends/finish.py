@@ -31,11 +31,12 @@ def finish(tracking: Tracking, status: Obj, stripped: Set[str], *, failed: bool 
     known = draft.get("conditions") or []
     changed = conditions.ensured(known, verdict.type, "True", verdict.reason, verdict.message, now)
     draft["conditions"] = changed if changed is not None else known
-    if verdict.type == "Complete":
-        draft["completionTime"] = now
     if plan.spec.completions != 0:
         # Suspending takes the start away, and the API lets no Job that has work end without one.
         draft.setdefault("startTime", now)
+    if verdict.type == "Complete":
+        # Nor before it, though the clock may have been set back. Texts of times stand in the order of time.
+        draft["completionTime"] = max(now, draft.get("startTime", now))
     counts = draft.get("succeeded") or 0, draft.get("failed") or 0, draft.get("failedIndexes") or ""
     why = (_ended(verdict.type, verdict.reason, verdict.message, *counts),)
     return Ending(draft, True, verdict, _events(plan, verdict, draft), why)
