@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from controllers.job.job_stage import NS, PODS, Stage, play
+from controllers.job.job_stage import NS, PODS, Stage, play, refused
+from longshore.client.ask import Ask
 from longshore.controllers.job.spec import FINALIZER
 
 
@@ -218,6 +219,31 @@ def test_a_failed_index_hands_its_count_on_before_its_pod_may_go() -> None:
         await stage.end(replacement, "Failed")
         await stage.until_condition("Failed")
         assert (await stage.status())["failedIndexes"] == "0"
+
+    play(scene)
+
+
+def test_a_deleted_pod_that_succeeds_before_it_is_counted_does_not_complete_its_job() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.job()
+        (pod,) = await stage.until_live(1)
+        await stage.bind(pod)
+        await stage.quiet()
+
+        def trouble(what: str, ask: Ask) -> None:
+            if what == "patch pods":
+                raise refused()
+
+        stage.theirs.trouble = trouble
+        await stage.delete_pod(pod)
+        await stage.until_status(uncountedTerminatedPods={"failed": [pod["metadata"]["uid"]]})
+        await stage.end(pod, "Succeeded")
+        stage.theirs.trouble = lambda what, ask: None
+        await stage.until_status(failed=1)
+        assert await stage.conditions() == []
+        await stage.end((await stage.until_live(1))[0], "Succeeded")
+        await stage.until_condition("Complete")
+        assert (await stage.status())["succeeded"] == 1
 
     play(scene)
 

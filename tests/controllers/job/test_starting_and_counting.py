@@ -54,6 +54,20 @@ def test_partial_progress_of_finalizers_is_written_down() -> None:
     assert done.ending.flush
 
 
+def test_a_pod_that_was_written_down_as_failed_completes_no_job() -> None:
+    """It succeeded just when it was deleted, and counts as one thing only."""
+    status = {
+        "startTime": at(-60),
+        "ready": 0,
+        "terminating": 0,
+        "uncountedTerminatedPods": {"failed": ["s"]},
+    }
+    done = sync(a_job(1, 1, status=status), a_pod("s", "Succeeded", deleting=True))
+    assert done.conditions == []
+    assert len(done.created) == 1
+    assert done.counts("active", "succeeded", "failed") == (1, 0, 1)
+
+
 def test_surplus_pods_are_released_without_counting() -> None:
     pods = [a_pod(n, ready=True) for n in "abc"]
     done = sync(a_job(2, 5), *pods)

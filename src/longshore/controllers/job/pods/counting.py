@@ -67,9 +67,10 @@ def count(view: View, spec: Spec) -> Count:
         ended.append(h)
         if h.going or (spec.indexed and not valid(h.completion_index, spec)):
             continue
+        if h.uid in uncounted_failed:
+            continue  # and stays so, though it succeeded just when it was deleted
         if h.failed:
-            if h.uid not in uncounted_failed:
-                new_failed.append(h.pod)
+            new_failed.append(h.pod)
         elif h.uid not in uncounted_succeeded:
             new_succeeded.append(h.pod)
     ignored = 0
