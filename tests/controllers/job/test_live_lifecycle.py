@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from controllers.job.job_stage import NS, PODS, Stage, play, refused
+from longshore.api.time import rfc3339
 from longshore.client.ask import Ask
 from longshore.controllers.job.spec import FINALIZER
 
@@ -219,6 +220,23 @@ def test_a_failed_index_hands_its_count_on_before_its_pod_may_go() -> None:
         await stage.end(replacement, "Failed")
         await stage.until_condition("Failed")
         assert (await stage.status())["failedIndexes"] == "0"
+
+    play(scene)
+
+
+def test_a_pod_with_endless_grace_is_deleted_at_a_time_that_can_be_read() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.job()
+        (pod,) = await stage.until_live(1)
+        await stage.bind(pod)
+        await stage.delete_pod(pod, grace=2**62)
+        await stage.until_status(failed=1, terminating=1)
+        assert len(await stage.until_live(1)) == 1
+        begun = stage.clock.timestamp()
+        await stage.delete_pod(pod, grace=3600)
+        meta = (await stage.client.get(PODS, pod["metadata"]["name"], NS))["metadata"]
+        assert meta["deletionGracePeriodSeconds"] == 3600
+        assert rfc3339.seconds(meta["deletionTimestamp"]) <= begun + 3600
 
     play(scene)
 

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 _SLICE_ENTRIES: Final = 128
 """Objects of a collection that are deleted in one turn of the loop: about 10 ms."""
+_MAX_GRACE_SECONDS: Final = 2**63 // SECOND
+"""The longest duration of Go, 292 years. A time after the year 9999 could be written, but nobody could read
+it, nor any list with such a pod."""
 _GC_FINALIZERS: Final = {"Orphan": "orphan", "Foreground": "foregroundDeletion"}
 ORPHAN_WARNING: Final = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove "
@@ -194,7 +197,7 @@ def _grace(call: Call, obj: Obj, wanted: options.DeleteOptions) -> int:
         return 0
     own = given or spec.get("terminationGracePeriodSeconds", 0)
     grace = own if wanted.grace is None else wanted.grace
-    return 1 if grace < 0 else int(grace)
+    return 1 if grace < 0 else min(int(grace), _MAX_GRACE_SECONDS)
 
 
 def _delete_gracefully(
