@@ -57,7 +57,7 @@ class Path:
             return []
 
     def found(self, root: Any) -> list[Any]:
-        """The same, but raises OutOfBounds."""
+        """Every value it leads to. Raises OutOfBounds."""
         values = [root]
         for step in self._steps:
             values = step(values)

@@ -86,7 +86,7 @@ def finder(path: str) -> Callable[[Any], Sequence[Any]]:
 
 
 def _bounded(path: str) -> Callable[[Any], Sequence[Any]]:
-    """The same, for a template: there an index beyond the end of a list is an error."""
+    """A finder for a template: there an index beyond the end of a list is an error."""
     from longshore.api.jsonpath import OutOfBounds
 
     parsed = _parsed(path)

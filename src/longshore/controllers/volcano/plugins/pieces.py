@@ -62,7 +62,7 @@ def _addresses(job: Obj, task: Obj, count: int, end: str) -> Sequence[str]:
 
 @lru_cache(maxsize=16)
 def _numbered(job: str, task: str, end: str, count: int) -> Sequence[str]:
-    """The same for each of the task's pods, which are made one by one."""
+    """Remembered, since the pods of a task are made one by one and each is told of all."""
     return [f"{pod_name(job, task, index)}.{end}" for index in range(count)]
 
 
