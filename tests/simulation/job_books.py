@@ -84,6 +84,12 @@ class JobBook:
         if change.type == "DELETED" or TRACKING not in (meta.get("finalizers") or ()):
             self.pods[uid] = self._claimed.get(uid) or self._counts_as(pod), pod_state.completion_index(pod)
 
+    def let_go(self, pod: Obj) -> None:
+        """Enters a pod that is the Job's no more: it counts if the status had listed it."""
+        uid = pod["metadata"]["uid"]
+        if uid in self._claimed:
+            self.pods.setdefault(uid, (self._claimed[uid], pod_state.completion_index(pod)))
+
     def _counts_as(self, pod: Obj) -> CountsAs:
         had_succeeded = self._deleted.get(pod["metadata"]["uid"])
         phase = pod_state.phase_of(pod)
@@ -114,9 +120,11 @@ def books(record: Record) -> dict[str, JobBook]:
         if change.key.storage == JOBS:
             found.setdefault(change.obj["metadata"]["uid"], JobBook(change.obj)).saw_job(change)
         elif change.key.storage == PODS:
-            owner = owners.controller_of(change.obj)
+            owner, before = owners.controller_of(change.obj), owners.controller_of(change.old or change.obj)
             if owner is not None and owner["uid"] in found:
                 found[owner["uid"]].saw(change)
+            elif before is not None and before["uid"] in found:
+                found[before["uid"]].let_go(change.obj)
     return found
 
 

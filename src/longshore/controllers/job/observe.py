@@ -16,7 +16,6 @@ from longshore.controllers.job.pods.roll import Roll
 from longshore.controllers.job.spec import FINALIZER
 from longshore.controllers.job.view import REPLACEMENT_PAUSES, View
 from longshore.controllers.job.waking import selector_index
-from longshore.controllers.job.waking.rolls import Rolls
 from longshore.machinery.informers.cache import Cache, Key
 from longshore.machinery.writes.claims import Claims
 
@@ -33,7 +32,7 @@ async def observe(
     """The Job with its pods as of now."""
     # Before the pods are listed: what is seen in between can only make them look newer than expected.
     patience = memory.expectations.patience(key)
-    roll = await _claimed(client, job, pods, memory.rolls, on_write)
+    roll = await _claimed(client, key, job, pods, memory, on_write)
     policy = job["spec"].get("podFailurePolicy")
     evidence: list[Obj] = []
     if policy is not None and failure_policy.may_fail_job(policy.get("rules")):
@@ -55,17 +54,33 @@ async def observe(
 
 
 async def _claimed(
-    client: Client, job: Obj, pods: Cache, rolls: Rolls, on_write: Callable[[Obj], Any]
+    client: Client, key: Key, job: Obj, pods: Cache, memory: Memory, on_write: Callable[[Obj], Any]
 ) -> Roll:
-    kept = rolls.now(job)
+    kept = memory.rolls.now(job)
     unclear = [*kept.strangers.values()]
+    left = set() if "deletionTimestamp" in job["metadata"] else {pod["metadata"]["uid"] for pod in unclear}
     for pod in pods.by_index(selector_index.PODS_BY_JOB, selector_index.orphans_key(job)):
         if kept.matches(pod["metadata"].get("labels") or {}):
             unclear.append(pod)
-    if unclear:
-        claims = Claims(
-            client, kinds.PODS, job, kinds.JOBS, kept.matches, finalizers=(FINALIZER,), on_write=on_write
-        )
+    if not unclear:
+        return kept.roll
+    if left:
+        # A released pod counts if it was listed, and never again: the cache may show it as ours still.
+        memory.going.expect(key, left)
+
+    def wrote(pod: Obj) -> None:
+        left.discard(pod["metadata"]["uid"])
+        on_write(pod)
+
+    claims = Claims(
+        client, kinds.PODS, job, kinds.JOBS, kept.matches, finalizers=(FINALIZER,), on_write=wrote
+    )
+    try:
         for adopted in await claims.claim(unclear):
+            memory.going.observed(key, adopted["metadata"]["uid"])
             kept.adopt(adopted)
+    except BaseException:
+        for uid in left:
+            memory.going.observed(key, uid)
+        raise
     return kept.roll

@@ -56,15 +56,20 @@ class MissesChanges(FaultyClient):
     """Instead of the first change of a PodGroup the watch says that its version is forgotten, and half a
     minute passes until everything is read again."""
 
+    missed = GROUPS
     _reads = 0
 
     @asynccontextmanager
     async def watch(self, what: What, *arguments: Any, **options: Any) -> AsyncIterator[Any]:
-        self._reads += what == GROUPS
-        if what == GROUPS and self._reads > 1:
+        self._reads += what == self.missed
+        if what == self.missed and self._reads > 1:
             await self._clock.sleep(30)
         async with self._client.watch(what, *arguments, **options) as events:
-            yield _cut(events) if what == GROUPS and self._reads == 1 else events
+            yield _cut(events) if what == self.missed and self._reads == 1 else events
+
+
+class MissesPods(MissesChanges):
+    missed = PODS
 
 
 async def _cut(events: AsyncIterator[WatchEvent]) -> AsyncIterator[WatchEvent]:
@@ -81,6 +86,24 @@ def test_a_gang_that_was_let_in_while_nobody_watched_gets_its_pods() -> None:
             async with beside(controller(client, clock)):
                 await world.job({"w": 2})
                 await world.phase("Running", running=2)
+
+    virtual.run(play)
+
+
+@pytest.mark.parametrize("policies", [[], [{"event": "PodEvicted", "action": "AbortJob"}]])
+def test_a_pod_that_came_and_went_while_nobody_watched_is_made_again(policies: list[Any]) -> None:
+    async def play(clock: VirtualClock) -> None:
+        async with a_world(clock, FOR_EVER) as world:
+            client: Any = MissesPods(world.client, clock, 0, rate=0.0, lag=0.0)
+            async with beside(controller(client, clock)):
+                await world.job({"w": 1}, policies=policies)
+                await world.until(world.pods)
+                await world.client.delete(PODS, "j-w-0", NS, DeleteOptions(grace_period_seconds=0))
+                await asyncio.sleep(60)
+                if policies:
+                    await world.phase("Aborted")
+                else:
+                    assert [*await world.pods()] == ["j-w-0"]
 
     virtual.run(play)
 

@@ -35,6 +35,7 @@ from longshore.controllers.volcano.job.plan import (
     WriteStatus,
 )
 from longshore.controllers.volcano.job.view import View
+from longshore.controllers.volcano.job.waking.unseen_pods import UnseenPods
 from longshore.controllers.volcano.job.waking.unwritten_counters import UnwrittenCounters
 from longshore.controllers.volcano.plugins import KeyMaker
 from longshore.machinery.events.recorder import Recorder, reference
@@ -56,6 +57,7 @@ class Tools(msgspec.Struct, frozen=True):
     recorder: Recorder
     metrics: VolcanoMetrics
     unwritten: UnwrittenCounters
+    unseen: UnseenPods
     keys: KeyMaker
 
 
@@ -184,5 +186,6 @@ class Act:
                 making.discard(name)
             else:
                 self._wrote(kinds.PODS, answer)
+                self._tools.unseen.made(self._key, answer)
                 self._tools.metrics.pod_created(latency)
         return answers

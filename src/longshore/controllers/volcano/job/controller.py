@@ -23,6 +23,7 @@ from longshore.controllers.volcano.job.waking.handlers import (
     PodHandler,
 )
 from longshore.controllers.volcano.job.waking.shard import fnv1
+from longshore.controllers.volcano.job.waking.unseen_pods import UnseenPods
 from longshore.controllers.volcano.job.waking.unwritten_counters import UnwrittenCounters
 from longshore.controllers.volcano.plugins import KeyMaker
 from longshore.machinery.controller_context import ControllerContext
@@ -62,7 +63,10 @@ class VolcanoJobController:
         self._memory = Memory(clock, self._jobs.cache, self._pods.cache, self._groups.cache)
         metrics = VolcanoMetrics(context.registry)
         self._unwritten = UnwrittenCounters(clock, self._wake)
-        self._tools = Tools(client, clock, self._memory, self._recorder, metrics, self._unwritten, keys)
+        self._unseen = UnseenPods(clock, self._memory, self._pods.cache, self._wake)
+        self._tools = Tools(
+            client, clock, self._memory, self._recorder, metrics, self._unwritten, self._unseen, keys
+        )
         self._jobs.add_handler(JobHandler(self._memory, self._wake, metrics))
         self._pods.add_handler(PodHandler(self._memory, self._wake, self._jobs.cache, self._pods.cache))
         self._groups.add_handler(GroupHandler(self._memory, self._wake))
@@ -90,6 +94,7 @@ class VolcanoJobController:
                     tasks.create_task(run_workers(queue, self.sync))
         finally:
             self._unwritten.stop()
+            self._unseen.stop()
 
     async def sync(self, key: Key) -> float | None:
         """Looks at one Job. Raises to be called again."""

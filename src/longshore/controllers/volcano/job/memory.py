@@ -31,6 +31,8 @@ class JobMemory(msgspec.Struct):
     write is under way."""
     making: set[str] = msgspec.field(default_factory=set)
     """Names of pods created here whose event has not come yet."""
+    looks_back: bool = False
+    """Whether the next visit looks at the Job as for the first time."""
 
 
 class Memory:
@@ -47,6 +49,8 @@ class Memory:
         if found is None or found.uid != uid:
             found = self._jobs[key] = JobMemory(uid)
             self.own_writes.forget(key)
+        if found.looks_back:
+            found.looks_back, found.remembered = False, found.remembered._replace(known=False)
         return found
 
     async def caught_up(self, key: Key) -> None:
@@ -100,6 +104,17 @@ class Memory:
         expected = name in remembered.making
         remembered.making.discard(name)
         return expected
+
+    def is_making(self, key: Key) -> bool:
+        """Whether pods that were made here were not heard of yet."""
+        remembered = self._jobs.get(key)
+        return remembered is not None and bool(remembered.making)
+
+    def look_back(self, key: Key) -> None:
+        """Has the next visit find out what happened, and waits for no pod any more."""
+        remembered = self._jobs[key]
+        remembered.making.clear()
+        remembered.looks_back = True
 
     def pod_gone(self, key: Key, uid: str) -> None:
         if key in self._jobs:
