@@ -1,17 +1,25 @@
 """Command line flags as Go's `flag` package reads them, for the arguments of Volcano's job plugins.
 
 `-x=v`, `--x=v` and `--x v` all mean the same; a bool needs `=` to be false. Reading stops at the first
-thing that is no known flag or has no readable value; what was read until then counts.
+thing that is no known flag or has no readable value; what was read until then counts, and the flag without a
+readable value is 0 or false, or the number of 64 bits that is nearest.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 Value: TypeAlias = str | int | bool
 
 _TRUE = frozenset(("1", "t", "T", "true", "TRUE", "True"))
+_INTEGER = re.compile(
+    r"(?P<sign>[+-]?)(0[xX](_?[0-9a-fA-F])+|0[bB](_?[01])+|0[oO](_?[0-7])+|0_?(?P<octal>[0-7](_?[0-7])*)|0|[1-9](_?[0-9])*)",
+    re.ASCII,
+)
+_MAX_INT64_CHARACTERS = 200
+"""Longer texts are read as numbers that do not fit; zeros and underscores may stand before the others."""
 _FALSE = frozenset(("0", "f", "F", "false", "FALSE", "False"))
 
 
@@ -34,19 +42,23 @@ def parse(arguments: Iterable[str], defaults: Mapping[str, Value]) -> dict[str, 
             if not rest:
                 break
             value = rest.pop(0)
-        read = _read(value, defaults[name])
-        if read is None:
+        found[name], is_readable = _read(value, defaults[name])
+        if not is_readable:
             break
-        found[name] = read
     return found
 
 
-def _read(text: str, like: Value) -> Value | None:
+def _read(text: str, like: Value) -> tuple[Value, bool]:
+    """The value of the flag from now on, and whether the text was one."""
     if isinstance(like, bool):
-        return True if text in _TRUE else False if text in _FALSE else None
+        return text in _TRUE, text in _TRUE or text in _FALSE
     if isinstance(like, str):
-        return text
-    try:
-        return int(text, 0)
-    except ValueError:
-        return None
+        return text, True
+    number = _INTEGER.fullmatch(text)
+    if number is None:
+        return 0, False
+    if len(text) > _MAX_INT64_CHARACTERS:
+        return (-(2**63) if number["sign"] == "-" else 2**63 - 1), False
+    found = int(f"{number['sign']}0o{number['octal']}" if number["octal"] else text, 0)
+    nearest = max(-(2**63), min(found, 2**63 - 1))
+    return nearest, nearest == found
