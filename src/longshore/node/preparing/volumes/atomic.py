@@ -38,9 +38,22 @@ def write(volume: Path, files: Mapping[str, File], group: int | None = None) -> 
     if not volume.is_dir():
         volume.mkdir(parents=True)
         volume.chmod(0o755)
-    old = os.readlink(data) if data.is_symlink() else ""
-    _sweep(volume, old)  # what a write left that failed, or died
     fresh = Path(tempfile.mkdtemp(prefix="..", dir=volume))
+    try:
+        _fill(fresh, files, group)
+        old = os.readlink(data) if data.is_symlink() else None
+        _link(fresh.name, volume / _NEXT)
+        os.rename(volume / _NEXT, data)
+    except BaseException:
+        shutil.rmtree(fresh, ignore_errors=True)
+        raise
+    _show(volume, {path.partition("/")[0] for path in files})
+    if old is not None:
+        shutil.rmtree(volume / os.path.basename(old), ignore_errors=True)
+    return True
+
+
+def _fill(fresh: Path, files: Mapping[str, File], group: int | None) -> None:
     for path, file in files.items():
         target = fresh / path
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -50,18 +63,6 @@ def write(volume: Path, files: Mapping[str, File], group: int | None = None) -> 
         os.chmod(folder, 0o755)  # whatever the umask is
     if group is not None:
         _give(fresh, group)
-    _link(fresh.name, volume / _NEXT)
-    os.rename(volume / _NEXT, data)
-    _show(volume, {path.partition("/")[0] for path in files})
-    _sweep(volume, fresh.name)
-    return True
-
-
-def _sweep(volume: Path, used: str) -> None:
-    """Removes every directory of contents but the one that is used."""
-    for entry in os.scandir(volume):
-        if entry.name.startswith("..") and entry.name != used and entry.is_dir(follow_symlinks=False):
-            shutil.rmtree(entry.path, ignore_errors=True)
 
 
 def _refuse_escape(path: str) -> None:
