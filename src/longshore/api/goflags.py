@@ -18,7 +18,7 @@ _INTEGER = re.compile(
     r"(?P<sign>[+-]?)(0[xX](_?[0-9a-fA-F])+|0[bB](_?[01])+|0[oO](_?[0-7])+|0_?(?P<octal>[0-7](_?[0-7])*)|0|[1-9](_?[0-9])*)",
     re.ASCII,
 )
-_MAX_INT64_CHARACTERS = 200
+_MAX_NUMBER_CHARACTERS = 200
 """Longer texts are read as numbers that do not fit; zeros and underscores may stand before the others."""
 _FALSE = frozenset(("0", "f", "F", "false", "FALSE", "False"))
 
@@ -57,7 +57,7 @@ def _read(text: str, like: Value) -> tuple[Value, bool]:
     number = _INTEGER.fullmatch(text)
     if number is None:
         return 0, False
-    if len(text) > _MAX_INT64_CHARACTERS:
+    if len(text) > _MAX_NUMBER_CHARACTERS:
         return (-(2**63) if number["sign"] == "-" else 2**63 - 1), False
     found = int(f"{number['sign']}0o{number['octal']}" if number["octal"] else text, 0)
     nearest = max(-(2**63), min(found, 2**63 - 1))

@@ -45,7 +45,7 @@ def _install(arguments: Namespace) -> int:
     directory = str(Path.cwd()) if arguments.after_dashes else ""
     unit = systemd_unit.Unit(arguments.user, words, sockets is not None, directory)
     units: list[SocketUnit | Unit] = [unit] if sockets is None else [sockets, unit]
-    differ = [each.file for each in units if each.file.exists() and each.file.read_text() != each.text()]
+    differ = any(each.file.exists() and each.file.read_text() != each.text() for each in units)
     for each in units:
         try:
             each.file.parent.mkdir(parents=True, exist_ok=True)

@@ -77,6 +77,19 @@ class View(NamedTuple):
         """Whether the scheduler lets the Job have pods."""
         return names.opens_gate(self.group_phase)
 
+    def by_index(self, task: Obj) -> tuple[dict[int, Obj], list[Obj]]:
+        """The pods of the task by their indexes, and those that it should not have."""
+        name, replicas, job = task["name"], tasks.replicas(task), self.job["metadata"]["name"]
+        found: dict[int, Obj] = {}
+        others = []
+        for key, pod in self.pods.get(name, {}).items():
+            index = names.pod_index(job, name, key)
+            if index is not None and index < replicas:
+                found[index] = pod
+            else:
+                others.append(pod)
+        return found, others
+
     def task(self, name: str) -> tuple[Obj | None, list[Obj]]:
         return tasks.find(self.job, name), [*self.pods.get(name, {}).values()]
 

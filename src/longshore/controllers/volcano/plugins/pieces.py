@@ -60,7 +60,7 @@ def _addresses(job: Obj, task: Obj, count: int, end: str) -> Sequence[str]:
     return _numbered(job["metadata"]["name"], task["name"], host(job, task, 0)[1] + end, count)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)
 def _numbered(job: str, task: str, end: str, count: int) -> Sequence[str]:
     """Remembered, since the pods of a task are made one by one and each is told of all."""
     return [f"{pod_name(job, task, index)}.{end}" for index in range(count)]

@@ -14,7 +14,6 @@ from longshore.controllers.volcano.job.pods import building, tasks
 from longshore.controllers.volcano.job.rules import dependencies
 from longshore.controllers.volcano.job.status import Count
 from longshore.controllers.volcano.job.view import View
-from longshore.controllers.volcano.names import pod_index
 from longshore.machinery.reasons import Reason
 
 MAX_CREATED_PODS: Final = 1000
@@ -42,7 +41,7 @@ def populate(view: View) -> Population:
     changed_by = plugins.enabled(job)
     for task in job["spec"].get("tasks") or ():
         name, wanted = task["name"], tasks.replicas(task)
-        there, others = _by_index(view, task)
+        there, others = view.by_index(task)
         for _, pod in sorted(there.items()):
             if view.is_going(pod):
                 count.going()
@@ -71,17 +70,3 @@ def populate(view: View) -> Population:
                     plugin.on_pod_create(body, job)
                 create.append((name, body))
     return Population(create, delete, count, tuple(why), more)
-
-
-def _by_index(view: View, task: Obj) -> tuple[dict[int, Obj], list[Obj]]:
-    """The pods of the task by their indexes, and those that it should not have."""
-    name, replicas, job = task["name"], tasks.replicas(task), view.job["metadata"]["name"]
-    found: dict[int, Obj] = {}
-    others = []
-    for key, pod in view.pods.get(name, {}).items():
-        index = pod_index(job, name, key)
-        if index is not None and index < replicas:
-            found[index] = pod
-        else:
-            others.append(pod)
-    return found, others

@@ -5,7 +5,6 @@ from __future__ import annotations
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.pods import tasks
 from longshore.controllers.volcano.job.view import View
-from longshore.controllers.volcano.names import pod_index
 
 
 def waits_for(view: View, task: Obj) -> str:
@@ -29,11 +28,7 @@ def _ready(view: View, name: str) -> str:
     wanted = task.get("minAvailable")
     if wanted is None:
         return ""
-    job, replicas = view.job["metadata"]["name"], tasks.replicas(task)
-    there = 0
-    for key, pod in view.pods.get(name, {}).items():
-        index = pod_index(job, name, key)
-        there += index is not None and index < replicas and _counts(pod)
+    there = sum(map(_counts, view.by_index(task)[0].values()))
     return "" if there >= wanted else f"task {name!r} ({there} of {wanted} pods ready)"
 
 
