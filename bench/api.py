@@ -1,6 +1,6 @@
 """What the API server costs, beside what it cannot do without: `python bench/api.py [--quick] [FIGURE ...]`.
 
-Every figure is printed with the same figure of a bare aiohttp handler (same TLS, same bytes in and out) and
+Every figure is printed with the same figure of a bare server (same TLS, same bytes in and out) and
 of a bare SQLite transaction (same rows, same settings), measured in the same run; the best of several short
 runs counts. README.md tells what the figures mean.
 """
@@ -140,7 +140,7 @@ def creates(sizes: Sizes) -> None:
 
 
 def create_rates(kind: str, sizes: Sizes) -> dict[str, float]:
-    """Creates of one kind a second, and CPU microseconds for one, beside bare aiohttp and bare SQLite."""
+    """Creates of one kind a second, and CPU microseconds for one, beside bare server and bare SQLite."""
     with scratch() as folder:
         with longshore(folder / "data") as server:
             best, cpu = _best_writes(server, kind, sizes, 8_000)
@@ -203,7 +203,7 @@ def watches(sizes: Sizes) -> None:
 
 
 def watch_rates(sizes: Sizes) -> dict[str, float]:
-    """Events a second that the slowest watcher saw, lags and cores, beside bare aiohttp."""
+    """Events a second that the slowest watcher saw, lags and cores, beside bare server."""
     with scratch() as folder:
         with longshore(folder / "data") as server:
             write(server, "configmaps", 0, WATCHED)
@@ -293,7 +293,7 @@ def main() -> None:
         ["git", "-C", str(HERE), "rev-parse", "--short", "HEAD"], capture_output=True, text=True
     )
     print(f"longshore at {commit.stdout.strip() or 'no commit'}, Python {sys.version.split()[0]}")
-    say("figure", "longshore", "bare aiohttp", "bare SQLite", goal="goal")
+    say("figure", "longshore", "bare server", "bare SQLite", goal="goal")
     for name, measure in FIGURES.items():
         if not arguments.figures or name in arguments.figures:
             measure(QUICK if arguments.quick else FULL)

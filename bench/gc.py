@@ -19,7 +19,7 @@ from pathlib import Path
 import uvloop
 
 from longshore.api.types import Obj
-from longshore.apiserver.api import Api
+from longshore.apiserver.api import Api, ApiParts
 from longshore.client import Client, DeleteOptions, ObjectList, What
 from longshore.client.local import LocalClient
 from longshore.controllers import garbage, job
@@ -40,7 +40,7 @@ async def world(*, collecting: bool = True, working: bool = False) -> AsyncItera
     with tempfile.TemporaryDirectory() as directory:
         store = Store.open(Path(directory))
         client, clock, rng = (
-            LocalClient(Api(store, clock=RealClock(), rng=random.Random())),
+            LocalClient(Api(ApiParts(store, RealClock(), random.Random()))),
             RealClock(),
             random.Random(0),
         )

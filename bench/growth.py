@@ -29,7 +29,7 @@ from jobs import JOBS, NAMESPACE, POD, PODS, embedded, memory, run_jobs
 from picture import Points, chart
 
 from longshore.api.types import Obj
-from longshore.apiserver.api import Api
+from longshore.apiserver.api import Api, ApiParts
 from longshore.client import Client
 from longshore.client.local import LocalClient
 from longshore.controllers import job
@@ -149,7 +149,7 @@ async def restart(directory: Path) -> float:
 async def kept(directory: Path) -> AsyncIterator[Client]:
     """As `embedded`, in a directory that stays; begins when all is in the caches."""
     store = Store.open(directory)
-    client = LocalClient(Api(store, clock=RealClock(), rng=random.Random()))
+    client = LocalClient(Api(ApiParts(store, RealClock(), random.Random())))
     context = ControllerContext(client, clock=RealClock(), rng=random.Random(0))
     controller = asyncio.create_task(job.run(context))
     try:

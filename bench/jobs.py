@@ -25,7 +25,7 @@ import uvloop
 from lanes import Lanes
 
 from longshore.api.types import Obj
-from longshore.apiserver.api import Api
+from longshore.apiserver.api import Api, ApiParts
 from longshore.client import Client
 from longshore.client.http import HttpClient
 from longshore.client.local import LocalClient
@@ -58,7 +58,7 @@ async def embedded() -> AsyncIterator[Client]:
     """API, journal and Job controller in this process."""
     with tempfile.TemporaryDirectory() as directory:
         store = Store.open(Path(directory))
-        client = LocalClient(Api(store, clock=RealClock(), rng=random.Random()))
+        client = LocalClient(Api(ApiParts(store, RealClock(), random.Random())))
         await client.create(("v1", "Namespace"), {"metadata": {"name": NAMESPACE}})
         controller = asyncio.create_task(
             job.run(ControllerContext(client, clock=RealClock(), rng=random.Random(0)))

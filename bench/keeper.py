@@ -1,4 +1,4 @@
-"""Containers a second through the process engine, beside `xargs`: `python bench/keeper.py`.
+"""Containers a second through the process runtime, beside `xargs`: `python bench/keeper.py`.
 
 Each kind of container runs `/bin/true`, eight at a time, in several rounds; a round of `xargs -P8` stands
 beside each, so that whatever else the machine does meets both. Told are the best rounds, their ratio, and the
@@ -21,7 +21,7 @@ from typing import Any
 
 import uvloop
 
-from longshore.node.keeper.processes import procfs
+from longshore.node.keeper import procfs
 from longshore.node.runtime import Container, Key, Mount, State
 from longshore.node.runtimes.process import ProcessRuntime
 

@@ -137,7 +137,7 @@ async def volcano_jobs(quick: bool) -> Figures:
 
 
 async def creates(quick: bool) -> Figures:
-    """Durable creates of ConfigMaps a second over TLS with 32 connections, beside bare aiohttp."""
+    """Durable creates of ConfigMaps a second over TLS with 32 connections, beside bare server."""
     return await asyncio.to_thread(api.create_rates, "configmaps", _sizes(quick))
 
 

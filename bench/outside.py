@@ -7,7 +7,7 @@ CPU for a pod, bytes each way, and memory for a pod that is only cached. Print i
 
     python bench/outside.py                                  # 100 Jobs of 10 pods, then 20,000 cached pods
     python bench/outside.py --other ../longshore-before/src  # the same with another checkout, in turns
-    python bench/outside.py --replicas 2 --shards 8 --within 20    # several processes that share the work
+    python bench/outside.py --shards 2 --within 20    # two processes that share the work
     python bench/outside.py --jobs 53 --pods 8 --apart 0.1 --cached 0  # the requests for 424 pods
 
 CPU seconds are those of the processes measured, so other work on the machine matters little; rates are not.
@@ -30,8 +30,6 @@ import yaml
 
 HERE = Path(__file__).parent
 SOURCE = HERE.parent / "src"
-BALANCE_SECONDS = 2.0
-"""Replicas hand over one shard at a time, every second and a half."""
 QUIET_SECONDS = 1.0
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -110,13 +108,11 @@ def measure(source: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     shards = ["--shards", str(arguments.shards)] if arguments.shards else ["--no-leader-elect"]
     with tempfile.TemporaryDirectory() as folder:
         config = kubeconfig(server.address, Path(folder))
-        running = [controllers(source, config, *shards) for _ in range(arguments.replicas)]
+        running = [controllers(source, config, *shards) for _ in range(arguments.shards or 1)]
         try:
             for each in running:
                 assert each.stdout is not None
                 each.stdout.readline()  # ready
-            if arguments.replicas > 1:
-                time.sleep(BALANCE_SECONDS * arguments.shards)
             before = [cpu(each.pid) for each in running]
             with urllib.request.urlopen(f"{server.address}/begin"):
                 begun = time.monotonic()
@@ -179,7 +175,6 @@ def main() -> None:
         "--within", type=float, default=0.0, help="seconds in which all Jobs are created; 0: all at once"
     )
     parser.add_argument("--cached", type=int, default=20_000, help="pods that are only cached; 0: none")
-    parser.add_argument("--replicas", type=int, default=1)
     parser.add_argument("--shards", type=int, default=0)
     parser.add_argument("--other", type=Path, help="the src of another checkout, measured in turns")
     parser.add_argument("--turns", type=int, default=1)

@@ -71,7 +71,7 @@ def longshore(data: Path, *words: str) -> Iterator[Running]:
 
 @contextmanager
 def bare(certificate: Path, ca: Path, answer: Path, stream: Path | None = None) -> Iterator[Running]:
-    """The bare aiohttp server: TLS and HTTP as ours, and a handler that does nothing."""
+    """The bare server: TLS and HTTP as ours, and a handler that does nothing."""
     port = _free_port()
     words = [str(port), str(certificate), str(answer), *([str(stream)] if stream else [])]
     with _running([sys.executable, str(HERE / "bare_server.py"), *words]) as (pid, began):

@@ -8,7 +8,7 @@ Four figures of a whole `longshore up` on a fresh data directory, reached over T
 - from the request that `kubectl apply` makes to the process's first instruction: it writes its clock at once.
   What kubectl itself does before that request is not ours to hurry;
 - the cost of each level of isolation: the CPU time for one pod at `none`, `process` and `full`, in turns, and
-  the ratio to `none`. The keeper's is told with its nursery's, which makes the walls;
+  the ratio to `none`. The keeper's is counted with its fork server's, which makes the walls;
 - what longshore and the keeper hold in memory for each of many pods that sleep at the same time.
 
 `--quick` is a smoke test with small numbers.
@@ -53,8 +53,8 @@ class Running:
     directory: Path
 
     def cpu_seconds(self) -> tuple[float, float]:
-        """Of longshore, and of its keeper with the nursery."""
-        keepers = [self.keeper, *_nurseries(self.keeper)]
+        """Of longshore, and of its keeper with the fork server."""
+        keepers = [self.keeper, *_fork_servers(self.keeper)]
         return _cpu_seconds(self.pid), sum(map(_cpu_seconds, keepers))
 
     def memory(self) -> float:
@@ -232,9 +232,9 @@ def _keeper_of(directory: str) -> int:
     raise SystemExit("no keeper runs")
 
 
-def _nurseries(keeper: int) -> list[int]:
+def _fork_servers(keeper: int) -> list[int]:
     children = Path(f"/proc/{keeper}/task/{keeper}/children").read_text().split()
-    return [int(pid) for pid in children if Path(f"/proc/{pid}/comm").read_text() == "longshore-nurse\n"]
+    return [int(pid) for pid in children if Path(f"/proc/{pid}/comm").read_text() == "longshore-fork\n"]
 
 
 def _cpu_seconds(pid: int) -> float:

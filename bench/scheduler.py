@@ -20,7 +20,7 @@ from pathlib import Path
 import uvloop
 
 from longshore.api.types import Obj
-from longshore.apiserver.api import Api
+from longshore.apiserver.api import Api, ApiParts
 from longshore.client import Client
 from longshore.client.local import LocalClient
 from longshore.machinery.controller_context import ControllerContext
@@ -30,7 +30,7 @@ from longshore.scheduler.fitting.pod_claims import Volumes
 from longshore.scheduler.fitting.pod_shape import Shapes
 from longshore.scheduler.ledger import Ledger
 from longshore.scheduler.single.decide import decide
-from longshore.scheduler.view import View
+from longshore.scheduler.view import SchedulerView
 from longshore.store import Store
 
 PODS, NODES = ("v1", "Pod"), ("v1", "Node")
@@ -48,7 +48,7 @@ def pod(name: str, scheduler_name: str) -> Obj:
 async def server() -> AsyncIterator[Client]:
     with tempfile.TemporaryDirectory() as directory:
         store = Store.open(Path(directory))
-        client = LocalClient(Api(store, clock=RealClock(), rng=random.Random()))
+        client = LocalClient(Api(ApiParts(store, RealClock(), random.Random())))
         await client.create(("v1", "Namespace"), {"metadata": {"name": NAMESPACE}})
         try:
             yield client
@@ -123,7 +123,7 @@ def deciding(count: int) -> float:
     amounts = {"cpu": "6400", "memory": "256Ti", "pods": "10000000"}
     ledger.put_node({"metadata": {"name": "n"}, "status": {"allocatable": amounts}})
     nothing = Volumes(lambda *_: None, lambda *_: None, lambda *_: None)
-    view = View(ledger, nothing, lambda _: {})
+    view = SchedulerView(ledger, nothing, lambda _: {})
     objects = []
     for n in range(count):
         obj = pod(f"p{n}", "default-scheduler")

@@ -5,16 +5,27 @@ from __future__ import annotations
 import functools
 import os
 import signal
+import sys
 
+import pytest
 from hypothesis import HealthCheck, settings
 
-from longshore.apiserver.api import Api
+from longshore.apiserver.api import ApiParts
 from longshore.up.options import SHORTCUTS_VARIABLE
+from support import left_behind
+from support.left_behind import pytest_runtest_call, pytest_sessionfinish  # noqa: F401 - hooks of all tests
+from support.quick_tests import (  # noqa: F401 - hooks and a fixture of all tests
+    processes_are_forbidden,
+    pytest_addoption,
+    pytest_ignore_collect,
+)
+from support.skipped_tests import pytest_terminal_summary  # noqa: F401 - a hook of all tests
 
 if os.environ.get(SHORTCUTS_VARIABLE) == "off":
     # APIs that tests build in this process have no shortcuts then, unless a test says which way it means.
-    # Every Api of the process, also those that tests make themselves: no parameter reaches all of them.
-    Api.__init__ = functools.partialmethod(Api.__init__, shortcuts=False)  # type: ignore[assignment, method-assign]
+    # No parameter reaches all of them, so every module gets parts with another default.
+    for module in [module for module in [*sys.modules.values()] if vars(module).get("ApiParts") is ApiParts]:
+        module.ApiParts = functools.partial(ApiParts, shortcuts=False)  # type: ignore[attr-defined] # of any module
 
 
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -24,12 +35,13 @@ os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/var/tmp")
 """Where tests have their files: pods of level full, the default, have a /tmp of their own."""
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Lets children begin with the default for SIGINT and SIGHUP, even if the tests began with both ignored.
 
     A script's `&` and `nohup` ignore them, and a child inherits that. A handler is not inherited: with one
     that does nothing the signals stay without effect here, and end a child when a test sends them.
     """
+    left_behind.pytest_configure(config)
     for number in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, lambda *_: None)

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from longshore.api.facts import kinds
 from longshore.api.facts.owners import controller_of, controller_ref, owner_index, owner_key
-from longshore.api.time.doubling import Doubling
+from longshore.api.time.backoff import Doubling
 from longshore.api.types import Obj
 from longshore.client.config.connection import from_kubeconfig
 from longshore.client.http import HttpClient
@@ -33,7 +33,7 @@ from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import RealClock
 from longshore.machinery.writes.claims import Claims
 from longshore.machinery.writes.own_writes import OwnWrites
-from longshore.machinery.writes.pod_control import PodControl, from_template, slow_start
+from longshore.machinery.writes.pod_control import PodControl, from_template
 
 CREWS = ("v1", "ConfigMap")
 LABEL = "example.org/crew"
@@ -132,16 +132,17 @@ class CrewController:
             self.recorder.event(about, "Warning", "BadCrew", plan.problem)
             return
 
-        async def create(_: int) -> None:
-            ref = controller_ref(crew, CREWS)
-            pod = from_template(template(crew), ref, generate_name=f"{key[1]}-")
-            self.wrote(key, crew, await self.control.create(pod, key[0], about))
-
-        started = await slow_start(plan.create, create)
+        ref = controller_ref(crew, CREWS)
+        pod = from_template(template(crew), ref, generate_name=f"{key[1]}-")
+        made = await self.control.create_all([pod] * plan.create, key[0], about)
+        for one in made:
+            if not isinstance(one, Exception):
+                self.wrote(key, crew, one)
         for name in plan.delete:
             await self.control.delete(key[0], name, about)
-        if started.error is not None:
-            raise started.error
+        for one in made:
+            if isinstance(one, Exception):
+                raise one
 
     def wrote(self, key: Key, crew: Obj, pod: Obj) -> None:
         self.own_writes.wrote(key, crew["metadata"]["uid"], "pods", pod)

@@ -60,7 +60,7 @@ def test_helm_finds_nothing_wrong() -> None:
 def test_the_chart_renders_what_longshore_manifests_prints(case: str) -> None:
     words, wanted = CASES[case]
     found = {identity(obj): bare(obj) for obj in rendered(*words)}
-    printed = [obj for obj in manifests.documents(wanted) if obj["kind"] not in ("Namespace", "Queue")]
+    printed = [obj for obj in manifests.documents(wanted) if obj["kind"] != "Namespace"]
     assert found == {identity(obj): bare(obj) for obj in printed}
 
 
@@ -73,6 +73,14 @@ def test_a_release_of_another_name_has_webhooks_of_its_own() -> None:
     assert command[-5:] == ["--webhooks", "--webhooks-name", "batch-webhooks", "--lease", "batch-controllers"]
     webhooks = [webhook for obj in objects for webhook in obj.get("webhooks", ())]
     assert {(w["failurePolicy"], w["timeoutSeconds"]) for w in webhooks} == {("Ignore", 3)}
+
+
+def test_volcanos_definitions_come_when_asked_for_and_stay_when_the_release_goes() -> None:
+    plain = rendered()
+    more = [obj for obj in rendered("--set", "definitions.enabled=true") if obj not in plain]
+    policies = {obj["metadata"].pop("annotations")["helm.sh/resource-policy"] for obj in more}
+    assert policies == {"keep"}
+    assert more == manifests.definition_documents()
 
 
 def test_alerts_monitor_and_dashboard_come_when_asked_for() -> None:

@@ -15,7 +15,6 @@ from longshore import __version__
 from longshore.api.validation import customresourcedefinition
 from longshore.plane.controllers import CONTROLLERS
 from longshore.up import manifests
-from longshore.up.manifests import volcano_definitions
 
 _WORD = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*(?![a-zA-Z0-9_:]*\()")
 _IN_BRACES = re.compile(r"\{[^}]*\}|\[[^\]]*\]|\b(?:by|without|on)\s*\([^)]*\)|\"[^\"]*\"")
@@ -54,6 +53,11 @@ def test_the_base_of_kustomize_is_what_longshore_manifests_prints() -> None:
     assert (DEPLOY / "kustomize" / "longshore.yaml").read_text() == manifests.text(manifests.Wanted())
 
 
+def test_the_definitions_of_the_chart_are_what_longshore_manifests_prints() -> None:
+    printed = "longshore manifests --crds > deploy/chart/files/definitions.yaml"
+    assert (CHART / "files" / "definitions.yaml").read_text() == manifests.definitions(), printed
+
+
 def test_the_chart_has_the_version_of_the_package_and_knows_its_controllers() -> None:
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     assert (chart["version"], chart["appVersion"]) == (__version__, __version__)
@@ -68,7 +72,7 @@ def test_the_chart_has_the_version_of_the_package_and_knows_its_controllers() ->
 
 
 def test_volcanos_definitions_are_ones_that_a_server_takes() -> None:
-    for definition in volcano_definitions.documents():
+    for definition in manifests.definition_documents():
         (version,) = definition["spec"]["versions"]
         spec = {"conversion": {"strategy": "None"}, **definition["spec"]}
         made = {**definition, "spec": spec, "status": {"storedVersions": [version["name"]]}}
@@ -76,7 +80,26 @@ def test_volcanos_definitions_are_ones_that_a_server_takes() -> None:
         assert {"apiVersion", "kind", "metadata"} < set(version["schema"]["openAPIV3Schema"]["properties"])
 
 
+def test_the_definition_of_hyper_nodes_has_volcanos_rules_for_servers_that_evaluate_them() -> None:
+    (hyper_nodes,) = [
+        crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
+        for crd in manifests.definition_documents()
+        if crd["spec"]["names"]["kind"] == "HyperNode"
+    ]
+    selector = hyper_nodes["spec"]["properties"]["members"]["items"]["properties"]["selector"]
+    assert [rule["message"] for rule in selector["x-kubernetes-validations"]] == [
+        "Either ExactMatch or RegexMatch or LabelMatch must be specified",
+        "Only one of ExactMatch, RegexMatch, or LabelMatch can be specified",
+    ]
+    labels = selector["properties"]["labelMatch"]
+    assert labels["x-kubernetes-map-type"] == "atomic"
+    assert labels["properties"]["matchExpressions"]["x-kubernetes-list-type"] == "atomic"
+    condition = hyper_nodes["status"]["properties"]["conditions"]["items"]["properties"]
+    assert condition["status"]["enum"] == ["True", "False", "Unknown"]
+    assert (condition["reason"]["minLength"], condition["message"]["maxLength"]) == (1, 32768)
+
+
 def test_volcanos_definitions_are_small_enough_for_kubectl_apply() -> None:
-    sizes = {crd["metadata"]["name"]: len(json.dumps(crd)) for crd in volcano_definitions.documents()}
+    sizes = {crd["metadata"]["name"]: len(json.dumps(crd)) for crd in manifests.definition_documents()}
     assert max(sizes.values()) < 250_000  # client-side apply keeps a copy in an annotation of 256 KiB
     assert "jobs.batch.volcano.sh" in sizes

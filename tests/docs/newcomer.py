@@ -39,8 +39,9 @@ class Newcomer:
     packages: Path
     user: pwd.struct_passwd
 
-    def session(self, *, namespaces: bool = True) -> Session:
-        """A shell in the clone; `namespaces` says whether the user may make user namespaces."""
+    def session(self, *, namespaces: bool = True, inside: tuple[str, ...] = ()) -> Session:
+        """A shell in the clone; `namespaces` says whether the user may make user namespaces, `inside` is a
+        program that runs the shell somewhere else."""
         prefix = [sys.executable, str(_AS_NEWCOMER), str(self.user.pw_uid), str(self.user.pw_gid)]
         if os.geteuid() != 0:
             if not namespaces:
@@ -55,7 +56,7 @@ class Newcomer:
             "PIP_NO_BUILD_ISOLATION": "0",  # pip reads it the other way round: no isolation
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         }
-        return Session(self.home, self.clone, path=self.path, prefix=prefix, **variables)
+        return Session(self.home, self.clone, path=self.path, prefix=[*prefix, *inside], **variables)
 
 
 @contextlib.contextmanager

@@ -46,3 +46,26 @@ def test_and_where_the_system_allows_no_user_namespaces(person: Newcomer) -> Non
         code, said = shell.run("make demo")
         assert code == 0, said
         follow_readme(shell, person, installs=False)
+
+
+@pytest.mark.parametrize("flags", ["-Ur", "-Urm", "-Urmpf"])
+def test_and_as_root_of_a_user_namespace_as_in_rootless_containers_and_build_sandboxes(
+    person: Newcomer, flags: str
+) -> None:
+    own_proc = ("--mount-proc", "--kill-child") if "p" in flags else ()
+    with person.session(inside=("unshare", flags, *own_proc)) as shell:
+        code, said = shell.run("id -u")
+        if code != 0:
+            pytest.skip(f"unshare {flags} does not work here")
+        assert said.split() == ["0"]
+        shell.run('export PATH="$PWD/.venv/bin:$PATH"; rm -rf ~/.local/share/longshore')
+        code, said = shell.run("make demo")  # makes the environment, if no other test has
+        assert code == 0, said
+        for isolation in ("", "--isolation none"):
+            code, said = shell.run(f"longshore run {isolation} -- echo hi")
+            assert (code, "hi" in said.split()) == (0, True), said
+        code, said = shell.run("longshore doctor")
+        assert "up to full, as root of a user namespace" in said
+        code, said = shell.run("make demo")
+        assert code == 0, said
+        follow_readme(shell, person, installs=False)

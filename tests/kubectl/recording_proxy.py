@@ -12,15 +12,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from urllib.parse import unquote
 
-import aiohttp
-from aiohttp import web
-from multidict import CIMultiDict
-
+from support.http_calls import CUT_OFF, calling
+from support.http_server import Asked, Reply, json_reply, serving
 from support.longshore_process import RunningLongshore
 
 # Belong to one connection, not to the message (RFC 9110, 7.6.1).
 _HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "te", "upgrade", "host", "content-length"}
+# The answers are unpacked here; the credentials are this proxy's own.
+_OWN = {"authorization", "content-encoding"}
 
 _NO_WATCH_LIST = {
     "kind": "Status",
@@ -60,54 +61,44 @@ class RecordingProxy:
             with self._answered:
                 self._answered.wait(0.05)
 
-    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _handle(self, request: Asked) -> Reply | None:
+        query = request.query
         entry = Seen(
             request.method,
-            request.path,
-            dict(request.query),
-            request.headers.get("Accept", ""),
-            request.headers.get("Content-Type", ""),
-            await request.read(),
+            unquote(request.path),
+            query,
+            request.header("Accept"),
+            request.header("Content-Type"),
+            request.body,
         )
         self.seen.append(entry)
-        if "sendInitialEvents" in request.query and not self._watch_list:
+        if "sendInitialEvents" in query and not self._watch_list:
             entry.status = 422
-            return web.json_response(_NO_WATCH_LIST, status=422)
-        headers = CIMultiDict((k, v) for k, v in request.headers.items() if k.lower() not in _HOP_BY_HOP)
-        headers["Authorization"] = f"Bearer {self._longshore.token}"
-        async with self._session.request(
-            request.method,
-            self._longshore.server + request.raw_path,
-            data=entry.body or None,
-            headers=headers,
-            ssl=self._longshore.tls,
-            skip_auto_headers=("Content-Type", "User-Agent", "Accept", "Accept-Encoding"),
-        ) as answer:
-            passed = CIMultiDict((k, v) for k, v in answer.headers.items() if k.lower() not in _HOP_BY_HOP)
-            response = web.StreamResponse(status=answer.status, headers=passed)
-            await response.prepare(request)
+            return json_reply(_NO_WATCH_LIST, status=422)
+        headers = [(name, text) for name, text in request.headers if name.lower() not in _HOP_BY_HOP | _OWN]
+        asked = self._calls.request(request.method, request.target, headers, entry.body)
+        async with self._calls.pool.open(asked) as answer:
+            reader = answer.reader
+            passed = {name: text for name, text in reader.headers.items() if name not in _HOP_BY_HOP | _OWN}
+            await request.begin(reader.code, passed)
             with self._answered:
-                entry.status = answer.status
+                entry.status = reader.code
                 self._answered.notify_all()
             # Either side may go away in the middle of a watch; that is how watches end.
-            with contextlib.suppress(ConnectionError, aiohttp.ClientError):
-                async for chunk in answer.content.iter_any():
-                    await response.write(chunk)
-                await response.write_eof()
-            return response
+            with contextlib.suppress(*CUT_OFF):
+                async for chunk in answer:
+                    await request.write(chunk)
+        return None
 
     async def _serve(self, ready: threading.Event, stop: asyncio.Event) -> None:
-        timeout = aiohttp.ClientTimeout(total=None)
-        async with aiohttp.ClientSession(auto_decompress=False, timeout=timeout) as self._session:
-            # A watch whose client has gone must not be waited for.
-            server = web.Server(self._handle, access_log=None, handler_cancellation=True)
-            runner = web.ServerRunner(server, shutdown_timeout=0.1)
-            await runner.setup()
-            await web.TCPSite(runner, "127.0.0.1", 0).start()
-            self.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+        longshore = self._longshore
+        headers = {"Authorization": f"Bearer {longshore.token}"}
+        async with (
+            calling(longshore.server, longshore.tls, headers) as self._calls,
+            serving(self._handle) as self.url,
+        ):
             ready.set()
             await stop.wait()
-            await runner.cleanup()
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from longshore.apiserver.api import Api
+from longshore.apiserver.api import Api, ApiParts
 from longshore.client.local import LocalClient
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
@@ -21,7 +21,7 @@ EVENTS = ("v1", "Event")
 async def api(clock: VirtualClock, *, shortcuts: bool = True) -> AsyncIterator[LocalClient]:
     """A client of an API that has the namespace `ns` with its default account."""
     store = Store.open(None)
-    server = Api(store, clock=clock, rng=clock.rng, shortcuts=shortcuts)
+    server = Api(ApiParts(store, clock, clock.rng, shortcuts=shortcuts))
     client = LocalClient(server)
     await client.create(("v1", "Namespace"), {"metadata": {"name": "ns"}})
     await client.create(("v1", "ServiceAccount"), {"metadata": {"name": "default"}}, "ns")

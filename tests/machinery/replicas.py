@@ -88,7 +88,7 @@ class Line:
 
 
 class Worker:
-    """A replica that writes for each shard that it holds, some times a second."""
+    """A replica that writes for the shard that it holds, some times a second."""
 
     def __init__(
         self, clock: VirtualClock, client: Client, name: str, division: Division, written: list[Written]

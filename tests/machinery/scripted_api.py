@@ -11,6 +11,7 @@ from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client import WatchEvent
 from longshore.client.ask import Page
+from longshore.client.source import Entry, Unpacked, Watching
 
 GONE = StatusError(410, "Expired", "too old resource version")
 NOT_OFFERED = StatusError(422, "Invalid", "sendInitialEvents is forbidden for watch")
@@ -62,6 +63,9 @@ class Scripted:
             o["resource_version"] for verb, o in self.asked if verb == "watch" and "resource_version" in o
         ]
 
+    def entry(self, resource: Any, obj: Obj) -> Entry:
+        return Unpacked(obj)
+
     async def current_version(self, what: Any, namespace: str = "") -> str:
         return self.newest
 
@@ -74,11 +78,11 @@ class Scripted:
             yield page
 
     @asynccontextmanager
-    async def watch(self, what: Any, **options: Any) -> AsyncIterator[AsyncIterator[WatchEvent]]:
+    async def watch(self, what: Any, **options: Any) -> AsyncIterator[Watching]:
         self.asked.append(("watch", options))
         if options.get("initial_events") and not self.streams:
             raise NOT_OFFERED
-        yield self._events(self.watches.pop(0) if self.watches else None)
+        yield Watching(self._events(self.watches.pop(0) if self.watches else None))
 
     async def _events(self, script: Sequence[Any] | None) -> AsyncIterator[WatchEvent]:
         if script is None:

@@ -21,6 +21,8 @@ from longshore.machinery.time.virtual import VirtualClock
 from machinery.beside import running
 from machinery.control_plane import EVENTS, api
 
+pytestmark = pytest.mark.long
+
 
 class Network:
     """A client that can be cut off: requests then fail at once, or never come back."""
@@ -188,7 +190,9 @@ def test_when_the_leader_dies_another_takes_over_after_the_lease_ran_out() -> No
 
 
 @pytest.mark.parametrize("cut", ["refused", "silent"])
-def test_a_leader_that_cannot_reach_the_server_stops_before_anybody_else_begins(cut: str) -> None:
+def test_a_leader_that_cannot_reach_the_server_stops_before_anybody_else_begins(
+    cut: str, caplog: pytest.LogCaptureFixture
+) -> None:
     async def main(clock: VirtualClock) -> None:
         async with api(clock) as client:
             log: list[Any] = []
@@ -202,6 +206,8 @@ def test_a_leader_that_cannot_reach_the_server_stops_before_anybody_else_begins(
                 await one.task
             (_, (stopped, _, _)) = log
             assert 10 <= stopped - begun <= 12.5
+            (told,) = [record.getMessage() for record in caplog.records if "lost" in record.getMessage()]
+            assert told.endswith(": no renewal for 10 s")
 
     virtual.run(main)
 

@@ -13,6 +13,7 @@ from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client import Unreachable
 from longshore.client.local import LocalClient
+from longshore.client.writes import Create
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
@@ -25,7 +26,7 @@ JOB = {"kind": "Job", "apiVersion": "batch/v1", "namespace": "ns", "name": "job"
 class Writes:
     """Passes on to a client and notes writes, which take some `seconds` each."""
 
-    creates_together = True
+    writes_at_once, hears = 64, None
 
     def __init__(self, client: LocalClient) -> None:
         self.client = client
@@ -34,14 +35,15 @@ class Writes:
         self.error: Exception | None = None
         self.away = False
 
-    async def create_together(self, what: Any, objs: Sequence[Obj]) -> list[Obj | StatusError | Unreachable]:
+    async def write(self, writes: Sequence[Create]) -> list[Obj | StatusError | Unreachable]:
+        objs = [write.obj for write in writes]
         self.log.append("create " + " ".join(f"{obj['message']}×{obj['count']}" for obj in objs))
         await asyncio.sleep(self.seconds)
         if self.error is not None:
             raise self.error
         if self.away:
             return [Unreachable("it is away") for _ in objs]
-        return await self.client.create_together(what, objs)
+        return await self.client.write(writes)
 
     async def create(self, what: Any, obj: Obj, namespace: str) -> Obj:
         self.log.append(f"create alone {obj['message']}×{obj['count']}")
@@ -129,8 +131,9 @@ def test_a_refused_event_is_given_up_and_the_others_are_not(caplog: pytest.LogCa
 
     with caplog.at_level(logging.INFO):
         run(main)
-    told = [r.getMessage().split(": ")[-1] for r in caplog.records if "recorder" in r.name]
-    assert told == ['namespaces "missing" not found']
+    told = [r.getMessage() for r in caplog.records if "recorder" in r.name]
+    problems = [text.split(": ")[-1] for text in told if not text.startswith("event: ")]
+    assert problems == ['namespaces "missing" not found']
 
 
 def test_what_could_not_be_told_is_told_alone_later() -> None:
@@ -203,7 +206,7 @@ def test_all_objects_of_one_call_are_in_one_commit() -> None:
             before = client.api.store.counters.commits
             maps = [{"metadata": {"name": f"m{n}", "namespace": "ns"}} for n in range(20)]
             again = [*maps, {"metadata": {"name": "No", "namespace": "ns"}}, maps[3]]
-            answers = await client.create_together(("v1", "ConfigMap"), again)
+            answers = await client.write([Create(("v1", "ConfigMap"), obj) for obj in again])
             reasons = [answer.reason for answer in answers if isinstance(answer, StatusError)]
             assert reasons == ["Invalid", "AlreadyExists"]
             assert client.api.store.counters.commits == before + 1

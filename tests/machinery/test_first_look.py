@@ -9,7 +9,6 @@ import pytest
 
 from longshore.api.facts import kinds, settled_objects, settled_pods
 from longshore.api.types import Obj
-from longshore.client import in_process, local
 from longshore.client.local import LocalClient
 from longshore.client.protocol import DeleteOptions, Packed
 from longshore.controllers.job.waking import selector_index
@@ -19,15 +18,6 @@ from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from machinery.beside import running
 from machinery.control_plane import MAPS, PODS, api, pod
-
-pytestmark = pytest.mark.usefixtures("few_are_many")
-
-
-@pytest.fixture
-def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A first look is taken at few objects, too."""
-    monkeypatch.setattr(local, "_MANY_OBJECTS", 0)
-
 
 OWNER = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "u", "controller": True}
 LABELS = {
@@ -187,7 +177,7 @@ def test_a_look_that_nobody_goes_on_from_holds_nothing_of_the_store() -> None:
         async with api(clock) as client:
             before = len(client.api.store._hub)
             async with client.watch(PODS, "ns", initial_events=True) as events:
-                assert await in_process.first_look(events) is not None
+                assert await events.list_to(lambda seen: None)
                 assert len(client.api.store._hub) == before + 1
             assert len(client.api.store._hub) == before
 

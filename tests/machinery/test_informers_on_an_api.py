@@ -10,9 +10,8 @@ from longshore.api.errors import StatusError
 from longshore.api.facts.owners import owner_index
 from longshore.api.types import Obj
 from longshore.client.local import LocalClient
-from longshore.machinery.informers.informer import Handler, Informer, OnChange
+from longshore.machinery.informers.informer import Handler, Informer, Informers, OnChange
 from longshore.machinery.informers.reflector import Selection
-from longshore.machinery.informers.shared import Informers
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from machinery.beside import running

@@ -14,10 +14,10 @@ from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client import Unreachable
 from longshore.client.ask import Page
+from longshore.client.source import Changed, Unpacked
 from longshore.machinery.informers.cache import Indexer
-from longshore.machinery.informers.informer import Handler, Informer, OnChange
+from longshore.machinery.informers.informer import Handler, Informer, Informers, OnChange
 from longshore.machinery.informers.reflector import Selection
-from longshore.machinery.informers.shared import Informers
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from machinery.beside import running
@@ -371,7 +371,7 @@ def test_one_can_wait_for_a_revision() -> None:
         waiting = asyncio.create_task(informer.cache.reached(9))
         await clock.sleep(1)
         assert not waiting.done()
-        informer.followed.modified(obj("a", 9), 9)
+        informer.followed.take(Changed([("MODIFIED", Unpacked(obj("a", 9)))], "9"))
         await waiting
         assert heard.log[-1] == "update a@6 a@9"
 
@@ -435,7 +435,7 @@ def test_a_handler_added_late_hears_what_is_there() -> None:
         late = Heard(informer)
         informer.add_handler(late)
         assert late.log == ["add a@1 initial"]
-        informer.followed.modified(obj("a", 6), 6)
+        informer.followed.take(Changed([("MODIFIED", Unpacked(obj("a", 6)))], "6"))
         await clock.sleep(1)
         assert late.log[1:] == heard.log[1:] == ["update a@1 a@6"]
 
@@ -473,7 +473,7 @@ def test_no_handler_is_called_after_the_informer_was_stopped() -> None:
         informer.add_handler(heard)
         async with running(informer.run()):
             await informer.synced()
-        informer.followed.added(obj("a", 6), 6)
+        informer.followed.take(Changed([("ADDED", Unpacked(obj("a", 6)))], "6"))
         await clock.sleep(60)
         return heard.log
 
@@ -516,7 +516,7 @@ def test_informers_of_one_process_follow_a_selection_together() -> None:
         async with running(one.run()):
             async with running(other.run()):
                 await other.synced()
-            one.followed.added(obj("b", 6), 6)
+            one.followed.take(Changed([("ADDED", Unpacked(obj("b", 6)))], "6"))
             await clock.sleep(1)
             late = process.share().get(MAPS)
             third = Heard(late)

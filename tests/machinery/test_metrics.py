@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from longshore.api.metrics import Registry, exponential_buckets
-from longshore.api.time.doubling import Doubling
+from longshore.api.time.backoff import Doubling
 from longshore.machinery.queues.queue_metrics import QueueMetrics
 from longshore.machinery.queues.workqueue import WorkQueue
 from machinery.manual_clock import ManualClock

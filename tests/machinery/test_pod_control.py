@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,11 +12,12 @@ from longshore.api.facts import owners
 from longshore.api.types import Obj
 from longshore.client import Unreachable
 from longshore.client.local import LocalClient
+from longshore.client.writes import Create
 from longshore.machinery.events.recorder import reference
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.machinery.writes import pod_control
-from longshore.machinery.writes.pod_control import NoLabels, PodControl, slow_start
+from longshore.machinery.writes.pod_control import NoLabels, PodControl
 from machinery.control_plane import JOBS, PODS, api, job, pod
 
 OWNER = {"kind": "Job", "namespace": "ns", "name": "job", "uid": "1", "apiVersion": "batch/v1"}
@@ -38,8 +38,8 @@ class Failing:
     def __init__(self, error: Exception) -> None:
         self.error = error
 
-    async def create_together(self, what: Any, objs: Sequence[Obj], *_: Any, **__: Any) -> list[Exception]:
-        return [self.error for _ in objs]
+    async def write(self, writes: Sequence[Create], *_: Any) -> list[Exception]:
+        return [self.error for _ in writes]
 
     async def delete(self, *_: Any) -> Obj:
         raise self.error
@@ -261,47 +261,6 @@ def test_a_very_long_owner_name_gets_no_hyphen() -> None:
     assert pod_control.name_prefix("a" * 253) == "a" * 253
 
 
-def batches(count: int, fails: set[int], first: int = 1) -> tuple[list[list[int]], Any]:
-    """Which calls were made side by side, and the result."""
-
-    async def main(clock: VirtualClock) -> tuple[list[list[int]], Any]:
-        seen: list[list[int]] = []
-
-        async def do(number: int) -> None:
-            at = int(clock.monotonic())
-            while len(seen) <= at:
-                seen.append([])
-            seen[at].append(number)
-            await clock.sleep(1)
-            if number in fails:
-                raise StatusError(403, "Forbidden", f"no {number}")
-
-        return seen, await slow_start(count, do, first=first)
-
-    return virtual.run(main)
-
-
-def test_batches_double() -> None:
-    seen, result = batches(12, set())
-    assert [len(batch) for batch in seen] == [1, 2, 4, 5]
-    assert [number for batch in seen for number in batch] == list(range(12))
-    assert (result.attempted, result.succeeded, result.error) == (12, 12, None)
-    assert batches(0, set()) == ([], pod_control.Started(0, 0, None))
-    assert [len(batch) for batch in batches(30, set(), first=10)[0]] == [10, 20]
-
-
-def test_after_a_batch_with_an_error_no_other_begins() -> None:
-    seen, result = batches(100, {5, 4})
-    assert [len(batch) for batch in seen] == [1, 2, 4]
-    assert (result.attempted, result.succeeded, str(result.error)) == (7, 5, "no 4")
-
-
-def test_a_template_that_is_always_refused_costs_one_request() -> None:
-    seen, result = batches(100, set(range(100)))
-    assert sum(map(len, seen)) == 1
-    assert (result.attempted, result.succeeded) == (1, 0)
-
-
 class Refusing:
     """Refuses to delete a pod, which does not change."""
 
@@ -322,23 +281,3 @@ def test_a_conflict_about_something_else_ends_the_attempt() -> None:
             await pods.kill(made, OWNER)
 
     run(main)
-
-
-def test_cancelling_a_slow_start_cancels_what_it_began() -> None:
-    async def main(clock: VirtualClock) -> None:
-        ended: list[int] = []
-
-        async def do(number: int) -> None:
-            try:
-                await clock.sleep(10)
-            finally:
-                ended.append(number)
-
-        task = asyncio.create_task(slow_start(10, do, first=4))
-        await clock.sleep(1)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert ended == [0, 1, 2, 3]
-
-    virtual.run(main)

@@ -10,9 +10,9 @@ from longshore.machinery.reasons import Reason
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 
-CREATED = Reason("PodsCreated", "creates 2 pods", {"pods": 2})
-ENOUGH = Reason("PodsActive", "2 active, 2 wanted")
-FAILED = Reason("Failed", "Failed BackoffLimitExceeded")
+CREATED = Reason("PodsCreated", {"pods": 2})
+ENOUGH = Reason("PodsActive", {"active": 2, "wanted": 2})
+FAILED = Reason("Failed", {"reason": "BackoffLimitExceeded"})
 
 
 class Shelf:

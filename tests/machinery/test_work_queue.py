@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from longshore.api.time.doubling import Doubling
+from longshore.api.time.backoff import Doubling
 from longshore.machinery.queues.workqueue import ShutDown, WorkQueue
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock

@@ -7,9 +7,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from longshore.api.time.doubling import Doubling
+from longshore.api.time.backoff import Doubling
 from longshore.machinery.queues.workqueue import WorkQueue
 from machinery.manual_clock import ManualClock
+
+pytestmark = pytest.mark.long
 
 KEYS = st.sampled_from("abcd")
 DELAYS = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 7.5])

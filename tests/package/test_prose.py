@@ -12,7 +12,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
+import pytest
+
 import longshore
+
+pytestmark = pytest.mark.long
 
 PACKAGE = Path(longshore.__file__).parent
 UNFINISHED: tuple[str, ...] = ()
@@ -36,6 +40,18 @@ _UNITS = re.compile(
     r"|_PER_\w+|_SCORE|_BURST|_QPS|_CORES?|_FLOAT32)"
 )
 """Endings that give the unit of a constant that is not a whole number."""
+
+
+_SUBJECTLESS = re.compile(r"(?<!`)\b(nobody|somebody|whoever|whom?|told)\b(?!`)", re.IGNORECASE)
+"""Words that stand where the thing itself should be named. A parameter of that name is in backquotes."""
+
+CEILINGS = {
+    "cli": 4,
+    "machinery": 1,
+    "testing": 6,
+}
+"""The most of those words that docstrings of a room may have; a room that is not named here has none. These
+numbers only go down."""
 
 
 def _rooms() -> Iterator[tuple[str, ast.Module]]:
@@ -79,12 +95,20 @@ def _is_float(value: ast.expr) -> bool:
     return isinstance(value, ast.Constant) and isinstance(value.value, float)
 
 
+def _subjectless(tree: ast.Module) -> list[str]:
+    return [
+        f"{line}: {found[0]}" for line, text in _docstrings(tree) for found in _SUBJECTLESS.finditer(text)
+    ]
+
+
 def _wrong(tree: ast.Module) -> Iterator[str]:
     if ast.get_docstring(tree) is None:
         yield "1: the module has no docstring"
     for line, text in _docstrings(tree):
         if found := _OPENING.match(text):
             yield f"{line}: a docstring opens with {found[0]!r} and does not name its noun"
+        if text.rstrip().endswith((",", ";")):
+            yield f"{line}: a docstring goes on under the next attribute"
     for line, name, value in _constants(tree):
         if _NOT_NOUNS.fullmatch(name):
             yield f"{line}: the constant {name} is not a noun with its unit"
@@ -111,6 +135,15 @@ def test_docstrings_name_their_noun_and_constants_their_unit() -> None:
     assert not wrong, "\n" + "\n".join(wrong)
 
 
+def test_docstrings_name_the_thing_and_not_somebody() -> None:
+    found: dict[str, list[str]] = {}
+    for path, tree in _rooms():
+        room = path.partition("/")[0] if "/" in path else "."
+        found.setdefault(room, []).extend(f"{path}:{each}" for each in _subjectless(tree))
+    over = {room: each for room, each in found.items() if len(each) > CEILINGS.get(room, 0)}
+    assert not over, {room: (len(each), each) for room, each in over.items()}
+
+
 def test_unfinished_rooms_are_really_unfinished() -> None:
     wrong = _all_wrong()
     finished = [room for room in UNFINISHED if not any(_in(room, path) for path in wrong)]
@@ -131,15 +164,20 @@ class Box:
     size: int
     """What it holds."""
 
+    lid: int
+    """The lid,"""
+
     def open(self) -> None:
-        """Opens it."""
+        """Opens it for whoever asks; `who` is told."""
 '''
     assert list(_wrong(ast.parse(source))) == [
         "1: the module has no docstring",
         "9: a docstring opens with 'The same' and does not name its noun",
         "12: a docstring opens with 'What' and does not name its noun",
+        "15: a docstring goes on under the next attribute",
         "2: the constant _LONGEST is not a noun with its unit",
         "3: the constant _PAUSE does not say its unit",
         "4: the constant _FIRST does not say its unit",
         "4: the constant _MOST is not a noun with its unit",
     ]
+    assert _subjectless(ast.parse(source)) == ["18: whoever", "18: told"]

@@ -22,10 +22,9 @@ from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.node.capacity import Capacity
 from longshore.node.runtime import Container
-from longshore.plane.controllers import CONTROLLERS
-from longshore.plane.plane import Parts, Plane
 from longshore.store import Entry, Key, Staged, Store
-from longshore.testing import MemoryDirectories, Run, ScriptedNode, SeededKeys
+from longshore.testing import Run, ScriptedNode
+from longshore.testing.world import World
 
 NS, OTHER = "default", "doomed"
 JOBS, CRONJOBS, PODS = ("batch/v1", "Job"), ("batch/v1", "CronJob"), ("v1", "Pod")
@@ -67,20 +66,9 @@ async def main(clock: VirtualClock) -> None:
     store = TracedStore.open(None)
     assert isinstance(store, TracedStore)
     store.clock = clock
-    plane = Plane(
-        Parts(
-            store,
-            clock,
-            clock.rng,
-            cron.load("Europe/Berlin"),
-            SeededKeys(clock.rng),
-            controllers=tuple(CONTROLLERS),
-            volumes=MemoryDirectories(),
-        )
-    )
-    await plane.prepare()
-    async with plane.running(ScriptedNode(clock, script_of(clock.rng), capacity=CAPACITY)):
-        await an_afternoon(clock, plane.client)
+    node = ScriptedNode(clock, script_of(clock.rng), capacity=CAPACITY)
+    async with World(clock, store=store, nodes=[node], zone=cron.load("Europe/Berlin")).running() as world:
+        await an_afternoon(clock, world.client)
     await store.close()
 
 

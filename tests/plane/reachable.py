@@ -17,13 +17,13 @@ from weakref import WeakSet
 
 import msgspec
 
-from longshore.api.apply.compare import Plan
-from longshore.apiserver.shortcuts.spec_memory import SpecMemory
+from longshore.api.apply.compare import ComparePlan
+from longshore.apiserver.shortcuts.same_spec import SameSpec
 from longshore.controllers.garbage.owners import Absent
 from longshore.machinery.events.correlation import Correlator
 from longshore.machinery.events.siblings import Siblings
 from longshore.machinery.explanations import Explanations
-from longshore.node.pod.unused_images import UnusedImages
+from longshore.node.pod.starting import UnusedImages
 from longshore.store.decoded_views import Decoded
 from longshore.store.notes import Notes
 from longshore.store.window import Window
@@ -35,9 +35,9 @@ BOUNDED: dict[type, str] = {
     Decoded: "4 MiB of objects that are kept decoded",
     Explanations: "2,000 objects looked at lately",
     Notes: "30,000 reasons and 5,000 records of Jobs",
-    Plan: "64 texts for each list of a schema",
+    ComparePlan: "64 texts for each list of a schema",
     Siblings: "1,024 owners of pods",
-    SpecMemory: "64 specs",
+    SameSpec: "64 specs",
     UnusedImages: "1,024 owners of pods and their images",
     Window: "50,000 changes",
 }

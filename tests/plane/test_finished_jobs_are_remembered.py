@@ -62,7 +62,8 @@ def test_after_a_restart_only_jobs_without_a_record_are_added() -> None:
 def test_the_last_failure_is_told_with_index_and_exit_code() -> None:
     def pod(index: str, at: str, code: int) -> Obj:
         ended = {"terminated": {"exitCode": code, "finishedAt": at}}
-        meta = {"name": "p", "annotations": {"batch.kubernetes.io/job-completion-index": index}}
+        marks = {"batch.kubernetes.io/job-completion-index": index}
+        meta = {"name": "p", "uid": index, "creationTimestamp": NOW, "annotations": marks}
         return {"metadata": meta, "status": {"containerStatuses": [{"name": "c", "state": ended}]}}
 
     pods = [pod("1", "2026-11-16T10:00:02Z", 7), pod("0", "2026-11-16T10:00:01Z", 3)]

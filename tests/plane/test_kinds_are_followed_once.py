@@ -8,7 +8,7 @@ import pytest
 
 from longshore.api.facts import kinds
 from longshore.api.facts.kinds import Kind
-from longshore.apiserver.api import Api
+from longshore.apiserver.api import Api, ApiParts
 from longshore.client.local import LocalClient
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
@@ -29,7 +29,7 @@ def test_parts_of_a_kind_are_cut_out_only_where_nobody_keeps_it_whole(
 ) -> None:
     async def main(clock: VirtualClock) -> None:
         store = Store.open(None)
-        client = LocalClient(Api(store, clock=clock, rng=clock.rng))
+        client = LocalClient(Api(ApiParts(store, clock, clock.rng)))
         informers = informers_of(client, controllers, clock=clock, rng=random.Random(0))
         for what in (*whole, *parts):
             together = informers.get(what)

@@ -11,7 +11,8 @@ import asyncio
 import re
 from typing import Any
 
-from longshore.api import cron
+import pytest
+
 from longshore.api.retention import Retention
 from longshore.api.types import Obj
 from longshore.client import DeleteOptions
@@ -20,11 +21,12 @@ from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.machinery.work_limits import WorkLimits
 from longshore.node.runtime import Container
-from longshore.plane.controllers import CONTROLLERS, WORKERS
-from longshore.plane.plane import Parts, Plane
-from longshore.store import Store
-from longshore.testing import MemoryDirectories, Run, ScriptedNode, SeededKeys
+from longshore.plane.controllers import WORKERS
+from longshore.testing import Run, ScriptedNode
+from longshore.testing.world import World
 from plane.reachable import Walk
+
+pytestmark = pytest.mark.long
 
 NS = "default"
 JOBS, CRONJOBS = ("batch/v1", "Job"), ("batch/v1", "CronJob")
@@ -101,20 +103,9 @@ async def a_round(clock: VirtualClock, client: LocalClient, mark: str) -> None:
 
 def test_nothing_is_left_of_jobs_that_are_gone() -> None:
     async def story(clock: VirtualClock) -> None:
-        plane = Plane(
-            Parts(
-                Store.open(None),
-                clock,
-                clock.rng,
-                cron.UTC,
-                SeededKeys(clock.rng),
-                controllers=tuple(CONTROLLERS),
-                volumes=MemoryDirectories(),
-                retention=Retention(event_age=60.0),
-                # A worker remembers its last key until the next one: two of them forget soon.
-                limits=WorkLimits(workers=dict.fromkeys(WORKERS, 2)),
-            )
-        )
+        # A worker remembers its last key until the next one: two of them forget soon.
+        limits = WorkLimits(workers=dict.fromkeys(WORKERS, 2))
+        plane = World(clock, retention=Retention(event_age=60.0), limits=limits).plane
         await plane.prepare()
         uids = set[int]()
         async with plane.running(ScriptedNode(clock, script)):

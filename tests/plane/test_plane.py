@@ -8,21 +8,20 @@ from typing import Any
 
 import pytest
 
-from longshore.api import cron
 from longshore.api.types import Obj
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.plane.controllers import CONTROLLERS
-from longshore.plane.plane import Parts, Plane
-from longshore.store import Key, Store
-from longshore.testing import MemoryDirectories, Run, ScriptedNode, SeededKeys
+from longshore.plane.plane import Plane
+from longshore.store import Key
+from longshore.testing import Run, ScriptedNode
+from longshore.testing.world import World
 
 JOBS, PODS = ("batch/v1", "Job"), ("v1", "Pod")
 
 
 def a_plane(clock: VirtualClock, **more: Any) -> Plane:
-    given = {"controllers": tuple(CONTROLLERS), "volumes": MemoryDirectories(), **more}
-    return Plane(Parts(Store.open(None), clock, clock.rng, cron.UTC, SeededKeys(clock.rng), **given))
+    return World(clock, **more).plane
 
 
 def played(story: Callable[[VirtualClock], Awaitable[None]]) -> None:

@@ -8,11 +8,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from longshore.scripts.pod_rules import Rule
+from longshore.scripts.runs import Run
 from longshore.sim import checks
 from longshore.sim.settings import Settings
 from longshore.sim.simulate import simulate
-from longshore.testing.pod_outcomes import Run
-from longshore.testing.scripts import Rule
 from sim.worlds import HOUR, cron_job
 
 

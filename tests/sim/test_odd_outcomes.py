@@ -31,7 +31,7 @@ def refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], work: Obj, outco
 @pytest.mark.parametrize(
     ("outcomes", "said"),
     [
-        ("# nothing", "an outcome file is a mapping"),
+        ("# nothing", "the outcome file: None is no mapping"),
         (b"\xff\xfe", "is not YAML: 'utf-8'"),
         ("[" * 9999, "is nested too deeply"),
         ("pods: 3", "pods: 3 is no list of rules"),
@@ -106,7 +106,7 @@ def test_odd_exit_codes(value: str, said: str, tmp_path: Path, capsys: Any) -> N
     [
         ("attempts: 3", "pods[0].attempts: 3 is no list of at least one attempt"),
         ("attempts: []", "pods[0].attempts: [] is no list of at least one attempt"),
-        ("attempts: [{attempts: []}]", "pods[0].attempts[0] has no 'attempts'"),
+        ("attempts: [{attempts: []}]", "pods[0].attempts[0]: there is no field 'attempts'"),
         ("name: 3", "pods[0].name: 3 is no text: quote it"),
         ("job: [x]", "pods[0].job: ['x'] is no text"),
         ("image: 3", "pods[0].image: 3 is no text"),

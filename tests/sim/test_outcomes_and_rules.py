@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from longshore.sim import checks, many, outcome_file, outcome_notes
+from longshore.scripts import annotated_pods, script_documents
+from longshore.scripts.pod_rules import Rule
+from longshore.scripts.runs import Run, chosen
+from longshore.sim import checks, many
 from longshore.sim.pictures import table
-from longshore.sim.settings import amounts, nodes
-from longshore.testing.pod_outcomes import Run, chosen
-from longshore.testing.scripts import Rule
+from longshore.sim.settings import amounts, nodes, outcomes_of
 from sim.worlds import cron_job, job, played
 
 POD: dict[str, Any] = {
@@ -22,7 +23,7 @@ POD: dict[str, Any] = {
 
 def lengths(value: Any) -> list[float]:
     rng = random.Random(1)
-    drawn = [Run(outcome_file.duration(value)).drawn(rng).ends_after for _ in range(200)]
+    drawn = [Run(script_documents.duration(value)).drawn(rng).ends_after for _ in range(200)]
     return [each for each in drawn if each is not None]
 
 
@@ -51,7 +52,7 @@ def test_distributions_lie_around_their_middle(value: Any) -> None:
 
 
 def test_a_file_says_how_pods_go_and_what_is_expected() -> None:
-    found = outcome_file.read(
+    found = outcomes_of(
         {
             "default": {"duration": "2m"},
             "pods": [{"name": "p", "attempts": [{"duration": 5, "exit": 1}, {"duration": 7}]}],
@@ -69,16 +70,16 @@ def test_a_file_says_how_pods_go_and_what_is_expected() -> None:
 def test_attempts_take_what_they_leave_out_from_beside_them() -> None:
     short = {"name": "p", "duration": "5m", "exit": 1, "attempts": [{}, {"exit": 0}, {"duration": "1m"}]}
     long = [{"duration": "5m", "exit": 1}, {"duration": "5m", "exit": 0}, {"duration": "1m", "exit": 1}]
-    found, same = (outcome_file.read({"pods": [each]}) for each in (short, {"name": "p", "attempts": long}))
+    found, same = (outcomes_of({"pods": [each]}) for each in (short, {"name": "p", "attempts": long}))
     assert found.rules[0].runs == same.rules[0].runs
 
 
 @pytest.mark.parametrize(
     ("document", "rule"),
     [
-        ([], "mapping"),
-        ({"pod": []}, "has no 'pod'"),
-        ({"pods": [{"nam": "x"}]}, r"pods\[0\] has no 'nam'"),
+        ([], "the outcome file: .* is no mapping"),
+        ({"pod": []}, "there is no field 'pod'"),
+        ({"pods": [{"nam": "x"}]}, r"pods\[0\]: there is no field 'nam'"),
         ({"pods": [{"duration": "3 minutes"}]}, "not a duration"),
         ({"pods": [{"duration": {"gamma": 1}}]}, "no distribution"),
         ({"pods": ["x"]}, r"pods\[0\]"),
@@ -86,7 +87,7 @@ def test_attempts_take_what_they_leave_out_from_beside_them() -> None:
 )
 def test_a_bad_file_is_refused_with_its_rule(document: Any, rule: str) -> None:
     with pytest.raises(ValueError, match=rule):
-        outcome_file.read(document)
+        outcomes_of(document)
 
 
 def test_annotations_of_a_cron_job_reach_its_pods() -> None:
@@ -95,15 +96,15 @@ def test_annotations_of_a_cron_job_reach_its_pods() -> None:
         "sim.longshore.dev/duration": "3m",
         "sim.longshore.dev/exit-codes": "2",
     }
-    outcome_notes.spread(work)
+    annotated_pods.spread(work)
     notes = work["spec"]["jobTemplate"]["spec"]["template"]["metadata"]["annotations"]
     run = chosen(
-        outcome_notes.annotated({**POD, "metadata": {**POD["metadata"], "annotations": notes}}),
+        annotated_pods.annotated({**POD, "metadata": {**POD["metadata"], "annotations": notes}}),
         random.Random(0),
     )
     assert (run.ends_after, run.code) == (180.0, 2)
-    assert outcome_notes.is_annotated({"metadata": {"annotations": notes}})
-    assert not outcome_notes.is_annotated(POD)
+    assert annotated_pods.is_annotated({"metadata": {"annotations": notes}})
+    assert not annotated_pods.is_annotated(POD)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from longshore.api.types import Obj
 from longshore.cli.main import main
-from longshore.sim import past_runs
+from longshore.scripts import past_runs
 from sim.worlds import DAY, cron_job, gang, job, played
 
 

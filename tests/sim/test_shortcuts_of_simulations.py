@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from longshore.api.types import Obj
+from longshore.scripts.pod_rules import Rule
+from longshore.scripts.runs import Exit, Run
 from longshore.sim.sim_result import Result
-from longshore.testing.pod_outcomes import Exit, Run
-from longshore.testing.scripts import Rule
 from sim.worlds import DAY, HOUR, cron_job, gang, job, played
 
 FIRST: Obj = {

@@ -9,11 +9,11 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from longshore.api.errors import StatusError
+from longshore.scripts.pod_rules import Rule
+from longshore.scripts.runs import Exit, Run
 from longshore.sim.settings import Settings
 from longshore.sim.simulate import simulate
-from longshore.sim.troubles import Troubles
-from longshore.testing.pod_outcomes import Exit, Run
-from longshore.testing.scripts import Rule
+from longshore.testing.troubles import Troubles
 from sim.worlds import DAY, HOUR, cron_job, gang, job, played
 
 
@@ -43,9 +43,10 @@ def test_a_job_beyond_its_limit_fails_with_its_reason() -> None:
 def test_containers_restart_in_place_where_the_policy_says_so() -> None:
     work = job()
     work["spec"]["template"]["spec"]["restartPolicy"] = "OnFailure"
-    found = played(work, rules=[Rule("*", (Exit(1, after="5s"), Exit(0, after="5s")))])
+    fails = Exit(1, after="5s")
+    found = played(work, rules=[Rule("*", (fails, fails, Exit(0, after="5s")))])
     assert (found.jobs[0].result, found.jobs[0].pods) == ("complete", 1)
-    assert found.jobs[0].ended == pytest.approx(20, abs=3)
+    assert found.jobs[0].ended == pytest.approx(5 + 5 + 10 + 5, abs=3)  # at once, then after 10 seconds
 
 
 def test_a_simulation_goes_on_while_a_pod_runs() -> None:

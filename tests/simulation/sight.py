@@ -12,6 +12,7 @@ from contextlib import aclosing, asynccontextmanager
 from typing import Any, TypeAlias
 
 from longshore.client import WatchEvent, What
+from longshore.client.source import Watching
 from longshore.machinery.informers.reflector import named
 from longshore.machinery.time.clock import Clock
 from longshore.testing.faults import cut, forgotten
@@ -65,7 +66,7 @@ class Shortsighted:
             self._client.watch(what, *arguments, **options) as events,
             aclosing(self._until_lost(name, events)) as seen,
         ):
-            yield seen
+            yield Watching(seen)
 
     async def _until_lost(
         self, name: _Name, events: AsyncIterator[WatchEvent]

@@ -20,6 +20,7 @@ from longshore.api import cron, job_labels
 from longshore.api.errors import StatusError
 from longshore.api.facts import job_state, kinds, pod_state
 from longshore.api.types import Obj
+from longshore.apiserver.api import Api, ApiParts
 from longshore.client import Client, DeleteOptions, What
 from longshore.client.local import LocalClient
 from longshore.machinery.time.virtual import VirtualClock
@@ -114,12 +115,10 @@ class _World:
         """The API, as it is after a start."""
         clock, rng = self._clock, self._dice("plane")
         zone, keys = cron.load("Europe/Berlin"), SeededKeys(rng)
-        parts = Parts(
-            self._store, clock, rng, zone, keys, self._controllers, shortcuts=self._scenario.shortcuts
-        )
-        plane = Plane(parts)
-        plane.api.quiet_watches = self._scenario.quiet_watches
-        return plane
+        parts = Parts(self._store, clock, rng, zone, keys, self._controllers)
+        quiet, shortcuts = self._scenario.quiet_watches, self._scenario.shortcuts
+        api = Api(ApiParts(self._store, clock, rng, shortcuts=shortcuts, quiet_watches=quiet))
+        return Plane(parts, LocalClient(api))
 
     def _dice(self, who: str) -> random.Random:
         return random.Random(f"{who} {self._lives} {self._scenario.seed}")

@@ -15,6 +15,8 @@ from longshore.store import Event, Limits, Store, WriteFailed, commit
 from longshore.store.sqlite import SqliteJournal
 from store.store_support import key, left_by_a_kill, names, opened, put, settled, thing, told, value
 
+pytestmark = pytest.mark.long
+
 
 def rows(directory: Path) -> list[tuple[int, str, int]]:
     with closing(sqlite3.connect(directory / "journal.db")) as db:

@@ -12,6 +12,8 @@ from longshore.store import Store, WriteFailed
 from longshore.store.errors import JournalGone
 from store.store_support import names, opened, put
 
+pytestmark = pytest.mark.long
+
 
 def replace(file: Path) -> None:
     content = file.read_bytes()

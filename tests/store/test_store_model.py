@@ -33,6 +33,8 @@ from longshore.store import (
 from longshore.store.sqlite import SqliteJournal
 from store.store_support import left_by_a_kill, settled, thing, value
 
+pytestmark = pytest.mark.long
+
 WINDOW = 6
 KEYS = st.builds(Key, st.sampled_from(("pods", "jobs")), st.sampled_from(("a", "b")), st.sampled_from("xyz"))
 SCOPES = st.tuples(st.sampled_from(("pods", "jobs")), st.sampled_from((None, "a", "b")))

@@ -11,6 +11,8 @@ from longshore.store import Compacted, Entry, FutureRevision, Key, Limits, Store
 from store.store_support import key, opened, put, remove, thing
 from support import growth
 
+pytestmark = pytest.mark.long
+
 
 def _shown(entries: list[Entry]) -> list[tuple[str, str, int]]:
     return [(*entry.key.place, entry.revision) for entry in entries]

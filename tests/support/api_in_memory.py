@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from longshore.apiserver.api import Api
+from longshore.apiserver.access.tokens import Tokens
+from longshore.apiserver.api import Api, ApiParts
+from longshore.apiserver.documents.own_group import MadeDocument
 from longshore.client.local import LocalClient
 from longshore.machinery.time.clock import RealClock
 from longshore.store import Store
@@ -49,10 +52,13 @@ class Server:
 
 
 @asynccontextmanager
-async def api_in_memory() -> AsyncIterator[Server]:
+async def api_in_memory(
+    *, documents: tuple[MadeDocument, ...] = (), with_tokens: bool = False
+) -> AsyncIterator[Server]:
     """A server with one namespace, `default`."""
     store = Store.open(None)
-    api = Api(store, clock=RealClock(), rng=random.Random())
+    tokens = Tokens(store, admin_token="x", key=b"k" * 32, clock=time.time) if with_tokens else None
+    api = Api(ApiParts(store, RealClock(), random.Random(), tokens=tokens, documents=documents))
     client = LocalClient(api, manager="tester")
     await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
     yield Server(api, client)

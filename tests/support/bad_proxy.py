@@ -6,7 +6,11 @@
 | lost request | the connection breaks before the server hears of anything |
 | lost answer | the server does what it is asked, and the connection breaks before it can say so |
 | slow | a request takes half a second longer |
+| busy | a request is answered 429, with or without `Retry-After` |
+| page | a request is answered 200 with a page of HTML |
 | cut | a watch breaks in the middle |
+| gone | a watch ends in an ERROR event of code 410 |
+| garbage | a watch sends something that is no event, and ends |
 | frozen | a watch stays open and says nothing any more |
 
 It passes everything else on as it is: method, path, query, headers but for the credentials, and the body byte
@@ -16,6 +20,7 @@ for byte in both directions. A request that is no HTTP is answered 400, and one 
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -23,19 +28,24 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-import aiohttp
 import yaml
-from aiohttp import web
-from yarl import URL
 
+from longshore.client.http.asyncio_driver import HttpConnection
+from support.http_calls import calling
+from support.http_server import Asked, Reply, json_reply, serving
 from support.longshore_process import RunningLongshore
 
 TOKEN: Final = "the-proxy's-own"
 _OWN_HEADERS: Final = frozenset(
-    ("host", "authorization", "content-length", "transfer-encoding", "connection")
+    ("host", "authorization", "content-length", "transfer-encoding", "connection", "content-encoding")
 )
 _SLOW_SECONDS: Final = 0.5
 _REFUSED: Final = {"kind": "Status", "status": "Failure", "code": 401, "reason": "Unauthorized"}
+
+_BUSY: Final = {"kind": "Status", "status": "Failure", "code": 429, "reason": "TooManyRequests"}
+_PAGE: Final = b"<html>\n<head><title>longshore</title></head>\n<body>Please log in.</body>\n</html>\n"
+_GONE: Final = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": 410,
+    "reason": "Expired", "message": "too old resource version"}  # fmt: skip
 
 
 class BadProxy:
@@ -62,64 +72,60 @@ class BadProxy:
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[BadProxy]:
-        connector = aiohttp.TCPConnector(ssl=self._longshore.tls, limit=0)
-        async with aiohttp.ClientSession(connector=connector, auto_decompress=False) as session:
-            self._session = session
-            runner = web.ServerRunner(web.Server(self._answer), shutdown_timeout=0.1)
-            await runner.setup()
-            site = web.TCPSite(runner, "127.0.0.1", 0)
-            await site.start()
-            server = site._server  # aiohttp tells the port nowhere else
-            assert isinstance(server, asyncio.Server)
-            self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-            try:
-                yield self
-            finally:
-                await runner.cleanup()
+        longshore = self._longshore
+        headers = {"Authorization": f"Bearer {longshore.token}"}
+        async with (
+            calling(longshore.server, longshore.tls, headers) as self._calls,
+            serving(self._answer) as self.url,
+        ):
+            yield self
 
-    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        if request.headers.get("Authorization") != f"Bearer {TOKEN}" or self.refuses:
+    async def _answer(self, request: Asked) -> Reply | None:
+        if request.header("Authorization") != f"Bearer {TOKEN}" or self.refuses:
             self.happened["refused"] += 1
-            return web.json_response(_REFUSED, status=401)
-        body, watches = await request.read(), "watch" in request.query
-        fault = self._fault("lost request", "slow", *(() if watches else ("lost answer",)))
+            return json_reply(_REFUSED, status=401)
+        watches = "watch" in request.query
+        fault = self._fault("lost request", "slow", "busy", "page", *(() if watches else ("lost answer",)))
         if fault == "lost request":
             return self._broken(request)
+        if fault == "busy":
+            headers = {"Retry-After": "1"} if self._dice.random() < 0.5 else {}
+            return json_reply(_BUSY, status=429, headers=headers)
+        if fault == "page":
+            return Reply(_PAGE, headers={"Content-Type": "text/html"})
         if fault == "slow":
             await asyncio.sleep(_SLOW_SECONDS)
-        sent = {name: text for name, text in request.headers.items() if name.lower() not in _OWN_HEADERS}
-        async with self._session.request(
-            request.method,
-            URL(self._longshore.server + request.raw_path, encoded=True),
-            headers=sent | {"Authorization": f"Bearer {self._longshore.token}"},
-            data=body or None,
-            skip_auto_headers=("Content-Type",),
-        ) as answer:
-            kept = {name: text for name, text in answer.headers.items() if name.lower() not in _OWN_HEADERS}
-            if not watches or answer.status != 200:
-                found = await answer.read()
+        sent = [(name, text) for name, text in request.headers if name.lower() not in _OWN_HEADERS]
+        asked = self._calls.request(request.method, request.target, sent, request.body)
+        async with self._calls.pool.open(asked) as answer:
+            reader = answer.reader
+            kept = {name: text for name, text in reader.headers.items() if name not in _OWN_HEADERS}
+            if not watches or reader.code != 200:
+                found = await answer.read_all()
                 if fault == "lost answer":
                     return self._broken(request)
-                return web.Response(body=found, status=answer.status, headers=kept)
+                return Reply(found, reader.code, kept)
             return await self._stream(request, answer, kept)
 
-    async def _stream(
-        self, request: web.BaseRequest, answer: aiohttp.ClientResponse, headers: dict[str, str]
-    ) -> web.StreamResponse:
-        response = web.StreamResponse(status=answer.status, headers=headers)
-        response.enable_chunked_encoding()
-        await response.prepare(request)
-        async for chunk in answer.content.iter_any():
+    async def _stream(self, request: Asked, answer: HttpConnection, headers: dict[str, str]) -> Reply | None:
+        await request.begin(answer.reader.code, headers)
+        is_whole = True
+        async for chunk in answer:
             if self.freezes:
                 self.frozen.set()
                 await asyncio.Event().wait()
-            if self._fault("cut"):
+            fault = self._fault("cut", "gone", "garbage")
+            if fault == "cut":
                 return self._broken(request)
-            try:
-                await response.write(chunk)
-            except ConnectionError:  # the controllers closed it
-                return response
-        return response
+            if fault and not is_whole:
+                return self._broken(request)  # nothing can be said in the middle of a line
+            if fault:
+                gone = json.dumps({"type": "ERROR", "object": _GONE}).encode() + b"\n"
+                await request.write(gone if fault == "gone" else _PAGE)
+                return None
+            is_whole = chunk.endswith(b"\n")
+            await request.write(chunk)
+        return None
 
     def _fault(self, *faults: str) -> str:
         if self._dice.random() >= self.rate:
@@ -128,7 +134,5 @@ class BadProxy:
         self.happened[fault] += 1
         return fault
 
-    def _broken(self, request: web.BaseRequest) -> web.StreamResponse:
-        if request.transport is not None:
-            request.transport.abort()
-        return web.Response(status=500)
+    def _broken(self, request: Asked) -> None:
+        request.abort()

@@ -14,7 +14,7 @@ from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.apiserver.access.authz import Wish
 from longshore.apiserver.access.tokens import Tokens
-from longshore.apiserver.api import Api
+from longshore.apiserver.api import Api, ApiParts
 from longshore.apiserver.request.call import User
 from longshore.client.local import LocalClient
 from longshore.plane import bootstrap
@@ -83,8 +83,8 @@ async def refusal(work: Awaitable[object]) -> StatusError:
 async def a_door() -> AsyncIterator[Door]:
     """A door with nobody in front of it yet."""
     store, clock = Store.open(None), FixedClock()
-    api = Api(store, clock=clock, rng=random.Random(1))
-    api.tokens = Tokens(store, admin_token="root", key=b"k" * 32, clock=clock)
+    tokens = Tokens(store, admin_token="root", key=b"k" * 32, clock=clock)
+    api = Api(ApiParts(store, clock, random.Random(1), tokens=tokens))
     admin = LocalClient(api)
     await bootstrap.objects(admin)
     yield Door(api, admin, clock)

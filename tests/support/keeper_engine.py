@@ -1,4 +1,4 @@
-"""The process engine on a directory of a test, with what the test wants to know of it."""
+"""The process runtime on a directory of a test, with what the test wants to know of it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from longshore.node.keeper.processes import procfs
-from longshore.node.keeper.walls.capabilities import USUAL_CAPABILITIES
+from longshore.node.keeper import procfs
+from longshore.node.keeper.frames import USUAL_CAPABILITIES
 from longshore.node.runtime import Container, Key, State, Walls
 from longshore.node.runtimes.process import ProcessRuntime
 
@@ -27,7 +27,7 @@ LEVEL = os.environ.get("LONGSHORE_TEST_ISOLATION", "none")
 
 
 class Engine:
-    """The process engine on a directory, with what a test wants to know of it."""
+    """The process runtime on a directory, with what a test wants to know of it."""
 
     def __init__(self, directory: Path, hidden: Iterable[Path] = ()) -> None:
         self.directory = directory

@@ -54,7 +54,7 @@ def end_keeper(data: Path) -> bool:
 
 
 def keepers(data: Path) -> list[int]:
-    """The keeper of a data directory, and its nursery, which goes with it."""
+    """The keeper of a data directory, and its fork server, which goes with it."""
     return [pid for pid, words in _processes() if _is_keeper(words, data)]
 
 

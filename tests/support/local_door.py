@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Literal
 
 from longshore.api import errors
-from longshore.api.log_options import LogOptions
+from longshore.api.container_streams import LogOptions
 from longshore.api.types import Obj
 from longshore.api.usage import Measured, Used
 

@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from support import left_behind
+
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -45,7 +47,7 @@ class Command:
     env: dict[str, str] = field(default_factory=dict)
 
     def environment(self) -> dict[str, str]:
-        passed = "PATH", "VIRTUAL_ENV", "TMPDIR", "LONGSHORE_SHORTCUTS"
+        passed = "PATH", "VIRTUAL_ENV", "TMPDIR", "LONGSHORE_SHORTCUTS", left_behind.VARIABLE
         kept = {name: os.environ[name] for name in passed if name in os.environ}
         mine = {"HOME": str(self.home), "LONGSHORE_HOME": str(self.home / "data"), "TZ": "UTC"}
         return {**kept, **mine, **self.env}

@@ -12,12 +12,12 @@ from typing import Any
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
-from longshore.apiserver.api import Api
+from longshore.apiserver.api import Api, ApiParts
 from longshore.client import Client
 from longshore.client.local import LocalClient
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.explanations import Explanations
-from longshore.machinery.informers.shared import Informers
+from longshore.machinery.informers.informer import Informers
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.node import agent
@@ -150,7 +150,7 @@ def a_pod(
 async def a_world(clock: VirtualClock, script: RunScript | None = None) -> AsyncIterator[World]:
     """An API and a machine, without an agent."""
     store = Store.open(None)
-    api = Api(store, clock=clock, rng=clock.rng)
+    api = Api(ApiParts(store, clock, clock.rng))
     client = LocalClient(api)
     for name in (NS, "kube-node-lease"):
         await client.create(("v1", "Namespace"), {"metadata": {"name": name}})

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-RECORDED: Final = ROOT / "tests" / "recorded"
+TESTS: Final = ROOT / "tests"
+RECORDED: Final = TESTS / "recorded"
 PODS_PYTHON: Final = str(Path(sys.executable).resolve())
 """The Python of the tests without its packages. A pod with a /tmp of its own does not see an environment that
 lies in a clone below /tmp."""

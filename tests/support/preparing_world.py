@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from longshore.api.types import Obj
-from longshore.apiserver.access.tokens import Tokens
 from longshore.client.local import LocalClient
-from longshore.machinery.informers.shared import Informers
+from longshore.machinery.informers.informer import Informers
 from longshore.machinery.time.clock import RealClock
 from longshore.node.preparing.preparer import Preparer
 from longshore.node.preparing.types import NodeFacts, PreparedPod, Server
@@ -61,8 +60,7 @@ class World:
 
 @asynccontextmanager
 async def preparing(root: Path) -> AsyncIterator[World]:
-    async with api_in_memory() as server:
-        server.api.tokens = Tokens(server.api.store, admin_token="x", key=b"k" * 32, clock=time.time)
+    async with api_in_memory(with_tokens=True) as server:
         await server.client.create(("v1", "ServiceAccount"), {"metadata": {"name": "default"}}, "default")
         preparer = Preparer(
             server.client, clock=RealClock(), root=root, server=SERVER, node=NODE, in_thread=asyncio.to_thread

@@ -9,11 +9,11 @@ from typing import Any
 from longshore.api import quantity
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
-from longshore.apiserver.api import Api
+from longshore.apiserver.api import Api, ApiParts
 from longshore.client import DeleteOptions
 from longshore.client.local import LocalClient
 from longshore.machinery.controller_context import ControllerContext
-from longshore.machinery.informers.shared import Informers
+from longshore.machinery.informers.informer import Informers
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.scheduler import Schedulers
@@ -181,7 +181,7 @@ def play(story: Callable[[Scene], Awaitable[None]], **options: Any) -> None:
     """Runs a story on a fresh control plane in virtual time."""
 
     async def main(clock: VirtualClock) -> None:
-        api = Api(Store.open(None), clock=clock, rng=clock.rng)
+        api = Api(ApiParts(Store.open(None), clock, clock.rng))
         client = LocalClient(api)
         await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
         for queue in ("root", "default"):

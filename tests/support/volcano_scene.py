@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 from longshore.api.errors import StatusError
 from longshore.api.metrics import Registry
 from longshore.api.types import Obj
-from longshore.apiserver.api import Api
+from longshore.apiserver.api import Api, ApiParts
 from longshore.apiserver.request.call import User
 from longshore.client import Client, What
 from longshore.client.local import LocalClient
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.explanations import Explanations
-from longshore.machinery.informers.shared import Informers
+from longshore.machinery.informers.informer import Informers
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
@@ -100,7 +100,7 @@ def play(
 
     async def whole(clock: VirtualClock) -> T:
         store = Store.open(None)
-        api = Api(store, clock=clock, rng=clock.rng)
+        api = Api(ApiParts(store, clock, clock.rng))
         client = LocalClient(api)
         await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
         for name in ("root", "default"):

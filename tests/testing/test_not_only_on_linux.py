@@ -1,6 +1,6 @@
 """Clusters for tests need nothing that only Linux has: the suite of the fixture passes with all of it hidden.
 
-A Mac lacks `pidfd`, `prctl`, `/proc`, limits by cgroup, CPU affinity and some more. Only the process engine
+A Mac lacks `pidfd`, `prctl`, `/proc`, limits by cgroup, CPU affinity and some more. Only the process runtime
 needs Linux.
 """
 
@@ -60,7 +60,7 @@ def test_the_suite_of_the_fixture_passes_where_all_that_only_linux_has_is_hidden
     files = [str(ROOT / "tests" / "testing" / "cluster" / name) for name in SUITE]
     done = subprocess.run([*words, *files], cwd=ROOT, env=environ, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "skipped" in done.stdout  # the tests of the process engine
+    assert "skipped" in done.stdout  # the tests of the process runtime
 
 
 def test_elsewhere_the_process_engine_says_in_one_sentence_that_it_needs_linux(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from longshore.api.types import Obj
+from longshore.scripts.runs import chosen
+from longshore.scripts.spreads import seconds
 from longshore.testing import (
     Chance,
     Exit,
@@ -20,8 +22,6 @@ from longshore.testing import (
     Scripts,
     Uniform,
 )
-from longshore.testing.pod_outcomes import chosen
-from longshore.testing.spreads import seconds
 
 
 @pytest.mark.parametrize(

@@ -149,20 +149,17 @@ def test_each(longshore, n):
 
 
 ASYNC_TESTS = """
-import asyncio, aiohttp, ssl
+import asyncio
+from longshore.client.config.connection import from_kubeconfig
+from longshore.client.http import HttpClient
 
 {marks}
 
 async def test_async(longshore):
-    tls = ssl.create_default_context(cadata=longshore.kubeconfig_ca)
-    headers = {{"Authorization": f"Bearer {{longshore.token}}"}}
-    path = longshore.url + "/apis/batch/v1/namespaces/default/jobs"
-    async with aiohttp.ClientSession(headers=headers) as session:
-        async with session.post(path, json=JOB, ssl=tls) as answer:
-            assert answer.status == 201
+    async with HttpClient(from_kubeconfig(longshore.kubeconfig)) as client:
+        await client.create(("batch/v1", "Job"), JOB, "default")
         await asyncio.to_thread(longshore.wait, "job/report", "Complete")
-        async with session.get(path + "/report", ssl=tls) as answer:
-            assert (await answer.json())["status"]["succeeded"] == 1
+        assert (await client.get(("batch/v1", "Job"), "report", "default"))["status"]["succeeded"] == 1
 
 async def test_async_with():
     async with Cluster() as c:

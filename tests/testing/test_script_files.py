@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from longshore.testing import Chance, Run
-from longshore.testing.script_files import outcome_of, rule_of, script_of
+from longshore.scripts.script_documents import rule_of, run_of
+from longshore.testing import Chance, Exponential, Run
+from longshore.testing.scripted_up import script_of
 
 
 @pytest.mark.parametrize(
@@ -20,10 +21,12 @@ from longshore.testing.script_files import outcome_of, rule_of, script_of
         ({"signal": "SEGV"}, Run.killed(11)),
         ({"after": "1s..2s", "ready-after": "5s"}, Run("1s..2s", ready_after=5)),
         ({"chance": [[1, {"exit": 1}], [3, {}]]}, Chance((1, Run(0.0, 1)), (3, Run()))),
+        ({"exit": {0: 3, 1: 1}, "logs": "x"}, Chance((3, Run(logs="x")), (1, Run(0.0, 1, logs="x")))),
+        ({"duration": {"exponential": "1m"}}, Run(Exponential(60.0))),
     ],
 )
 def test_a_run_is_read(document: Any, wanted: Any) -> None:
-    assert outcome_of(document) == wanted
+    assert run_of(document) == wanted
 
 
 def test_a_pod_that_never_starts_is_read() -> None:
@@ -31,7 +34,7 @@ def test_a_pod_that_never_starts_is_read() -> None:
         ({"bad-image": True}, "ErrImagePull"),
         ({"missing-config": "x"}, "CreateContainer"),
     ):
-        run = outcome_of(document)
+        run = run_of(document)
         assert isinstance(run, Run)
         assert run.fails is not None
         assert reason in run.fails.reason
@@ -39,23 +42,33 @@ def test_a_pod_that_never_starts_is_read() -> None:
 
 def test_a_file_is_read_with_settings_and_rules() -> None:
     row = {"name": "w-*", "labels": "a=b", "index": 2, "runs": [{"exit": 1}, {}]}
-    found = script_of({"clock": "real", "seed": 4, "default": {"after": "1m"}, "pods": [row]})
-    assert (found.settings.clock, found.settings.seed, found.default) == ("real", 4, Run(60.0))
+    settings, found = script_of({"clock": "real", "seed": 4, "default": {"after": "1m"}, "pods": [row]})
+    assert found.default is not None
+    assert (settings.clock, settings.seed, found.default.runs) == ("real", 4, (Run(60.0),))
     assert (found.rules[0].name, found.rules[0].labels, found.rules[0].index) == ("w-*", "a=b", 2)
-    assert script_of({}).rules == ()
+    assert script_of({})[1].rules == ()
+
+
+def test_a_rule_of_one_run_and_lists_of_both_names_say_alike() -> None:
+    one = rule_of({"name": "x", "oom": True, "after": "2s"})
+    many = (rule_of({"name": "x", name: [{"oom": True, "after": "2s"}]}) for name in ("runs", "attempts"))
+    assert all(each.runs == one.runs == (Run.oom(after=2),) for each in many)
 
 
 @pytest.mark.parametrize(
     ("document", "said"),
     [
-        ({"pods": 3}, "pods: must be a list"),
-        ({"pods": [{"name": "x"}]}, r"pods\[0\].runs: must be a list"),
+        ({"pods": 3}, "pods: 3 is no list of rules"),
+        ({"pods": [{"runs": 3}]}, r"pods\[0\].runs: 3 is no list of at least one run"),
+        ({"pods": [{"runs": []}]}, r"pods\[0\].runs: \[\] is no list of at least one run"),
         ({"pods": [{"runs": [{"exit": 1, "oom": True}]}]}, "has exit and oom"),
         ({"pods": [{"runs": [{"ends": 1}]}]}, r"pods\[0\].runs\[0\]: there is no field 'ends'"),
-        ({"pods": [{"runs": [{"exit": 999}]}]}, "between 0 and 255"),
+        ({"pods": [{"runs": [{"exit": 999}]}]}, r"runs\[0\].exit: 999 is no exit code"),
+        ({"pods": [{"logs": 3}]}, r"pods\[0\]: logs: 3 is no text"),
+        ({"pods": [{"chance": 3}]}, r"pods\[0\].chance: 3 is no list of pairs"),
         ({"clock": "fast"}, "there is no 'fast'"),
         ({"speed": 3}, "there is no field 'speed'"),
-        ([], "must be a mapping"),
+        ([], r"the script: \[\] is no mapping"),
     ],
 )
 def test_a_wrong_script_is_refused_by_field_and_value(document: Any, said: str) -> None:

@@ -8,15 +8,13 @@ from pathlib import Path
 
 import msgspec
 
-from longshore.api import cron
 from longshore.api.types import Obj
 from longshore.apiserver.request.call import User
 from longshore.client.local import LocalClient
 from longshore.machinery.time.clock import RealClock
-from longshore.plane.controllers import CONTROLLERS
-from longshore.plane.plane import Parts, Plane
 from longshore.store import Store
-from longshore.testing import MemoryDirectories, Run, ScriptedNode, SeededKeys
+from longshore.testing import Run, ScriptedNode
+from longshore.testing.world import World
 from why.why_stage import JOBS, Stage, a_job, play
 
 ROOT = "/apis/longshore.dev/v1"
@@ -33,16 +31,7 @@ def test_a_story_is_still_told_after_a_restart(tmp_path: Path) -> None:
         """The story of the Job, once it has failed, in one life of a longshore on disk."""
         clock, rng = RealClock(), random.Random(7)
         store = Store.open(tmp_path / "data")
-        parts = Parts(
-            store,
-            clock,
-            rng,
-            cron.UTC,
-            SeededKeys(rng),
-            controllers=tuple(CONTROLLERS),
-            volumes=MemoryDirectories(),
-        )
-        plane = Plane(parts)
+        plane = World(clock, rng=rng, store=store).plane
         await plane.prepare()
         async with plane.running(ScriptedNode(clock, lambda container: Run(code=1))):
             if job is not None:

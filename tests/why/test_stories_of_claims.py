@@ -53,6 +53,7 @@ def test_a_claim_that_gets_a_new_volume() -> None:
             """
             now       the volume is Bound, to claim default/c
             next      when its claim goes, its reclaim policy decides: Delete
+                      about its claim: longshore why pvc/c -n default
             """,
         )
 
@@ -86,7 +87,7 @@ def test_a_claim_for_which_there_is_no_volume() -> None:
             """
             09:00:00  no persistent volumes available for this claim and no storage class is set
             now       the claim is Pending
-            next      it is tried again when a volume or a storage class changes. See: longshore get pv,storageclass
+            next      it is bound when a volume fits it: 1Gi or more, ReadWriteOnce, storage class none. See: longshore get pv,storageclass
             """,
         )
 
@@ -102,7 +103,8 @@ def test_a_claim_whose_storage_class_does_not_exist() -> None:
             """
             09:00:00  storageclass.storage.k8s.io "gold" not found
             now       the claim is Pending
-            next      it is tried again when a volume or a storage class changes. See: longshore get pv,storageclass
+            next      it is bound when storage class gold exists, or a volume of this class fits it
+                      the storage classes that exist: longshore get storageclass
             """,
         )
 
@@ -119,7 +121,7 @@ def test_a_claim_that_waits_for_its_first_pod() -> None:
             """
             09:00:00  waiting for first consumer to be created before binding
             now       the claim is Pending
-            next      it is bound when a pod that uses it has a node
+            next      it is bound when a pod that uses it has a node; no pod uses it yet
             """,
         )
 
@@ -174,6 +176,49 @@ def test_a_volume_whose_claim_is_gone() -> None:
             now       the volume is Released; claim default/c had it
             next      nothing: its reclaim policy is Retain. Delete it with: longshore delete pv/v
             """,
+        )
+
+    play(script)
+
+
+def test_a_claim_that_waits_for_a_pod_names_it() -> None:
+    async def script(stage: Stage) -> None:
+        await with_a_class(stage, "late", volumeBindingMode="WaitForFirstConsumer")
+        await stage.create(CLAIMS, a_claim(storageClassName="late"))
+        volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "c"}}]
+        await stage.create(PODS, a_pod(volumes=volumes, nodeSelector={"gpu": "yes"}))
+        await stage.sleep(5)
+        assert (await stage.why("pvc/c")).endswith(
+            "next      it is bound when pod p has a node. About the pod: longshore why pod/p"
+        )
+
+    play(script)
+
+
+def test_a_claim_that_another_provisioner_serves() -> None:
+    async def script(stage: Stage) -> None:
+        await with_a_class(stage, "far", "example.org/disk", volumeBindingMode="Immediate")
+        await stage.create(CLAIMS, a_claim(storageClassName="far"))
+        await stage.sleep(5)
+        assert (await stage.why("pvc/c")).endswith(
+            "next      it is bound when example.org/disk has made a volume for it, which longshore does not do"
+        )
+
+    play(script)
+
+
+def test_volumes_without_a_claim() -> None:
+    async def script(stage: Stage) -> None:
+        await stage.client.create(VOLUMES, a_volume("free", "1Gi"))
+        await stage.client.create(VOLUMES, a_volume("old", "9Gi", "Recycle"))
+        await stage.sleep(1)
+        assert (await stage.why("pv/free", "")).endswith("next      it waits for a claim that it fits")
+        await stage.create(CLAIMS, a_claim(storageClassName="", volumeName="old"))
+        await stage.sleep(2)
+        await stage.alice.delete(CLAIMS, "c", "default")
+        await stage.sleep(5)
+        assert (await stage.why("pv/old", "")).endswith(
+            "next      nothing: it could not be reclaimed. Delete it with: longshore delete pv/old"
         )
 
     play(script)

@@ -13,7 +13,7 @@ from longshore.plane import controllers
 from longshore.plane.supervising import cancelled
 from longshore.plane.wiring import Wiring, informers_of
 from longshore.testing import Run, SeededKeys
-from longshore.up.outside.event_reasons import EventReasons
+from longshore.up.outside.outside_process import EventReasons
 from longshore.why import kinds, reason_events
 from why.why_stage import BIG, CRON_JOBS, JOBS, Script, Stage, a_job, play
 
@@ -130,7 +130,9 @@ def test_more_reasons_than_a_cluster_can_bear_are_dropped() -> None:
 
 
 def test_an_event_keeps_all_of_a_record() -> None:
-    record = Record(1.25, "job", "ns", "x", "u", "Job controller", "PodFailed", "failed", {"index": 2})
+    record = Record(
+        1.25, "job", "ns", "x", "u", "Job controller", "PodFailed", "index 2 failed", {"index": 2}
+    )
     event = reason_events.event_of(record, "e")
     assert reason_events.record_of(event, kinds.KINDS["job"]) == record
     assert reason_events.record_of({"metadata": {}, "reason": "Completed"}, kinds.KINDS["job"]) is None

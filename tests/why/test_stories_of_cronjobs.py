@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from longshore.api.types import Obj
@@ -139,9 +140,11 @@ def test_a_run_that_fails() -> None:
             """
             09:05:00  started the run of 09:05:00: job n-29454305
             09:05:03  job n-29454305 has ended: Failed
+                      pod n-29454305-xxxxx failed: exit code 1 in container main
             now       the last run was that of 09:05:00
             next      the run of 09:10:00 (schedule "*/5 * * * *")
                       run it now: longshore cronjob run n; the runs after that: longshore cronjob next n
+                      about the last run that failed: longshore why job/n-29454305
             """,
         )
 
@@ -263,6 +266,84 @@ def test_a_schedule_that_never_fires() -> None:
             """
             09:00:00  schedule 0 0 31 2 * never fires
             next      nothing: its schedule "0 0 31 2 *" never fires
+            """,
+        )
+
+    play(script)
+
+
+def failing() -> Obj:
+    cronjob = a_cronjob()
+    cronjob["spec"]["jobTemplate"] = {"spec": a_job(backoffLimit=0)["spec"]}
+    return cronjob
+
+
+def test_failed_runs_tell_exit_codes_and_last_words(tmp_path: Path) -> None:
+    async def script(stage: Stage) -> None:
+        await stage.create(CRON_JOBS, failing())
+        await stage.sleep(11 * 60)
+        await stage.tells(
+            "cronjob/n",
+            """
+            09:05:00  started the run of 09:05:00: job n-29454305
+            09:05:03  job n-29454305 has ended: Failed
+                      pod n-29454305-xxxxx failed: exit code 3 in container main, "disk is full"
+            09:10:00  started the run of 09:10:00: job n-29454310
+            09:10:03  deleted job n-29454305: it is beyond the history limits
+            09:10:03  job n-29454310 has ended: Failed
+                      pod n-29454310-xxxxx failed: exit code 3 in container main, "disk is full"
+            now       the last run was that of 09:10:00
+            next      the run of 09:15:00 (schedule "*/5 * * * *")
+                      run it now: longshore cronjob run n; the runs after that: longshore cronjob next n
+                      about the last run that failed: longshore why job/n-29454310
+            """,
+        )
+
+    play(script, lambda container: Run(seconds=3.0, code=3, message="disk is full"), root=tmp_path)
+
+
+def test_a_run_that_somebody_started_and_that_failed(tmp_path: Path) -> None:
+    async def script(stage: Stage) -> None:
+        cronjob = await stage.create(CRON_JOBS, failing())
+        owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "n", "uid": cronjob["metadata"]["uid"]}
+        by_hand = a_job("by-hand", backoffLimit=0)
+        by_hand["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
+        await stage.create(JOBS, by_hand)
+        await stage.sleep(60)
+        told = await stage.why("cronjob/n")
+        assert "09:00:03  job by-hand has ended: Failed\n          pod by-hand-" in told
+        assert told.endswith("about the last run that failed: longshore why job/by-hand")
+
+    play(script, lambda container: Run(seconds=3.0, code=3, message="disk is full"), root=tmp_path)
+
+
+def test_a_run_that_is_active_and_does_not_run() -> None:
+    async def script(stage: Stage) -> None:
+        large = a_job(container={"resources": {"requests": {"cpu": "40"}}})
+        template = {"jobTemplate": {"spec": large["spec"]}}
+        await stage.create(CRON_JOBS, {**a_cronjob(), "spec": {**a_cronjob()["spec"], **template}})
+        await stage.sleep(6 * 60)
+        told = await stage.why("cronjob/n")
+        assert "now       job/n-29454305 is active, and none of its pods is ready\n" in told
+        assert told.endswith("about the run that is active: longshore why job/n-29454305")
+
+    play(script)
+
+
+def test_a_run_that_a_quota_forbids() -> None:
+    async def script(stage: Stage) -> None:
+        hard = {"hard": {"count/jobs.batch": "0"}}
+        await stage.create(("v1", "ResourceQuota"), {"metadata": {"name": "few"}, "spec": hard})
+        await stage.create(CRON_JOBS, a_cronjob())
+        await stage.sleep(6 * 60)
+        await stage.tells(
+            "cronjob/n",
+            """
+            09:05:00  job n-29454305 could not be created: jobs.batch "n-29454305" is forbidden: exceeded quota: few, requested: count/jobs.batch=1, used: count/jobs.batch=0, limited: count/jobs.batch=0
+            next      the run that is due starts when quota few has room: count/jobs.batch=1 is asked for, count/jobs.batch=0 is used, count/jobs.batch=0 is the limit; it is tried again, after longer and longer pauses
+                      about the quota: longshore describe quota few
+                      the run of 09:10:00 (schedule "*/5 * * * *")
+                      run it now: longshore cronjob run n; the runs after that: longshore cronjob next n
             """,
         )
 

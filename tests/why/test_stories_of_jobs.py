@@ -6,9 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from longshore.api.types import Obj
+from longshore.machinery.records import PROBLEM, Record
 from longshore.node.runtime import Container
 from longshore.testing import Run
-from why.why_stage import BIG, JOBS, PODS, Stage, a_job, play
+from longshore.why.kinds import KINDS
+from longshore.why.story import StoryView
+from longshore.why.tell import tell
+from why.why_stage import BIG, JOBS, PODS, START, Stage, a_job, play
 
 
 def ends(code: int = 1, seconds: float = 5.0) -> Any:
@@ -479,8 +483,8 @@ def test_pods_for_which_there_is_no_room() -> None:
             """
             09:00:00  created 3 pods: all 3 completions at once
             now       0 of 3 succeeded, 3 active
-                      3 pods (x-xxxxx, …) wait: 0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling. (asks 4 cpu, node node has 2 of 2 left)
-            next      it goes on when its pods can start
+                      3 pods (x-xxxxx, …) wait: 0/1 nodes are available: 1 Insufficient cpu. (asks 4 cpu, node node has 2 of 2 left)
+            next      its pods start when a larger node joins or less is asked for: a pod asks 4 cpu, the largest node has 2
                       more about a pod: longshore why pod/x-xxxxx
             """,
         )
@@ -499,7 +503,8 @@ def test_pods_that_a_quota_forbids() -> None:
             """
             09:00:00  could not go on: pods "x-…" is forbidden: exceeded quota: q, requested: pods=1, used: pods=0, limited: pods=0 (4 times, until 09:00:07)
             now       0 of 1 succeeded
-            next      it is tried again, after longer and longer pauses
+            next      1 pod can be created when quota q has room: pods=1 is asked for, pods=0 is used, pods=0 is the limit; it is tried again, after longer and longer pauses
+                      about the quota: longshore describe quota q
             """,
         )
 
@@ -535,13 +540,14 @@ def test_a_job_that_its_ttl_deletes() -> None:
 
 def test_a_container_that_needs_too_much_memory() -> None:
     async def script(stage: Stage) -> None:
-        await stage.create(JOBS, a_job(backoffLimit=0))
+        limited = {"resources": {"limits": {"memory": "64Mi"}}}
+        await stage.create(JOBS, a_job(container=limited, backoffLimit=0))
         await stage.sleep(10)
         await stage.tells(
             "job/x",
             """
             09:00:00  created 1 pod
-            09:00:05  pod x-xxxxx failed: out of memory (exit code 137) in container main
+            09:00:05  pod x-xxxxx failed: out of memory (exit code 137, the limit is 64Mi) in container main
                       backoffLimit is 0
             09:00:05  the Job failed: BackoffLimitExceeded, 1 pod failed, backoffLimit is 0; 0 succeeded
             next      nothing: the Job has ended. See its logs: longshore logs --failed job/x; run it again: longshore retry job/x
@@ -657,3 +663,53 @@ def test_a_pod_whose_container_is_started_again_and_recovers() -> None:
         )
 
     play(script, lambda container: Run(seconds=3.0, code=next(runs)))
+
+
+def test_a_job_that_lacks_pods_for_a_quota() -> None:
+    async def script(stage: Stage) -> None:
+        quota = {"metadata": {"name": "few"}, "spec": {"hard": {"pods": "1"}}}
+        await stage.create(("v1", "ResourceQuota"), quota)
+        await stage.create(JOBS, a_job(parallelism=3, completions=3, activeDeadlineSeconds=3600))
+        await stage.sleep(2)
+        await stage.tells(
+            "job/x",
+            """
+            09:00:00  created 1 pod
+            09:00:00  could not go on: pods "x-…" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1 (2 times, until 09:00:01)
+            now       0 of 3 succeeded, 1 active
+            next      it fails at 10:00:00 unless it is done (activeDeadlineSeconds is 3600)
+                      2 more pods can be created when quota few has room: pods=1 is asked for, pods=1 is used, pods=1 is the limit; it is tried again, after longer and longer pauses
+                      about the quota: longshore describe quota few
+            """,
+        )
+
+    play(script, lambda container: Run(seconds=600.0))
+
+
+def test_a_job_whose_pods_name_what_does_not_exist() -> None:
+    async def script(stage: Stage) -> None:
+        await stage.create(JOBS, a_job(template={"priorityClassName": "urgent"}))
+        await stage.sleep(10)
+        told = await stage.why("job/x")
+        again = "it is tried again, after longer and longer pauses"
+        assert f"next      1 pod can be created when PriorityClass urgent exists; {again}" in told
+
+    play(script)
+
+
+def test_a_conflict_is_no_news() -> None:
+    conflict = (
+        'Operation cannot be fulfilled on jobs.batch "x": the object has been modified; please apply your '
+        "changes to the latest version and try again"
+    )
+    record = Record(START.timestamp(), "job", "default", "x", "u", "job controller", PROBLEM, conflict)
+    job = {
+        "metadata": {"name": "x", "uid": "u", "creationTimestamp": "2026-01-01T09:00:00Z"},
+        "spec": {"completions": 1, "parallelism": 1, "template": {"spec": {}}},
+        "status": {"active": 1},
+    }
+    for kind, obj in (("job", job), ("namespace", {**job, "spec": {}})):
+        story = tell(StoryView(KINDS[kind], "default", "x", START.timestamp(), obj, records=[record]))
+        assert story is not None
+        assert not story.lines
+        assert not any("tried again" in words for words in story.next)

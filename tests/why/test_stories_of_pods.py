@@ -7,9 +7,9 @@ from pathlib import Path
 
 from longshore.node.runtime import Container
 from longshore.testing import Exec, Run
-from longshore.why import text
+from longshore.why import restarts, text
 from longshore.why.kinds import KINDS
-from longshore.why.story import View
+from longshore.why.story import Line, StoryView
 from longshore.why.tell import tell
 from why.why_stage import PODS, START, Stage, a_job, a_pod, checked, play
 
@@ -66,9 +66,9 @@ def test_a_pod_that_is_too_large_for_every_node() -> None:
             "pod/p",
             """
             09:00:00  created
-            09:00:00  no node will do: 0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling. (asks 4 cpu, node node has 2 of 2 left)
-            now       waits: 0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling. (asks 4 cpu, node node has 2 of 2 left)
-            next      the scheduler tries again when a node changes or another pod ends. See what nodes have: longshore describe node
+            09:00:00  no node will do: 0/1 nodes are available: 1 Insufficient cpu. (asks 4 cpu, node node has 2 of 2 left)
+            now       waits: 0/1 nodes are available: 1 Insufficient cpu. (asks 4 cpu, node node has 2 of 2 left)
+            next      it starts when a larger node joins or less is asked for: a pod asks 4 cpu, the largest node has 2
             """,
         )
 
@@ -86,9 +86,10 @@ def test_a_pod_that_waits_until_another_one_ends() -> None:
             "pod/p",
             """
             09:00:01  created
-            09:00:01  no node will do: 0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod. (asks 1.5 cpu, node node has 0.5 of 2 left)
-            now       waits: 0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod. (asks 1.5 cpu, node node has 0.5 of 2 left)
-            next      the scheduler tries again when a node changes or another pod ends. See what nodes have: longshore describe node
+            09:00:01  no node will do: 0/1 nodes are available: 1 Insufficient cpu. (asks 1.5 cpu, node node has 0.5 of 2 left)
+            now       waits: 0/1 nodes are available: 1 Insufficient cpu. (asks 1.5 cpu, node node has 0.5 of 2 left)
+            next      it starts when other pods end and leave room
+                      what the nodes have: longshore describe node
             """,
         )
         await stage.sleep(60)
@@ -96,7 +97,7 @@ def test_a_pod_that_waits_until_another_one_ends() -> None:
             "pod/p",
             """
             09:00:01  created
-            09:00:01  no node will do: 0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod. (asks 1.5 cpu, node node has 0.5 of 2 left)
+            09:00:01  no node will do: 0/1 nodes are available: 1 Insufficient cpu. (asks 1.5 cpu, node node has 0.5 of 2 left)
             09:00:30  placed on node node, the only one
             09:00:30  container main started
             09:01:00  container main ended well
@@ -116,9 +117,10 @@ def test_a_pod_whose_selector_no_node_has() -> None:
             "pod/p",
             """
             09:00:00  created
-            09:00:00  no node will do: 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.
-            now       waits: 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.
-            next      the scheduler tries again when a node changes or another pod ends. See what nodes have: longshore describe node
+            09:00:00  no node will do: 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.
+            now       waits: 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.
+            next      it starts when a node has the label gpu=yes, which none has
+                      give a node what its nodeSelector asks for: kubectl label node node gpu=yes
             """,
         )
 
@@ -135,7 +137,8 @@ def test_a_pod_without_any_node() -> None:
             09:00:00  created
             09:00:00  no node will do: no nodes available to schedule pods
             now       waits: no nodes available to schedule pods
-            next      the scheduler tries again when a node changes or another pod ends. See what nodes have: longshore describe node
+            next      it starts when a node joins
+                      the nodes: longshore get nodes
             """,
         )
 
@@ -151,7 +154,7 @@ def test_a_pod_behind_a_scheduling_gate() -> None:
             """
             09:00:00  created
             now       waits: Scheduling is blocked due to non-empty scheduling gates
-            next      it waits until its scheduling gates are removed: example.org/approval
+            next      it starts when the scheduling gates are removed: example.org/approval
             """,
         )
 
@@ -384,7 +387,7 @@ def test_the_best_of_two_nodes() -> None:
             "pod/p",
             """
             09:00:01  created
-            09:00:01  placed on node node, the only one of 2 that will do
+            09:00:01  placed on node node, the best of 2 that will do; 0 will not
             09:00:01  container main started
             now       it runs on node node
             next      it runs until its containers end
@@ -461,7 +464,7 @@ def by_events(*events: tuple[str, str, int], waiting: str = "ContainerCreating",
         }
         for reason, words, count in events
     ]
-    story = tell(View(KINDS["pod"], "default", "p", START.timestamp(), obj, events=told))
+    story = tell(StoryView(KINDS["pod"], "default", "p", START.timestamp(), obj, events=told))
     assert story is not None
     return "\n".join(text.lines(story.document(), UTC, START))
 
@@ -498,6 +501,32 @@ def test_a_volume_that_cannot_be_mounted() -> None:
         09:00:02  placed: Successfully assigned default/p to n
         09:00:02  MountVolume.SetUp failed for volume "c" : configmap "settings" not found (6 times, until 09:01:00)
         now       waits: MountVolume.SetUp failed for volume "c" : configmap "settings" not found
-        next      it is tried again, after longer and longer pauses. See: longshore describe pod p
+        next      it starts when ConfigMap settings exists; it is tried again, after longer and longer pauses
         """,
     )
+
+
+def test_a_pod_that_runs_towards_its_deadline() -> None:
+    async def script(stage: Stage) -> None:
+        await stage.create(PODS, a_pod(activeDeadlineSeconds=30))
+        await stage.sleep(10)
+        assert (await stage.why("pod/p")).endswith(
+            "next      it fails at 09:00:30 unless its containers have ended (activeDeadlineSeconds is 30)"
+        )
+
+    play(script, lambda container: Run(seconds=None))
+
+
+def test_repeated_ends_for_memory_are_told_once() -> None:
+    words = "used {}Mi of memory, the limit is 64Mi"
+    lines = [
+        Line(
+            float(at),
+            f"container main ended: out of memory (exit code 137, {words.format(70 + at)})",
+            code=code,
+        )
+        for at in range(4)
+        for code in ("ContainerFailed",)
+    ]
+    told = restarts.folded(lines)
+    assert [line.code for line in told] == ["ContainerFailed", "RestartedAgain", "ContainerFailed"]

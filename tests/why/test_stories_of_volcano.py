@@ -7,11 +7,12 @@ from typing import Any
 from longshore.api.types import Obj
 from longshore.node.runtime import Container
 from longshore.testing import Run
-from why.why_stage import BIG, Stage, play
+from why.why_stage import BIG, Stage, a_pod, play
 
 JOBS = ("batch.volcano.sh/v1alpha1", "Job")
 CRON_JOBS = ("batch.volcano.sh/v1alpha1", "CronJob")
 QUEUES = ("scheduling.volcano.sh/v1beta1", "Queue")
+GROUPS = ("scheduling.volcano.sh/v1beta1", "PodGroup")
 COMMANDS = ("bus.volcano.sh/v1alpha1", "Command")
 FLOWS = ("flow.volcano.sh/v1alpha1", "JobFlow")
 TEMPLATES = ("flow.volcano.sh/v1alpha1", "JobTemplate")
@@ -102,7 +103,8 @@ def test_a_gang_for_which_there_is_no_room() -> None:
             now       the Job is Pending
                       its gang: needs 3 × 1 cpu, queue default has 2 cpu left, 1 node fits 2
                       its gang: of the cluster's 2 cpu (times 1.2) 0 are used and 0 promised to other gangs
-            next      its pods start together when queue default and the nodes have room; more: longshore why podgroup/g-UID
+            next      its pods start together when more nodes join or less is asked for: the gang needs 3 cpu, all nodes together have 2
+                      more about the gang: longshore why podgroup/g-UID
             """,
         )
         await stage.tells(
@@ -114,7 +116,8 @@ def test_a_gang_for_which_there_is_no_room() -> None:
             now       the gang is Pending, minMember is 3
                       needs 3 × 1 cpu, queue default has 2 cpu left, 1 node fits 2
                       of the cluster's 2 cpu (times 1.2) 0 are used and 0 promised to other gangs
-            next      the scheduler tries again when a node, the queue or another gang changes. About its queue: longshore why queue/default
+            next      its pods start together when more nodes join or less is asked for: the gang needs 3 cpu, all nodes together have 2
+                      about its Volcano Job: longshore why vcjob/g
             """,
         )
 
@@ -135,7 +138,8 @@ def test_a_gang_that_waits_for_another() -> None:
             now       the Job is Pending
                       its gang: needs 2 × 0.8 cpu, queue default has 0.4 cpu left, no node fits one
                       its gang: of the cluster's 2 cpu (times 1.2) 1.6 are used and 0 promised to other gangs
-            next      its pods start together when queue default and the nodes have room; more: longshore why podgroup/g-UID
+            next      its pods start together when queue default and the nodes have room
+                      more about the gang: longshore why podgroup/g-UID
             """,
         )
 
@@ -159,7 +163,8 @@ def test_a_queue_whose_limit_is_reached() -> None:
             now       the Job is Pending
                       its gang: needs 2 × 0.4 cpu, queue q has 0.2 cpu left, 1 node fits 158
                       its gang: of the 1 cpu that queue q may have, 0.8 are used or promised
-            next      its pods start together when queue q and the nodes have room; more: longshore why podgroup/g-UID
+            next      its pods start together when queue q and the nodes have room
+                      more about the gang: longshore why podgroup/g-UID
             """,
         )
         await stage.tells(
@@ -170,7 +175,8 @@ def test_a_queue_whose_limit_is_reached() -> None:
             now       the queue is Open, weight 1
                       its pods have 800m cpu, 2 pods
                       its limit (capability) is 1 cpu
-            next      gangs are let in while there is room
+                      1 gang waits, default/g-UID the longest
+            next      about the gang that waits: longshore why podgroup/g-UID -n default
             """,
         )
 
@@ -224,8 +230,8 @@ def test_a_gang_that_fails() -> None:
             09:00:00  the PodGroup is new: no pods are made yet
             09:00:00  created 2 of 2 pods of task 'work'
             09:00:00  Running: 2 pods have started, 2 are needed
-            09:00:05  pod g-work-0 failed: exit code 1 in container main
             09:00:05  pod g-work-1 failed: exit code 1 in container main
+            09:00:05  pod g-work-0 failed: exit code 1 in container main
             09:00:05  Failed: 0 pods of task 'work' succeeded, 2 are needed
             now       the Job is Failed
             next      nothing: the Job has ended. See its pods: longshore pod list -j g
@@ -307,6 +313,7 @@ def test_a_podgroup_that_runs_and_ends() -> None:
             09:00:01  the gang is Running
             now       the gang is Running, minMember is 2: 2 running
             next      nothing: its pods have their nodes
+                      about its Volcano Job: longshore why vcjob/g
             """,
         )
 
@@ -388,3 +395,119 @@ def test_a_cronjob_of_volcano() -> None:
         )
 
     play(script)
+
+
+def test_a_gang_that_a_quota_forbids() -> None:
+    async def script(stage: Stage) -> None:
+        quota = {"metadata": {"name": "few"}, "spec": {"hard": {"pods": "1"}}}
+        await stage.create(("v1", "ResourceQuota"), quota)
+        job = await stage.create(JOBS, a_gang())
+        await stage.sleep(30)
+        told = await stage.why("vcjob/g")
+        assert "created 1 of 2 pods of task 'work'\n" in told
+        assert "created 2 of 2 pods" not in told
+        assert (
+            'could not go on: failed to create 1 pods of 1: failed to create pod g-work-1, err: pods "g-work-1" is forbidden: exceeded quota: few'
+            in told
+        )
+        assert "next      its pods start together when quota few has room: pods=1 is asked for" in told
+        assert "          about the quota: longshore describe quota few\n" in told
+        group = await stage.why(f"podgroup/g-{job['metadata']['uid']}")
+        assert "next      its pods start together when it has 2 pods, its minMember; there is 1\n" in group
+        assert group.endswith("about its Volcano Job: longshore why vcjob/g")
+
+    play(script)
+
+
+def test_a_gang_that_is_larger_than_its_queue_may_be() -> None:
+    async def script(stage: Stage) -> None:
+        spec = {"weight": 1, "capability": {"cpu": "500m"}}
+        await stage.client.create(QUEUES, {"metadata": {"name": "q"}, "spec": spec})
+        await stage.sleep(1)
+        await stage.create(JOBS, a_gang(cpu="400m", queue="q"))
+        await stage.sleep(10)
+        never = "its queue may have more or less is asked for: the gang needs 0.8 cpu, queue q may have 0.5"
+        assert f"next      its pods start together when {never}\n" in await stage.why("vcjob/g")
+        assert "about the gang that waits: longshore why podgroup/g-" in await stage.why("queue/q")
+
+    play(script)
+
+
+def test_a_gang_in_a_queue_that_was_closed() -> None:
+    async def script(stage: Stage) -> None:
+        made = await stage.client.create(QUEUES, {"metadata": {"name": "q"}, "spec": {"weight": 1}})
+        await stage.sleep(1)
+        job = await stage.create(JOBS, a_gang(cpu="40", queue="q"))
+        await stage.sleep(2)
+        await command(stage, "CloseQueue", "Queue", "q", made["metadata"]["uid"])
+        await stage.sleep(10)
+        step = "next      its pods start together when queue q is open again: longshore queue operate -a open -n q\n"
+        assert step in await stage.why("vcjob/g")
+        assert step in await stage.why(f"podgroup/g-{job['metadata']['uid']}")
+
+    play(script)
+
+
+def test_a_pod_of_a_gang_that_lacks_members() -> None:
+    async def script(stage: Stage) -> None:
+        await stage.create(GROUPS, {"metadata": {"name": "pg"}, "spec": {"minMember": 2}})
+        pod = a_pod(schedulerName="volcano")
+        pod["metadata"]["annotations"] = {"scheduling.k8s.io/group-name": "pg"}
+        await stage.create(("v1", "Pod"), pod)
+        await stage.sleep(10)
+        assert (await stage.why("pod/p")).endswith(
+            "next      it starts when its gang does\n          about its gang: longshore why podgroup/pg"
+        )
+        assert (await stage.why("podgroup/pg")).endswith(
+            "next      its pods start together when it has 2 pods, its minMember; there is 1"
+        )
+
+    play(script)
+
+
+def test_a_flow_names_the_job_that_failed() -> None:
+    async def script(stage: Stage) -> None:
+        for name in ("fetch", "train"):
+            await stage.create(TEMPLATES, a_gang(name))
+        await stage.create(FLOWS, a_flow(stage))
+        await stage.sleep(60)
+        told = await stage.why("jobflow/f")
+        assert "vcjob/f-fetch is Failed" in told
+        assert told.endswith("about the Job that holds it up: longshore why vcjob/f-fetch")
+
+    play(script, lambda container: Run(seconds=5.0, code=1))
+
+
+def test_a_failed_run_of_a_cronjob_of_volcano() -> None:
+    async def script(stage: Stage) -> None:
+        template = {"spec": a_gang()["spec"]}
+        spec = {"schedule": "*/5 * * * *", "concurrencyPolicy": "Forbid", "jobTemplate": template}
+        await stage.create(CRON_JOBS, {"metadata": {"name": "n"}, "spec": spec})
+        await stage.sleep(6 * 60)
+        told = await stage.why("cronvcjob/n")
+        assert "pod n-29454305-work-1 failed: exit code 1 in container main" in told
+        assert told.endswith("about the last run that failed: longshore why vcjob/n-29454305")
+
+    play(script, lambda container: Run(seconds=5.0, code=1))
+
+
+def test_the_start_of_the_own_node_is_no_news() -> None:
+    async def script(stage: Stage) -> None:
+        job = await stage.create(JOBS, a_gang())
+        await stage.create(("v1", "Pod"), a_pod())
+        await stage.sleep(3)
+        ready = {"type": "Ready", "status": "True"}
+        room = {"cpu": "8", "memory": "8Gi", "pods": "9"}
+        node = {"metadata": {"name": "late"}, "status": {"allocatable": room, "conditions": [ready]}}
+        await stage.client.create(("v1", "Node"), node)
+        await stage.client.patch(("v1", "Node"), "late", {"spec": {"taints": None}})
+        await stage.sleep(5)
+        told = await stage.why("pod/p")
+        assert "placed on node late" in told
+        assert "no node will do" not in told
+        group = await stage.why(f"podgroup/g-{job['metadata']['uid']}")
+        assert "the gang is Running" in group
+        assert "cluster's 0 cpu" not in group
+        assert "no node fits one" not in group
+
+    play(script, node=False)

@@ -8,7 +8,7 @@ from longshore.api.types import Obj
 from longshore.client import DeleteOptions
 from longshore.node.runtime import Container
 from longshore.testing import Run
-from why.why_stage import JOBS, Stage, a_job, play
+from why.why_stage import CRON_JOBS, JOBS, PODS, Stage, a_job, a_pod, play
 
 BACKGROUND = DeleteOptions(propagation="Background")
 
@@ -210,3 +210,39 @@ def test_failures_of_an_earlier_gang_of_the_same_name_are_not_told_of_the_new_on
         )
 
     play(script, runs)
+
+
+def test_a_finalizer_that_keeps_an_object_is_told_of_every_kind() -> None:
+    volcano = "scheduling.volcano.sh/v1beta1"
+    gang = {"tasks": [{"name": "work", "replicas": 1, "template": a_job()["spec"]["template"]}]}
+    schedule = {"schedule": "0 3 * * *", "jobTemplate": {"spec": a_job()["spec"]}}
+    size = {"accessModes": ["ReadWriteOnce"]}
+    claim = {**size, "resources": {"requests": {"storage": "1Gi"}}}
+    volume = {**size, "capacity": {"storage": "1Gi"}, "hostPath": {"path": "/data"}, "storageClassName": ""}
+    objects: list[tuple[str, tuple[str, str], Obj]] = [
+        ("job", JOBS, a_job()["spec"]),
+        ("cronjob", CRON_JOBS, schedule),
+        ("pod", PODS, a_pod()["spec"]),
+        ("vcjob", ("batch.volcano.sh/v1alpha1", "Job"), gang),
+        ("podgroup", (volcano, "PodGroup"), {"minMember": 1}),
+        ("queue", (volcano, "Queue"), {"weight": 1}),
+        ("jobflow", ("flow.volcano.sh/v1alpha1", "JobFlow"), {"flows": []}),
+        ("pvc", ("v1", "PersistentVolumeClaim"), claim),
+        ("pv", ("v1", "PersistentVolume"), volume),
+    ]
+
+    async def script(stage: Stage) -> None:
+        for word, kind, spec in objects:
+            namespace = "" if word in ("queue", "pv") else "default"
+            held = {"name": "held", "finalizers": ["example.org/hold"]}
+            await stage.create(kind, {"metadata": held, "spec": spec}, namespace)
+            await stage.sleep(1)
+            await stage.alice.delete(kind, "held", namespace)
+            await stage.sleep(60)
+            told = (await stage.why(f"{word}/held", namespace)).splitlines()[-2:]
+            assert told == [
+                "now       it is being deleted, held by example.org/hold",
+                "next      it goes when whoever set the finalizer example.org/hold removes it",
+            ], word
+
+    play(script)

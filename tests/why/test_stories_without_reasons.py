@@ -74,9 +74,9 @@ def test_a_pod_that_waits_and_one_that_crashed() -> None:
             "pod/large",
             """
             09:00:00  created
-            09:00:00  no node will do: 0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling. (asks 4 cpu, node node has 2 of 2 left)
-            now       waits: 0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling. (asks 4 cpu, node node has 2 of 2 left)
-            next      the scheduler tries again when a node changes or another pod ends. See what nodes have: longshore describe node
+            09:00:00  no node will do: 0/1 nodes are available: 1 Insufficient cpu. (asks 4 cpu, node node has 2 of 2 left)
+            now       waits: 0/1 nodes are available: 1 Insufficient cpu. (asks 4 cpu, node node has 2 of 2 left)
+            next      it starts when a larger node joins or less is asked for: a pod asks 4 cpu, the largest node has 2
             """,
         )
         await tells(

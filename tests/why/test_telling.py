@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from longshore.machinery.records import Record
+from longshore.machinery.sentences import counted, ordinal, quoted, ranges, span
 from longshore.why import kinds, restarts, text
-from longshore.why.story import Line, View, counted, merged, once, ordinal, problem, quoted, ranges, span
+from longshore.why.story import Line, StoryView, merged, once, problem
 from longshore.why.tell import TELLERS, tell
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -176,7 +177,7 @@ def test_a_document_says_all_that_programs_compare() -> None:
 def test_reasons_that_no_teller_knows_are_told_in_their_own_words() -> None:
     for word, kind in kinds.KINDS.items():
         record = Record(SECONDS, word, "ns", "x", "u", "somebody", "Novelty", "does something new")
-        story = tell(View(kind, "ns", "x", SECONDS, records=[record]))
+        story = tell(StoryView(kind, "ns", "x", SECONDS, records=[record]))
         assert story is not None
         if word != "pod":
             assert [line.words for line in story.lines] == ["does something new"], word

@@ -11,18 +11,16 @@ from typing import Any
 
 import msgspec
 
-from longshore.api import cron
 from longshore.api.types import Obj
 from longshore.apiserver.request.call import User
 from longshore.client.local import LocalClient
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.node.capacity import Capacity
-from longshore.plane.controllers import CONTROLLERS
-from longshore.plane.plane import Parts, Plane
-from longshore.store import Store
-from longshore.testing import MemoryDirectories, Run, ScriptedNode, SeededKeys
+from longshore.plane.plane import Plane
+from longshore.testing import Run, ScriptedNode
 from longshore.testing.scripted_runtime import Exec, Execs, RunScript
+from longshore.testing.world import World
 from longshore.why import kinds, text
 
 _SUFFIX = re.compile(r"-[bcdfghjklmnpqrstvwxz2456789]{5}\b")
@@ -87,17 +85,18 @@ def play(
     node: bool = True,
     root: Path = Path("a-scripted-node-has-no-directory"),
     execs: Execs = lambda key, command: Exec(),
+    refuse: Callable[[Obj], None] = lambda pod: None,
     **more: Any,
 ) -> None:
-    """Plays a script beside a whole plane."""
+    """Plays a script beside a whole plane. `refuse` may raise the reason why a pod cannot be prepared."""
 
     async def whole(clock: VirtualClock) -> None:
-        given = {"controllers": tuple(CONTROLLERS), "volumes": MemoryDirectories(), **more}
-        plane = Plane(Parts(Store.open(None), clock, clock.rng, cron.UTC, SeededKeys(clock.rng), **given))
+        plane = World(clock, **more).plane
         await plane.prepare()
         stand = ScriptedNode(clock, runs, capacity=capacity, root=root) if node else None
         if stand is not None:
             stand.machine.execs = execs
+            stand.preparer.refuse = refuse
         async with plane.running(stand):
             await script(Stage(plane, clock))
 

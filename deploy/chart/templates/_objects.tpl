@@ -51,11 +51,11 @@ rules:
   {{- if .shards }}
   - apiGroups: [coordination.k8s.io]
     resources: [leases]
-    verbs: [create, delete, get, list, update]
+    verbs: [create, get, list, update]
   {{- else }}
   - apiGroups: [coordination.k8s.io]
     resources: [leases]
-    verbs: [create]
+    verbs: [create, list]
   - apiGroups: [coordination.k8s.io]
     resources: [leases]
     resourceNames: [{{ .name }}{{ if .webhooks }}, {{ include "longshore.webhooks" .root }}{{ end }}]

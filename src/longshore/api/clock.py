@@ -24,7 +24,7 @@ class Clock(Protocol):
     """The time, and waiting. Used on a running event loop."""
 
     def now(self) -> datetime:
-        """The time in UTC, to the microsecond. May jump when somebody sets the machine's clock."""
+        """The time in UTC, to the microsecond. May jump when the machine's clock is set."""
 
     def timestamp(self) -> float:
         """The moment of `now`, in seconds since 1970."""
@@ -33,14 +33,14 @@ class Clock(Protocol):
         """Seconds since some moment; never goes back."""
 
     async def sleep(self, seconds: float) -> None:
-        """Waits; zero or less only lets others run."""
+        """Waits; zero or less only lets other tasks run."""
 
     async def glance(self, seconds: float) -> float:
-        """Waits before the next look at `now`, which somebody may set: so many seconds. A clock that knows
-        when it is set waits until then instead. Returns the seconds that were meant to pass."""
+        """Waits `seconds` before `now` is read again, because the clock may be set meanwhile. A clock that
+        knows when it is set waits until then instead. Returns the seconds that were meant to pass."""
 
     def timeout(self, seconds: float) -> AbstractAsyncContextManager[object]:
-        """Cancels the block after so many seconds and raises TimeoutError in its place."""
+        """Cancels the block after `seconds` and raises TimeoutError in its place."""
 
     def call_later(self, seconds: float, fn: Callable[[], object]) -> Timer:
-        """Calls `fn` in the event loop after so many seconds."""
+        """Calls `fn` in the event loop after `seconds`."""

@@ -53,8 +53,9 @@ class StatusError(Exception):
     @classmethod
     def from_status(cls, status: Obj, code: int) -> StatusError:
         """The error a `Status` answer stands for."""
+        said = status.get("code")
         return cls(
-            status.get("code") or code,
+            said if said and isinstance(said, int) else code,
             status.get("reason") or "",
             status.get("message") or f"the server answered {code}",
             details=status.get("details"),
@@ -85,7 +86,7 @@ def _details(group: str, kind: str, name: str, **more: Any) -> Obj:
 
 
 def qualified(group: str, word: str) -> str:
-    """`jobs.batch`, or plain `pods` in the core group."""
+    """The full name of a resource: `jobs.batch`, or plain `pods` in the core group."""
     return f"{word}.{group}" if group else word
 
 
@@ -119,7 +120,7 @@ def _about(code: int, reason: str, group: str, resource: str, name: str, what: s
 
 
 def conflict(group: str, resource: str, name: str, why: str) -> StatusError:
-    """`resource` is the plural, except for delete preconditions, where Kubernetes says the Kind."""
+    """A 409. `resource` is the plural, except for delete preconditions, where Kubernetes names the Kind."""
     return StatusError(
         409,
         "Conflict",
@@ -132,12 +133,12 @@ MODIFIED = "the object has been modified; please apply your changes to the lates
 
 
 _MAX_CAUSES_CHARACTERS: Final = 1 << 16
-"""Text of all problems that one answer lists. The one that reaches it is the last."""
+"""Characters of all problems that one answer lists. The problem that reaches this limit is the last."""
 
 
 def invalid(group: str, kind: str, name: str, problems: Sequence[field.FieldError]) -> StatusError:
-    """A 422 that lists every problem once, as causes and in the message. Of very many it lists the first, and
-    says that there are more."""
+    """A 422 that lists every problem once, as causes and in the message. If there are very many, it lists the
+    first ones and says that there are more."""
     texts: dict[str, None] = {}
     causes: list[Obj] = []
     room = _MAX_CAUSES_CHARACTERS
@@ -161,7 +162,7 @@ def invalid(group: str, kind: str, name: str, problems: Sequence[field.FieldErro
 
 
 def _cause(problem: field.FieldError, body: str) -> Obj:
-    """A problem of the object as a whole (a ConfigMap that is too big) names no field."""
+    """The cause of a problem. A problem of the whole object (a ConfigMap that is too big) has no field."""
     cause = {"reason": problem.reason, "message": body}
     return {**cause, "field": problem.field} if problem.field else cause
 

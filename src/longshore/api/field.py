@@ -56,14 +56,14 @@ class FieldError(msgspec.Struct, frozen=True):
 
 
 MAX_LISTED: Final = 100
-"""Problems that one answer lists. As many as Kubernetes lists of its strict decoder; of others it lists all,
-and an answer may be a hundred times its request. Nobody need look for more."""
+"""Problems that one answer lists: as many as Kubernetes lists of its strict decoder. Of other problems
+Kubernetes lists all, so an answer may be a hundred times as large as its request."""
 _MAX_SHOWN_CHARACTERS: Final = 1 << 13
-"""Of a value or a rule in one message. Kubernetes shows all, and a value may have 3 MiB."""
+"""Characters of a value or rule in one message. Kubernetes shows all, and a value may have 3 MiB."""
 
 
 def cut(text: str) -> str:
-    """A text that is short enough for a message: its beginning, if it is too long."""
+    """`text`, cut to a length that fits into a message."""
     if len(text) <= _MAX_SHOWN_CHARACTERS:
         return text
     return f"{text[:_MAX_SHOWN_CHARACTERS]}... ({len(text)} characters)"
@@ -136,7 +136,7 @@ def not_found(field: str, value: Any) -> FieldError:
 
 
 def not_supported(field: str, value: Any, supported: Iterable[str]) -> FieldError:
-    """`supported` is printed in the order given; Kubernetes usually sorts it."""
+    """A value that is not supported. `supported` is printed as given; Kubernetes usually sorts it."""
     options = ", ".join(quoted(s) for s in supported)
     detail = f"supported values: {options}" if options else ""
     return FieldError("FieldValueNotSupported", field, value, detail)

@@ -1,8 +1,8 @@
 """Command line flags as Go's `flag` package reads them, for the arguments of Volcano's job plugins.
 
 `-x=v`, `--x=v` and `--x v` all mean the same; a bool needs `=` to be false. Reading stops at the first
-thing that is no known flag or has no readable value; what was read until then counts, and the flag without a
-readable value is 0 or false, or the number of 64 bits that is nearest.
+argument that is no known flag or has no readable value. Flags read before that count; the flag without a
+readable value becomes 0 or false, or the nearest 64-bit number.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _INTEGER = re.compile(
     re.ASCII,
 )
 _MAX_NUMBER_CHARACTERS = 200
-"""Longer texts are read as numbers that do not fit; zeros and underscores may stand before the others."""
+"""Longer texts are read as numbers that do not fit, although leading zeros and underscores are allowed."""
 _FALSE = frozenset(("0", "f", "F", "false", "FALSE", "False"))
 
 
@@ -49,7 +49,7 @@ def parse(arguments: Iterable[str], defaults: Mapping[str, Value]) -> dict[str, 
 
 
 def _read(text: str, like: Value) -> tuple[Value, bool]:
-    """The value of the flag from now on, and whether the text was one."""
+    """The new value of the flag, and whether the text could be read."""
     if isinstance(like, bool):
         return text in _TRUE, text in _TRUE or text in _FALSE
     if isinstance(like, str):

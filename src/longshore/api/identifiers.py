@@ -1,4 +1,4 @@
-"""The rules for what is no object's name: variables, keys of ConfigMaps, ports, addresses, headers.
+"""The rules for identifiers other than names: variables, keys of ConfigMaps, ports, addresses, headers.
 
 Each function takes a value and returns what is wrong with it, in Kubernetes' own words, as in `names.py`.
 """
@@ -99,7 +99,7 @@ def http_header_name(value: str) -> list[str]:
 
 
 def domain_prefixed_path(value: str) -> list[tuple[str, str]]:
-    """`acme.io/foo`. Returns (the offending part, what is wrong with it); empty input is the caller's."""
+    """Checks `acme.io/foo`. Returns (offending part, problem) pairs; the caller handles an empty value."""
     host, slash, path = value.partition("/")
     if not slash or not host or not path:
         return [(value, 'must be a domain-prefixed path (such as "acme.io/foo")')]
@@ -107,3 +107,15 @@ def domain_prefixed_path(value: str) -> list[tuple[str, str]]:
     if not re.fullmatch(_HTTP_PATH, path):
         problems.append((path, _HTTP_PATH_TEXT))
     return problems
+
+
+# ---- UIDs: UUIDs of version 4 from random bits that the caller brings.
+
+UID_BITS: Final = 128
+_VARIANT: Final = {d: "89ab"[int(d, 16) & 3] for d in "0123456789abcdef"}
+
+
+def uid_from_bits(bits: int) -> str:
+    """The UUID of 128 bits; version and variant replace six of them."""
+    h = f"{bits:032x}"
+    return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-{_VARIANT[h[16]]}{h[17:20]}-{h[20:]}"

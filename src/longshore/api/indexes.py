@@ -26,13 +26,13 @@ _MAX_PLAIN_DIGITS: Final = 18
 """Numbers with no more digits are below 2**63."""
 _MAX_INT64_DIGITS: Final = 19
 _JOINING_RATIO: Final = 16
-"""Runs are joined one by one into a list that has so many times as many."""
+"""A list is merged run by run into one that has more than this many times as many runs."""
 _MIN_REMEMBERED_CHARACTERS: Final = 256
 _MAX_REMEMBERED_TEXTS: Final = 16
 
 _written: Final[dict[str, Runs]] = {}
-"""Long lists that were written lately, with their runs. A controller reads what it wrote, and so does the API
-of its process: 2,400 runs are read in 3 ms."""
+"""Long lists that were written lately, with their runs: the controller, and the API in its process, read them
+again. Reading 2,400 runs takes 3 ms."""
 
 
 class IndexListError(ValueError):
@@ -40,7 +40,7 @@ class IndexListError(ValueError):
 
 
 def parse(text: str, completions: int) -> Runs:
-    """The runs a list spells, exactly as written. Raises IndexListError for anything out of form, order
+    """Parses a list into its runs, exactly as written. Raises IndexListError for anything out of form, order
     or range."""
     runs: list[Run] = []
     if not text:
@@ -54,7 +54,7 @@ def parse(text: str, completions: int) -> Runs:
 
 
 def check(text: str, completions: int) -> None:
-    """Raises IndexListError where `parse` does."""
+    """Raises IndexListError if `parse` would."""
     known = _written.get(text)
     if known is None or known[-1][1] >= completions:
         parse(text, completions)
@@ -86,7 +86,7 @@ def _index(text: str, completions: int) -> int:
 
 
 def integer(text: str) -> int | None:
-    """The number that Go reads from a text; None for what is no integer, or none of 64 bits."""
+    """The number that Go reads from a text; None if it is no integer of 64 bits."""
     if text.isdecimal() and text.isascii() and len(text) <= _MAX_PLAIN_DIGITS:
         return int(text)
     if not _integer(text):
@@ -135,12 +135,12 @@ def write(runs: Iterable[Run]) -> str:
 
 
 def _are_apart(runs: Runs) -> bool:
-    """Whether these are the runs that `read` finds: in order, and no two that touch."""
+    """Whether `read` would find just these runs: they are in order, and no two touch."""
     return all(before[1] + 1 < after[0] for before, after in pairwise(runs))
 
 
 def from_sorted(indexes: Iterable[int]) -> Runs:
-    """The runs of single indexes that come in rising order."""
+    """The runs of indexes in rising order."""
     runs: list[Run] = []
     for index in indexes:
         _append(runs, index, index)
@@ -230,7 +230,7 @@ def discard(runs: list[Run], index: int) -> None:
 
 
 def _join(runs: list[Run], first: int, last: int) -> None:
-    """Puts a run into a list of runs, in place of all that it touches."""
+    """Puts a run into a list of runs, joined with all runs that it touches."""
     at = bisect_left(runs, (first, first))
     if at and runs[at - 1][1] >= first - 1:
         at -= 1

@@ -1,4 +1,4 @@
-"""The labels that the server generates into the template of a Job, and those of it that are the user's."""
+"""The labels that the server generates into a Job's template, and the other labels, which users set."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def users(spec: Obj) -> Obj:
 
 
 def has_generated(spec: Any) -> bool:
-    """Whether the template of a spec, as a client sent it, has such labels already."""
+    """Whether the template of a spec, as a client sent it, has generated labels already."""
     found = spec
     for step in ("template", "metadata", "labels"):
         found = found.get(step) if type(found) is dict else None

@@ -2,8 +2,9 @@
 
 Reads dotted and quoted names (`.a.b`, `['a.b']`, `.a\\.b`), indexes, slices, `[*]` and `.*`, unions
 (`[0,2]`), filters that compare one path with a literal, and `..` for everything below. A path that is missing
-in an object finds nothing, as kubectl has it. Refused with `JSONPathError`: anything that is a template
-rather than a path.
+in an object finds nothing, as kubectl has it. Refused with `JSONPathError`: a template instead of a path, and
+a path that multiplies what it finds. Users bring paths to the server in definitions of custom kinds, so
+evaluating any path costs at most a small multiple of the object's size.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 Step = Callable[[list[Any]], list[Any]]
-"""From the values found so far to those one step further on."""
+"""Maps the values found so far to the values one step further."""
 
 _NAME: Final = re.compile(r"(?:\\.|[^.\[\]\\])+")
 _SLICE: Final = re.compile(r"(-?\d*):(-?\d*)(?::(-?\d*))?")
@@ -23,6 +24,12 @@ _FILTER: Final = re.compile(r"\?\(\s*@(?P<path>.*?)\s*(?:(?P<op>==|!=|<=|>=|<|>)
 _OPERATOR: Final = re.compile(r"[=<>!]")
 _MAX_INDEX_CHARACTERS: Final = 18
 """Longer numbers do not fit 64 bits, in which Kubernetes reads an index."""
+_MAX_CHARACTERS: Final = 1024
+_MAX_UNITED: Final = 32
+"""How often a path may find one value by its unions: the product of the unions' sizes."""
+_MAX_DESCENTS: Final = 4
+_MAX_FILTER_DEPTH: Final = 10
+"""How deep filters may nest."""
 _COMPARE: Final[dict[str, Callable[[Any, Any], bool]]] = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -57,7 +64,7 @@ class Path:
             return []
 
     def found(self, root: Any) -> list[Any]:
-        """Every value it leads to. Raises OutOfBounds."""
+        """Every value that the path leads to. Raises OutOfBounds."""
         values = [root]
         for step in self._steps:
             values = step(values)
@@ -72,21 +79,31 @@ def parse(text: str) -> Path:
     inner = text.strip()
     if inner.startswith("{") and inner.endswith("}"):
         inner = inner[1:-1]
-    return Path(text, tuple(_steps(inner)))
+    if len(inner) > _MAX_CHARACTERS:
+        raise JSONPathError(f"a path has at most {_MAX_CHARACTERS} characters, and this has {len(inner)}")
+    return Path(text, tuple(_steps(inner, 0)))
 
 
-def _steps(text: str) -> Iterable[Step]:
+def _steps(text: str, filter_depth: int) -> Iterable[Step]:
     at = 1 if text.startswith("$") else 0
+    united, descents = 1, 0
     while at < len(text):
         if text[at] == "[":
             end = _closing(text, at)
-            yield _bracket(text[at + 1 : end].strip())
+            steps = _bracket(text[at + 1 : end].strip(), filter_depth)
+            united *= len(steps)
+            if united > _MAX_UNITED:
+                raise JSONPathError(f"unions that find a value more than {_MAX_UNITED} times: {text}")
+            yield steps[0] if len(steps) == 1 else _union(steps)
             at = end + 1
             continue
         if text[at] == ".":
             at += 1
             if text.startswith(".", at):
                 at += 1
+                descents += 1
+                if descents > _MAX_DESCENTS:
+                    raise JSONPathError(f"more than {_MAX_DESCENTS} times '..': {text}")
                 yield _descent
             if at == len(text) or text[at] == "[":
                 continue
@@ -115,14 +132,15 @@ def _closing(text: str, start: int) -> int:
     raise JSONPathError(f"unterminated array: {text}")
 
 
-def _bracket(inner: str) -> Step:
+def _bracket(inner: str, filter_depth: int) -> list[Step]:
+    """The steps of a bracket, whose results are united."""
     if inner == "*":
-        return _wildcard
+        return [_wildcard]
     if inner.startswith("?"):
-        return _filter(inner)
+        return [_filter(inner, filter_depth + 1)]
     if inner[:1] in ("'", '"') or "," in inner:
-        return _union([_single(part.strip()) for part in _split(inner)])
-    return _single(inner)
+        return [_single(part.strip()) for part in _split(inner)] or [_union([])]
+    return [_single(inner)]
 
 
 def _split(inner: str) -> list[str]:
@@ -166,7 +184,7 @@ def _wildcard(values: list[Any]) -> list[Any]:
 
 
 def _descent(values: list[Any]) -> list[Any]:
-    """The values with all that is below them, as far as it holds something; each once."""
+    """The values and everything below them, each once, without empty containers and scalars."""
     found: dict[int, Any] = {}
     left = values[::-1]
     while left:
@@ -202,11 +220,13 @@ def _union(steps: list[Step]) -> Step:
     return step
 
 
-def _filter(inner: str) -> Step:
+def _filter(inner: str, depth: int) -> Step:
+    if depth > _MAX_FILTER_DEPTH:
+        raise JSONPathError(f"more than {_MAX_FILTER_DEPTH} filters within each other")
     match = _FILTER.fullmatch(inner)
     if match is None or (not match["op"] and _OPERATOR.search(match["path"])):  # such as =~
         raise JSONPathError(f"unrecognized filter {inner}")
-    path = Path(match["path"], tuple(_steps(match["path"])))
+    path = Path(match["path"], tuple(_steps(match["path"], depth)))
     holds = _test(match["op"], _literal(match["literal"])) if match["op"] else bool
 
     def step(values: list[Any]) -> list[Any]:

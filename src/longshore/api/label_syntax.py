@@ -44,7 +44,7 @@ def _is_qualified_name(value: str) -> bool:
 
 
 def qualified_name(value: str) -> list[str]:
-    """A label key: a name of at most 63, with an optional DNS prefix before a slash."""
+    """Checks a label key: a name of at most 63 bytes, with an optional DNS prefix before a slash."""
     if is_qualified_name(value):
         return []
     parts = value.split("/")
@@ -85,7 +85,7 @@ def is_label_value(value: str) -> bool:
 
 
 def label_value(value: str) -> list[str]:
-    """A label's value: empty, or at most 63 characters that start and end alphanumeric."""
+    """Checks a label's value: empty, or at most 63 characters that start and end alphanumeric."""
     if is_label_value(value):
         return []
     problems = ["must be no more than 63 bytes"] if names.longer(value, 63) else []

@@ -1,7 +1,7 @@
 """Counters, gauges and histograms. Counting is a dictionary update; text is made on scrape.
 
-`Registry` is a collector in prometheus_client's sense, so it can be shown together with others; that
-library is only imported when somebody asks for the text.
+`Registry` is a collector in prometheus_client's sense, so it can be shown together with others; that library
+is only imported when the text is made.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ Labels = tuple[str, ...]
 
 
 def exponential_buckets(start: float, factor: float, count: int) -> tuple[float, ...]:
-    """Upper bounds as upstream's histograms have them."""
+    """Upper bounds of buckets, as in upstream's histograms."""
     return tuple(start * factor**n for n in range(count))
 
 
 class Counter:
-    """A number per set of label values that only grows, counted here or asked for on scrape."""
+    """A number per set of label values that only grows, counted here or computed on scrape."""
 
     __slots__ = ("_asked", "_values", "help", "labels", "name")
 
@@ -29,18 +29,18 @@ class Counter:
         self._asked: Callable[[], float] | None = None
 
     def inc(self, *values: str, by: float = 1) -> None:
-        """`values` in the order of the labels."""
+        """Adds to the counter. `values` are in the order of the labels."""
         self._values[values] = self._values.get(values, 0) + by
 
     def ask(self, function: Callable[[], float]) -> None:
-        """From now on `function` gives the number, without labels, on each scrape."""
+        """Computes the number by `function`, without labels, on each scrape."""
         self._asked = function
 
     def value(self, *values: str) -> float:
         return self._values.get(values, 0)
 
     def remove(self, *values: str) -> None:
-        """Shows these label values no more, say because what they name is gone."""
+        """Drops the series of these label values: their subject is gone."""
         self._values.pop(values, None)
 
     def family(self) -> Any:
@@ -56,7 +56,7 @@ class Counter:
 
 
 class Gauge:
-    """A number per set of label values, set when it changes or asked for on scrape."""
+    """A number per set of label values, set when it changes or computed on scrape."""
 
     __slots__ = ("_asked", "_asked_all", "_values", "help", "labels", "name")
 
@@ -70,11 +70,11 @@ class Gauge:
         self._values[values] = number
 
     def ask(self, function: Callable[[], float], *values: str) -> None:
-        """From now on `function` gives the number for these label values on each scrape."""
+        """Computes the number of these label values by `function` on each scrape."""
         self._asked[values] = function
 
     def ask_all(self, function: Callable[[], Mapping[Labels, float]]) -> None:
-        """From now on `function` gives all numbers by their label values on each scrape."""
+        """Computes all numbers, by their label values, by `function` on each scrape."""
         self._asked_all = function
 
     def add(self, change: float, *values: str) -> None:

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 from longshore.api.strategy import NameRule
 
 NameFunction: TypeAlias = Callable[[str, bool], list[str]]
-"""Checks an object's name, or with True a generateName, whose trailing dash is fine."""
+"""Checks an object's name or, if the second argument is True, a generateName, which may end in a dash."""
 
 _LABEL_1123: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN: Final = _LABEL_1123 + r"(\." + _LABEL_1123 + ")*"
@@ -50,12 +50,12 @@ _LABEL_1035_TEXT: Final = (
 
 
 def longer(value: str, limit: int) -> bool:
-    """Whether the text takes more than so many bytes."""
+    """Whether the text has more than `limit` bytes."""
     return len(value) > limit or (not value.isascii() and len(value.encode()) > limit)
 
 
 def dns1123_label(value: str) -> list[str]:
-    """One part of a DNS name: at most 63 of a-z, 0-9 and dash."""
+    """Checks one part of a DNS name: at most 63 of a-z, 0-9 and dash."""
     if len(value) <= 63 and _is_label_1123(value):
         return []
     problems = ["must be no more than 63 characters"] if longer(value, 63) else []
@@ -66,12 +66,12 @@ def dns1123_label(value: str) -> list[str]:
 
 @lru_cache(maxsize=1024)
 def is_dns1123_label(value: str) -> bool:
-    """Whether `dns1123_label` finds nothing wrong. Remembers: for what comes again, as namespaces do."""
+    """Whether `dns1123_label` finds nothing wrong. Cached, for values that recur, as namespaces do."""
     return not dns1123_label(value)
 
 
 def dns1123_subdomain(value: str) -> list[str]:
-    """Labels joined by dots, at most 253 together."""
+    """Checks labels joined by dots, at most 253 bytes together."""
     if len(value) <= 253 and is_subdomain(value):
         return []
     problems = ["must be no more than 253 characters"] if longer(value, 253) else []
@@ -81,7 +81,7 @@ def dns1123_subdomain(value: str) -> list[str]:
 
 
 def dns1123_subdomain_with_underscore(value: str) -> list[str]:
-    """A search domain of a resolver: as a subdomain, with underscores as service records have them."""
+    """Checks a search domain of a resolver: a subdomain that may have underscores, as service records do."""
     problems = ["must be no more than 253 characters"] if longer(value, 253) else []
     if not _is_subdomain_underscore(value):
         problems.append(_SUBDOMAIN_UNDERSCORE_TEXT)
@@ -89,7 +89,7 @@ def dns1123_subdomain_with_underscore(value: str) -> list[str]:
 
 
 def dns1035_label(value: str) -> list[str]:
-    """A DNS label that starts with a letter."""
+    """Checks a DNS label that starts with a letter."""
     if len(value) <= 63 and re.fullmatch(_LABEL_1035, value):
         return []
     problems = ["must be no more than 63 characters"] if longer(value, 63) else []
@@ -99,7 +99,7 @@ def dns1035_label(value: str) -> list[str]:
 
 
 def path_segment(value: str) -> list[str]:
-    """A text between two slashes of a URL: anything except `.`, `..`, `/` and `%`, even the empty string."""
+    """Checks a segment of a URL path: anything except `.`, `..`, `/` and `%`, even the empty string."""
     if value in (".", ".."):
         return [f"may not be '{value}'"]
     return path_segment_prefix(value)
@@ -112,8 +112,8 @@ def path_segment_prefix(value: str) -> list[str]:
 
 
 def _masked(name: str) -> str:
-    """A prefix may end in a dash, as something follows it; upstream swaps the last two characters for
-    an `a`, so a prefix of just `-` stays as it is and fails."""
+    """Replaces the end of a prefix that ends in a dash, which is allowed since a suffix follows. Upstream
+    puts an `a` for the last two characters, so a prefix of just `-` stays as it is and fails."""
     return name[:-2] + "a" if len(name) > 1 and name[-1] == "-" else name
 
 

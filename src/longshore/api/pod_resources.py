@@ -17,17 +17,17 @@ Amounts: TypeAlias = dict[str, str]
 
 HUGE_PAGES: Final = "hugepages-"
 POD_LEVEL: Final = ("cpu", "memory")
-"""With huge pages, the resources a pod can ask for as a whole."""
+"""The resources, besides huge pages, that a pod can request as a whole."""
 
 
 def is_native(name: str) -> bool:
-    """A resource Kubernetes itself defines."""
+    """Whether Kubernetes itself defines the resource."""
     return "/" not in name or "kubernetes.io/" in name
 
 
 @lru_cache(maxsize=1024)
 def is_extended(name: str) -> bool:
-    """A resource somebody else defines, such as `example.com/gpu`."""
+    """Whether the resource is an extended one, such as `example.com/gpu`."""
     if is_native(name) or name.startswith("requests."):
         return False
     return not label_syntax.qualified_name("requests." + name)
@@ -63,14 +63,14 @@ def pod_requests(spec: Obj) -> Amounts:
 
 
 def _put_pod_level(total: Amounts, spec: Obj, key: str) -> None:
-    """Puts the pod's own amounts in place of its containers'."""
+    """Replaces the containers' amounts by those of the pod itself."""
     for name, amount in ((spec.get("resources") or {}).get(key) or {}).items():
         if is_pod_level(name):
             total[name] = amount
 
 
 def pod_limits(spec: Obj) -> Amounts:
-    """The pod's limits; overhead widens those that exist and makes no new ones."""
+    """The pod's limits. Overhead is added to existing limits only."""
     total = container_limits(spec)
     _put_pod_level(total, spec, "limits")
     for name, amount in (spec.get("overhead") or {}).items():

@@ -1,7 +1,7 @@
-"""The rules of RBAC roles compared with each other: what some of them grant that others do not. Pure.
+"""Compares the rules of RBAC roles: finds what some rules grant and others do not. Pure.
 
-A rule is taken apart into its smallest pieces, one verb on one resource (or one path), so each piece is held
-by a single rule or by none. Whether a wish fits a rule is for the authorizer to say.
+A rule is split into its smallest pieces, one verb on one resource (or one path), so each piece is covered by
+a single rule or by none. The authorizer decides whether a rule allows a request.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from longshore.api import field
 from longshore.api.types import Obj
 
 MAX_PIECES: Final = 5000
-"""Pieces of the rules of one write that are looked at one by one: ten times those of the role `admin`, and
-0.1 s of work for who holds 50 rules. Lists of a hundred entries each would make a million."""
+"""Pieces of the rules of one write that are compared one by one: ten times those of the role `admin`, and
+0.1 s of work for a user with 50 rules. Lists of a hundred entries each would make a million pieces."""
 MAX_LINES: Final = 200
 _LISTS: Final = ("apiGroups", "resources", "nonResourceURLs", "resourceNames", "verbs")
 _SHOWN: Final = {"apiGroups": "APIGroups", "nonResourceURLs": "NonResourceURLs"}
 
 
 def uncovered(held: Iterable[Obj], wanted: Iterable[Obj]) -> list[Obj]:
-    """The pieces of `wanted` rules that none of the `held` rules covers. A rule of too many pieces is one
-    piece: it is covered by a single rule that has everything in it, or not at all."""
+    """The pieces of `wanted` rules that none of the `held` rules covers. A rule with too many pieces counts
+    as one piece: a single held rule must cover all of it."""
     holding, missing, left = list(held), [], MAX_PIECES
     for rule in wanted:
         if any(_covers(own, rule) for own in holding):
@@ -53,7 +53,7 @@ def _pieces(rule: Obj) -> Iterator[Obj]:
 
 
 def _covers(own: Obj, rule: Obj) -> bool:
-    """Whether one rule holds all of another. A wildcard is held by a wildcard alone."""
+    """Whether one rule covers all of another. Only a wildcard covers a wildcard."""
     if not _has_all(own, rule, "verbs"):
         return False
     paths = rule.get("nonResourceURLs") or ()
@@ -83,7 +83,7 @@ def _path_covers(own: str, path: str) -> bool:
 
 
 def described(pieces: Iterable[Obj]) -> list[str]:
-    """One line for each resource of these pieces, with its verbs together, in order."""
+    """One sorted line for each resource of these pieces, with all its verbs."""
     by_resource: dict[tuple[str, ...], Obj] = {}
     lines = set()
     for piece in pieces:
@@ -112,6 +112,6 @@ def texts(values: Sequence[str]) -> str:
 
 
 def joined(faults: Sequence[str]) -> str:
-    """Several errors as Kubernetes shows them in one: each once, in brackets if there is more than one."""
+    """Several errors as Kubernetes joins them: each once, in brackets if there is more than one."""
     once = list(dict.fromkeys(faults))
     return once[0] if len(once) == 1 else "[" + ", ".join(once) + "]"

@@ -16,6 +16,8 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_UP, Context, Decima
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
+from longshore.api.types import Obj
+
 Format = Literal["DecimalSI", "BinarySI", "DecimalExponent"]
 
 _FORMAT_WRONG: Final = (
@@ -32,7 +34,7 @@ _SHAPE: Final = re.compile(r"([+-]?)(0*+)([0-9]*+)(?:\.([0-9]*+))?+([eEinumkKMGT
 _MAX: Final = Decimal(2**63 - 1)
 _NANO: Final = Decimal("1e-9")
 _MAX_DIGITS: Final = 18
-"""Longer numbers do not fit the 64-bit path, which alone reuses the text it was given."""
+"""Longer numbers do not fit into 64 bits; only shorter ones may keep the text they were given."""
 _MAX_CHARACTERS: Final = 400
 _EXACT: Final = Context(prec=2 * _MAX_CHARACTERS, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
@@ -186,3 +188,22 @@ def ceiling_to_milli(text: str) -> str:
         return canonical(text)
     rounding = ROUND_CEILING if amount >= 0 else ROUND_UP
     return _text(amount.quantize(Decimal("0.001"), rounding, _EXACT), fmt)
+
+
+# ---- Amounts finer than a thousandth are rounded up where they enter, so all later sums are in thousandths.
+
+
+def round_up(resources: Obj) -> None:
+    """Rounds the `limits` and `requests` of a container, pod or claim up to thousandths."""
+    if limits := resources.get("limits"):
+        round_up_list(limits)
+    if requests := resources.get("requests"):
+        round_up_list(requests)
+
+
+def round_up_list(amounts: dict[str, str]) -> None:
+    for name, text in amounts.items():
+        if text[-1:] in "un" or "." in text or "e-" in text or "E-" in text:
+            rounded = ceiling_to_milli(text)
+            if rounded != text:
+                amounts[name] = rounded

@@ -27,7 +27,7 @@ class Subresource(msgspec.Struct, frozen=True):
     verbs: tuple[str, ...]
     kind: str
     group_version: str = ""
-    """Only where it differs from the parent's, e.g. policy/v1 for pods/eviction."""
+    """Set only if it differs from the parent's, e.g. policy/v1 for pods/eviction."""
 
 
 class PrinterColumn(msgspec.Struct, frozen=True):
@@ -42,7 +42,7 @@ class PrinterColumn(msgspec.Struct, frozen=True):
 
 
 class Resource(msgspec.Struct, frozen=True):
-    """One row. `storage` is the key space in the store: events of both groups share one."""
+    """One row. `storage` is the key space in the store: the events of both groups share one."""
 
     group: str
     version: str
@@ -64,13 +64,13 @@ class Resource(msgspec.Struct, frozen=True):
     columns: tuple[PrinterColumn, ...] = ()
     """Columns of a user's own kind; built-in kinds have theirs in `apiserver/tables/`."""
     list_name: str = ""
-    """The kind of lists, where it is not the kind with `List` behind it."""
+    """The kind of lists, if it is not the kind followed by `List`."""
     selectable: tuple[str, ...] = ()
     """Fields beyond metadata that field selectors of a user's own kind may name, as `spec.color`."""
     warning: str = ""
-    """Said with every answer: the version of a user's own kind is deprecated."""
+    """The warning with every answer, if this version of a user's own kind is deprecated."""
     group_version: str = ""
-    """`v1` or `batch/v1`: always that of `group` and `version`."""
+    """`v1` or `batch/v1`, made from `group` and `version`."""
 
     def __post_init__(self) -> None:
         if not self.storage:
@@ -81,7 +81,7 @@ class Resource(msgspec.Struct, frozen=True):
 
     @property
     def storage_group(self) -> str:
-        """The group objects are stored as. 422s name it: an event of either group is a core `Event`."""
+        """The group objects are stored in. 422s name it: an event of either group is a core `Event`."""
         return self.storage.rpartition("/")[0]
 
     @property

@@ -1,6 +1,6 @@
-"""How much is kept of what is over: events, the history of Jobs, reasons, logs of failed pods.
+"""Limits for records of the past: events, the history of Jobs, reasons, logs of failed pods.
 
-Whatever is too much or too old goes, the oldest first. `longshore up --keep` changes the limits.
+Records beyond a limit are deleted, the oldest first. `longshore up --keep` changes the limits.
 """
 
 from __future__ import annotations
@@ -11,33 +11,34 @@ import msgspec
 
 from longshore.api import quantity
 from longshore.api.time import durations
-from longshore.api.time.errors import TimeError
 from longshore.api.time.instants import SECOND
+from longshore.api.time.rfc3339 import TimeError
 
 _DAY_SECONDS: Final = 86_400.0
 
 
 class Retention(msgspec.Struct, frozen=True):
-    """The limits of one longshore, in numbers, bytes and seconds."""
+    """The limits of one longshore process, in numbers, bytes and seconds."""
 
     events: int = 20_000
-    """Some 30 MB: the events of the last 3,000 one-pod Jobs."""
+    """Takes some 30 MB: the events of the last 3,000 one-pod Jobs."""
     event_age: float = 3600.0
-    """Since an event's last change; upstream's default."""
+    """Seconds since an event's last change; upstream's default."""
     history: int = 5_000
-    """Some 0.9 MB of records of Jobs that have ended (`plane/job_history.py`)."""
+    """Records of Jobs that have ended (`plane/job_history.py`): some 0.9 MB, or 30 MB at most, if all failed
+    with long messages."""
     history_age: float = 30 * _DAY_SECONDS
     reasons: int = 30_000
-    """Some 5.5 MB of reasons (`machinery/records.py`): those of the last 10,000 one-pod Jobs."""
+    """Takes some 5.5 MB (`machinery/records.py`): the reasons of the last 10,000 one-pod Jobs."""
     reasons_age: float = 7 * _DAY_SECONDS
-    """Who asks later looks at the logs."""
+    """Seconds; for older reasons read the logs."""
     archive: int = 256 << 20
-    """Bytes of logs of failed pods that are gone."""
+    """Bytes of logs of failed pods that were deleted."""
     archive_pods: int = 5_000
 
 
 NAMES: Final = tuple(name.replace("_", "-") for name in Retention.__struct_fields__)
-"""The limits as people write them."""
+"""The names of the limits on the command line."""
 
 
 class BadLimit(ValueError):

@@ -137,12 +137,12 @@ def kinds() -> Mapping[str, str]:
 
 
 def message_for(api_version: str, kind: str) -> str | None:
-    """The message id of a kind; None for kinds that no table knows."""
+    """The message id of a kind; None for a kind in no table."""
     return _table().kinds.get(f"{api_version} {kind}")
 
 
 def has(message_id: str) -> bool:
-    """Whether some table describes this message."""
+    """Whether a table describes this message."""
     return message_id in _table().messages
 
 

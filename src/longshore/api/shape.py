@@ -42,11 +42,11 @@ class ScalarShape(Shape):
 
 
 class MapShape(Shape):
-    """A JSON object: `fields` by name, and `element` for all other keys (None: there may be no others).
+    """A JSON object: `fields` by name, and `element` for all other keys (None if no others are allowed).
 
-    An `atomic` one is a single leaf. `fields` may be a function, called on first use, so that types
-    can contain themselves. An object without fields and without element is one whose content is
-    unknown: give it `element=UNTYPED`, as OpenAPI means it.
+    An `atomic` map is a single leaf. `fields` may be a function, called on first use, so that types can
+    contain themselves. An object without fields and without element is one whose content is unknown: give it
+    `element=UNTYPED`, as OpenAPI means it.
     """
 
     __slots__ = ("_fields", "atomic", "element", "lasts", "resets", "zero")
@@ -63,12 +63,12 @@ class MapShape(Shape):
         self.element = element
         self.atomic = atomic
         self.resets: Mapping[str, FieldSet] = {}
-        """Of a whole kind: by subresource ("" for the object itself), what a write there never owns."""
+        """For a whole kind, by subresource ("" for the object itself): fields that a write never owns."""
         self.zero: Obj = {}
-        """Of a whole kind: the object from which a create starts. Fields with the value they have
-        here are nobody's: for built-in kinds Go's zero value, for custom ones nothing at all."""
+        """For a whole kind: the object from which a create starts. Fields that have the same value here have
+        no owner: Go's zero values for built-in kinds, nothing for custom ones."""
         self.lasts = False
-        """Of a whole kind: whether it never changes, so that recorded fields always fit it."""
+        """For a whole kind: whether its schema never changes, so that recorded fields always fit it."""
 
     @property
     def fields(self) -> Mapping[str, Shape]:
@@ -79,7 +79,7 @@ class MapShape(Shape):
 
 
 class ListShape(Shape):
-    """A JSON array. `map` lists tell items by `keys`; `defaults` stand in for keys an item leaves out."""
+    """A JSON array. `map` lists identify items by `keys`; `defaults` has the values of missing keys."""
 
     __slots__ = ("defaults", "element", "keys", "type")
 
@@ -141,7 +141,7 @@ def shape_of_message(message_id: str) -> MapShape:
 
 
 def shape_of(resource: Resource) -> MapShape:
-    """The shape of a resource whose kind is in the schema tables, with what its paths never own."""
+    """The shape of a resource whose kind is in the schema tables, with the fields its paths never own."""
     return _of_resource(resource.message, "status" in resource.subresources)
 
 

@@ -1,4 +1,6 @@
-"""The hooks by which a kind extends the generic path of requests: its defaults, its checks, its oddities.
+"""The hooks by which a kind extends the generic handling of requests: defaults, checks, special cases.
+
+A kind's behaviour is one row, a `Strategy`: facts, and functions for the hooks that differ from the default.
 
 The registry calls these hooks in this order:
 
@@ -12,10 +14,12 @@ Metadata common to all kinds (names, labels, owner references, ...) is checked b
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, NamedTuple
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+import msgspec
 
 from longshore.api.field import FieldError
-from longshore.api.reads import Rules
 from longshore.api.types import Obj
 
 Propagation = Literal["Background", "Foreground", "Orphan"]
@@ -31,119 +35,101 @@ class Context(NamedTuple):
     user: str = ""
 
 
-class Strategy:
-    """The default behaviour: no defaults, no checks of its own, a status kept apart when there is one."""
+def keep_status(new: Obj, old: Obj) -> None:
+    """Puts the stored status back into an object."""
+    _keep(new, old, "status")
 
-    name_rule: ClassVar[NameRule] = "subdomain"
-    counts_generation: ClassVar[bool] = True
-    """Whether metadata.generation starts at 1 and moves with the spec."""
-    has_status: ClassVar[bool] = True
-    """Whether `status` belongs to the status subresource, so that main writes keep the stored one."""
-    unconditional_update: ClassVar[bool] = True
-    """Whether a PUT may leave resourceVersion out, and a patch take it away."""
-    create_on_update: ClassVar[bool] = False
+
+def keep_spec(new: Obj, old: Obj) -> None:
+    """Puts the stored spec back into an object."""
+    _keep(new, old, "spec")
+
+
+def _keep(new: Obj, old: Obj, part: str) -> None:
+    if part in old:
+        new[part] = old[part]
+    else:
+        new.pop(part, None)
+
+
+def starts_with(status: Obj) -> Callable[[Obj, Context], None]:
+    """A `prepare_create` that gives a new object this status."""
+
+    def prepare(obj: Obj, ctx: Context) -> None:
+        obj["status"] = dict(status)
+
+    return prepare
+
+
+class Strategy(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """The behaviour of a kind. By default it has no defaults, no checks of its own, and a status apart."""
+
+    name_rule: NameRule = "subdomain"
+    counts_generation: bool = True
+    """Whether metadata.generation starts at 1 and grows when the spec changes."""
+    has_status: bool = True
+    """Whether `status` belongs to the status subresource, so that other writes keep the stored one."""
+    unconditional_update: bool = True
+    """Whether a PUT may leave resourceVersion out, and a patch may remove it."""
+    create_on_update: bool = False
     """Whether a PUT to a missing name creates the object."""
-    graceful: ClassVar[bool] = False
+    graceful: bool = False
     """Whether deletion waits for a grace period (pods)."""
-    default_propagation: ClassVar[Propagation] = "Background"
-    can_own: ClassVar[bool] = True
-    """Whether a deletion may wait for dependents. The garbage collector does not follow events."""
-    marks_grace: ClassVar[bool] = True
+    default_propagation: Propagation = "Background"
+    can_own: bool = True
+    """Whether a deletion may wait for dependents. False for events, which the garbage collector ignores."""
+    marks_grace: bool = True
     """Whether deletion sets deletionGracePeriodSeconds beside the time stamp (namespaces do not)."""
-    delete_answers_object: ClassVar[bool] = False
-    """Whether an immediate delete answers the object instead of a Status, as upstream's stores choose."""
-    keeps_parts: ClassVar[bool] = False
-    """Whether no hook of an update writes into the spec or status it is given, so that a write which
-    leaves one of them alone may share it with the stored object."""
-    rules: Rules | None = None
-    """The rules that the hooks of a create run. None does not say, so they may read everything."""
-    converts: ClassVar[bool] = False
+    delete_answers_object: bool = False
+    """Whether an immediate delete answers the object instead of a Status, as some kinds do upstream."""
+    keeps_parts: bool = False
+    """Whether no hook of an update writes into the spec or status it is given. Then a write that leaves one
+    of them unchanged may share it with the stored object."""
+    converts: bool = False
     """Whether the stored form differs from the served one (events.k8s.io); see to_storage."""
 
-    def to_storage(self, obj: Obj) -> Obj:
-        """The stored form of a served object. Called only when `converts`."""
-        return obj
+    to_storage: Callable[[Obj], Obj] = lambda obj: obj
+    """The stored form of a served object. Called only when `converts`."""
+    from_storage: Callable[[Obj], Obj] = lambda obj: obj
+    """The served form of a stored object. Called only when `converts`."""
+    default: Callable[[Obj], None] = lambda obj: None
+    """Fills in fields that the client left out. Runs on every decode, before anything else."""
+    default_status: Callable[[Obj], None] = lambda obj: None
+    """For kinds with `keeps_parts`: fills in defaults when only the status is new. All other parts are stored
+    and must not be changed."""
+    prepare_create: Callable[[Obj, Context], None] = lambda obj, ctx: obj.pop("status", None)
+    """Clears fields that a client may not set on create (by default the status) and sets those that depend
+    on name and uid. Both are assigned already."""
+    validate_create: Callable[[Obj], list[FieldError]] = lambda obj: []
+    warnings_create: Callable[[Obj], list[str]] = lambda obj: []
+    """Texts for `Warning:` headers."""
+    prepare_update: Callable[[Obj, Obj], None] = keep_status
+    """Takes the new and the old object. Restores fields that a write to the main resource may not change (by
+    default the status). Changes no metadata."""
+    validate_update: Callable[[Obj, Obj], list[FieldError]] = lambda new, old: []
+    warnings_update: Callable[[Obj, Obj], list[str]] = lambda new, old: []
+    prepare_status: Callable[[Obj, Obj, Context], None] = lambda new, old, ctx: keep_spec(new, old)
+    """Restores everything that a write to /status may not change. Labels and annotations may change."""
+    validate_status: Callable[[Obj, Obj], list[FieldError]] = lambda new, old: []
+    generation_changed: Callable[[Obj, Obj], bool] = lambda new, old: new.get("spec") != old.get("spec")
+    """Whether this update increases metadata.generation."""
+    prepare_subresource: Callable[[Obj, Obj, Context], None] = lambda new, old, ctx: (
+        new.update(status=old["status"]) if "status" in old else None
+    )
+    """For subresources like pods/resize and namespaces/finalize, neither status nor handled by their own
+    code: restores all fields that `ctx.subresource` may not change."""
+    validate_subresource: Callable[[Obj, Obj, Context], list[FieldError]] | None = None
+    """The checks of a write to such a subresource; None for the checks of an update."""
+    check_deletable: Callable[[Obj], None] = lambda obj: None
+    """Raises StatusError for an object that may never be deleted (namespace default)."""
+    begin_deletion: Callable[[Obj], None] = lambda obj: None
+    """Changes the object when deletionTimestamp is set (a namespace becomes Terminating)."""
+    holds: Callable[[Obj], bool] = lambda obj: False
+    """Whether the object must stay although metadata.finalizers is empty (namespaces)."""
 
-    def from_storage(self, obj: Obj) -> Obj:
-        """The served form of a stored object. Called only when `converts`."""
-        return obj
-
-    def coerce(self, obj: Obj) -> list[str]:
-        """Custom kinds: brings an object that was read as it stands into the form of its schema.
-
-        Returns what strict decoding complains of, as `unknown field "spec.foo"`. Raises DecodeError for
-        metadata that is none.
-        """
-        return []
-
-    def part(self, name: str, value: Obj) -> Obj | None:
-        """Custom kinds that keep parts: one part of an object, a copy that is coerced and has its defaults.
-        None where that needs the whole object."""
-        return None
-
-    def default(self, obj: Obj) -> None:
-        """Fills in what the client left out. Runs on every decode, before anything else."""
-
-    def default_status(self, obj: Obj) -> None:
-        """Kinds that keep parts: fills in an object of which the status is new and all else is stored, and
-        stays as it is."""
-
-    def prepare_create(self, obj: Obj, ctx: Context) -> None:
-        """Clears what a client may not set on create (status) and sets what depends on name and uid.
-        Both are assigned already."""
-        if self.has_status:
-            obj.pop("status", None)
-
-    def validate_create(self, obj: Obj, ctx: Context) -> list[FieldError]:
-        return []
-
-    def warnings_create(self, obj: Obj, ctx: Context) -> list[str]:
-        """Texts for `Warning:` headers."""
-        return []
-
-    def prepare_update(self, new: Obj, old: Obj, ctx: Context) -> None:
-        """Puts back what a write to the main resource may not change. Sets nothing in metadata."""
-        if self.has_status:
-            if "status" in old:
-                new["status"] = old["status"]
-            else:
-                new.pop("status", None)
-
-    def validate_update(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
-        return []
-
-    def warnings_update(self, new: Obj, old: Obj, ctx: Context) -> list[str]:
-        return []
-
-    def prepare_status(self, new: Obj, old: Obj, ctx: Context) -> None:
-        """Puts back all that a write to /status may not change. Labels and annotations may."""
-        if "spec" in old:
-            new["spec"] = old["spec"]
-        else:
-            new.pop("spec", None)
-
-    def validate_status(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
-        return []
-
-    def generation_changed(self, new: Obj, old: Obj) -> bool:
-        """Whether this update moves metadata.generation."""
-        return bool(new.get("spec") != old.get("spec"))
-
-    def prepare_subresource(self, new: Obj, old: Obj, ctx: Context) -> None:
-        """For subresources that are neither status nor a class of their own (pods/resize,
-        namespaces/finalize): keeps in `new` only what `ctx.subresource` may change."""
-        if "status" in old:
-            new["status"] = old["status"]
-
-    def validate_subresource(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
-        return self.validate_update(new, old, ctx)
-
-    def check_deletable(self, obj: Obj) -> None:
-        """Raises StatusError for an object that may never be deleted (namespace default)."""
-
-    def begin_deletion(self, obj: Obj) -> None:
-        """Changes the object when deletionTimestamp is set (a namespace becomes Terminating)."""
-
-    def holds(self, obj: Obj) -> bool:
-        """Whether the object must stay although metadata.finalizers is empty (namespaces)."""
-        return False
+    coerce: Callable[[Obj], list[str]] = lambda obj: []
+    """For custom kinds: brings a decoded object into the form of its schema. Returns the problems of strict
+    decoding, as `unknown field "spec.foo"`. Raises DecodeError for unfit metadata."""
+    part: Callable[[str, Obj], Obj | None] = lambda name, value: None
+    """For custom kinds with `keeps_parts`: a coerced copy of one part of an object, with defaults. None if
+    that needs the whole object."""

@@ -23,7 +23,7 @@ _encode_sorted = msgspec.json.Encoder(order="sorted").encode
 
 
 def is_same(one: Any, other: Any) -> bool:
-    """Whether two JSON values are equal, in their types, too: for Python alone 1, 1.0 and true are equal."""
+    """Whether two JSON values are equal in value and type; Python's 1, 1.0 and True are equal."""
     return one is other or (one == other and _encode_sorted(one) == _encode_sorted(other))
 
 

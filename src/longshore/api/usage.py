@@ -10,13 +10,13 @@ import msgspec
 
 class Used(NamedTuple):
     cores: float
-    """On average over the window of the measurement."""
+    """The average over the window of the measurement."""
     memory: int
-    """Bytes, at its end."""
+    """Bytes at the end of the window."""
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """A node at one moment. `pods` holds what runs, by uid and container."""
+    """The usage of a node at one moment. `pods` has the running containers, by uid and container."""
 
     at: int
     """Seconds since 1970."""

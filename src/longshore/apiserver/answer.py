@@ -56,7 +56,7 @@ class DocumentAnswer(msgspec.Struct):
 
 
 class ListAnswer(msgspec.Struct):
-    """A list: entries of one snapshot, with what a client needs to go on."""
+    """A list: entries of one snapshot, with the revision and continue token that the client needs next."""
 
     resource: Resource
     entries: list[Entry]
@@ -76,13 +76,13 @@ class ListAnswer(msgspec.Struct):
 
 
 class LogAnswer(msgspec.Struct):
-    """Text as it comes; None of a pod that has no node, and so no log yet."""
+    """A log, as a stream of text; None for a pod without a node, which has no log yet."""
 
     text: AsyncGenerator[bytes, None] | None
 
 
 class LinkAnswer(msgspec.Struct):
-    """A checked wish for a connection in both directions."""
+    """A request for a connection in both directions that has passed all checks."""
 
     link: Link
 
@@ -90,11 +90,11 @@ class LinkAnswer(msgspec.Struct):
 Rendered = Answer | DocumentAnswer | ListAnswer
 """Answers with a body that is known as a whole."""
 Found = Answer | DocumentAnswer | ListAnswer | LogAnswer | LinkAnswer
-"""Whatever a verb can answer."""
+"""Every answer that a verb can give."""
 
 
 class Later(msgspec.Struct):
-    """An answer that has to be waited for: of the node, or of a version that is still to come."""
+    """An answer that has to wait: for the node, or for a resourceVersion that is not reached yet."""
 
     work: Callable[[], Awaitable[Found]]
 
@@ -105,7 +105,7 @@ def served(resource: Resource, obj: Obj) -> Obj:
 
 
 def served_raw(resource: Resource, entry: Entry) -> bytes:
-    """The JSON of that form, from the stored bytes wherever they are the served form."""
+    """The JSON of the served form: the stored bytes if they already have that form."""
     if resource.strategy.converts:
         view = resource.strategy.from_storage(entry.obj)
         if view is not entry.obj:

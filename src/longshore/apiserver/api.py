@@ -1,18 +1,22 @@
 """The API itself: REST semantics over a store, without HTTP.
 
-`Api` holds what every verb needs (store, clock, random source, the resources served) and is the
-one entry for both engines of the client layer: the HTTP server renders its answers, LocalClient
-uses them as they are. Every method first authorizes the call.
+`Api` holds what every verb needs and is the one entry for both engines of the client layer: the HTTP
+server renders its answers, LocalClient uses them as they are. Every method first authorizes the call.
+
+An Api is made of its `ApiParts`. A plane that runs beside it hands in `PlaneParts`, and a node `NodeParts`:
+both start later than the server and can be replaced.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from longshore.api import codec, shape, uid
+import msgspec
+
+from longshore.api import codec, identifiers, shape
 from longshore.api.errors import StatusError
 from longshore.api.kinds.structural import StructuralStrategy
 from longshore.api.resources import Resource
@@ -23,11 +27,11 @@ from longshore.apiserver.answer import Answer, DocumentAnswer, Found, Later, Lin
 from longshore.apiserver.catalog import DEFINITIONS, Catalog
 from longshore.apiserver.crd import lifecycle, scale
 from longshore.apiserver.documents import resource_usage
-from longshore.apiserver.documents.own_group import GROUP as OWN_GROUP
-from longshore.apiserver.documents.own_group import OwnGroup
+from longshore.apiserver.documents.own_group import MadeDocument, MadeDocuments
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest import create, delete, get, patch, update, watch
 from longshore.apiserver.rest.list import list_
+from longshore.apiserver.rest.paging import Ages
 from longshore.apiserver.rest.watch import Stream
 from longshore.apiserver.shortcuts.room import Room
 from longshore.apiserver.subresources import dispatch
@@ -47,54 +51,99 @@ _SUFFIX_PAIRS: Final = [a + b for b in _SUFFIX_ALPHABET for a in _SUFFIX_ALPHABE
 _WATCH_MINUTES: Final = (30.0, 60.0)  # upstream's range for watches without timeoutSeconds
 
 Page = Callable[[str], Obj | None]
-"""From the rest of a path to the document there; None where there is none."""
+"""Finds the document at the rest of a path; None if there is none."""
 
 OnDelete = Callable[[Call, Obj], None]
-"""Takes the call and the object as it was."""
+"""Takes the call and the object before its deletion."""
+
+
+class ApiParts(msgspec.Struct, frozen=True):
+    """The parameters of an Api."""
+
+    store: Store
+    clock: Clock
+    rng: random.Random
+    shortcuts: bool = True
+    """Whether shortcuts that change only the speed are taken: see `apiserver/shortcuts`."""
+    tokens: Tokens | None = None
+    """Checks bearer tokens; None accepts none."""
+    browser_sessions: BrowserSessions | None = None
+    """The sessions of the dashboard; None if no dashboard is served."""
+    documents: tuple[MadeDocument, ...] = ()
+    """Resources whose documents are made on request."""
+    pages: Mapping[str, Page] = {}
+    """Documents that are served beside the API, by the beginning of their paths."""
+    quiet_watches: bool = False
+    """Whether watches by parts of this process have no timeout and no periodic bookmarks. On a virtual clock
+    those would be most of the events of a simulated month."""
+    owns_fields: bool = True
+    """Whether managedFields record the owners of fields. A simulation has no reader of them."""
+    judges_statuses: bool = True
+    """Whether a status is validated before it is stored. A simulation trusts its controllers and nodes."""
+
+
+class PlaneParts(msgspec.Struct, frozen=True):
+    """The additions of the plane that runs beside an Api."""
+
+    documents: tuple[MadeDocument, ...] = ()
+    on_delete: OnDelete | None = None
+    """Called for each object whose deletion begins."""
+    collectors: tuple[Collector, ...] = ()
+    """Metrics that are shown with the server's own."""
+
+
+class NodeParts(msgspec.Struct, frozen=True):
+    """The additions of the node that runs beside an Api."""
+
+    door: NodeDoor
+    """Access to the node's containers, for logs, exec, attach and port-forward."""
+    pages: Mapping[str, Page] = {}
 
 
 class Api:
     """Kubernetes' REST API over one store."""
 
-    def __init__(
-        self,
-        store: Store,
-        *,
-        clock: Clock,
-        rng: random.Random,
-        shortcuts: bool = True,
-    ) -> None:
-        """`shortcuts` are ways to spare work that nobody notices but by the clock: see the room of that
-        name."""
-        self.store = store
-        self.clock = clock
-        self.shortcuts = Room(on=shortcuts)
-        self.catalog = Catalog(store)
-        self.authorizer = authz.Authorizer(store)
-        self.tokens: Tokens | None = None
-        self.browser_sessions: BrowserSessions | None = None
-        """The sessions of the dashboard; None where none is served."""
-        self.door: NodeDoor | None = None
-        """To the node of this longshore, for logs, exec, attach and port-forward; None without one."""
-        self.pages: dict[str, Page] = {}
-        """Documents of others that are served beside the API, by the beginning of their paths."""
-        self.on_delete: OnDelete | None = None
-        """Is told of each object that somebody begins to delete."""
+    def __init__(self, parts: ApiParts) -> None:
+        self.parts, self.store, self.clock = parts, parts.store, parts.clock
+        self.tokens, self.browser_sessions = parts.tokens, parts.browser_sessions
+        self.quiet_watches = parts.quiet_watches
+        self.owns_fields, self.judges_statuses = parts.owns_fields, parts.judges_statuses
+        self.shortcuts = Room(on=parts.shortcuts)
+        self.catalog = Catalog(parts.store)
+        self.authorizer = authz.Authorizer(parts.store)
+        self.page_ages = Ages()
         self.has_uncleared = asyncio.Event()
-        """Set while a definition is going whose objects `crd/clearing` has to delete."""
-        self.quiet_watches = False
-        """Whether watches of this process's own parts neither end nor get bookmarks by time. On a virtual
-        clock these would be most of what happens in a month."""
-        self.owns_fields = True
-        """Whether managedFields say who owns a field. Nobody asks in a simulation."""
-        self.judges_statuses = True
-        """Whether a status is judged before it is stored. Only controllers write one in a simulation."""
-        self.own = OwnGroup()
-        """Documents of others that are served as resources of longshore.dev."""
-        self.collectors: list[Collector] = []
-        """Metrics of other parts, shown with the server's own."""
-        self._rng = rng
+        """Set when a definition is being deleted and `crd/clearing` has to delete its objects."""
+        self._rng = parts.rng
         self._now = (0, "")
+        self.plane = PlaneParts()
+        self.node: NodeParts | None = None
+        self.made = MadeDocuments(parts.documents)
+        """The documents of the server, its plane and its node."""
+
+    def use_plane(self, plane: PlaneParts) -> None:
+        """Replaces the additions of the previous plane by those of this one."""
+        self.plane = plane
+        self._collect_documents()
+
+    def use_node(self, node: NodeParts | None) -> None:
+        """Replaces the additions of the previous node by those of this one."""
+        self.node = node
+        self._collect_documents()
+
+    def _collect_documents(self) -> None:
+        measured = resource_usage.documents(self) if self.node is not None else ()
+        self.made = MadeDocuments((*self.parts.documents, *self.plane.documents, *measured))
+
+    @property
+    def door(self) -> NodeDoor | None:
+        """Access to the node of this longshore; None without a node."""
+        return self.node.door if self.node is not None else None
+
+    @property
+    def pages(self) -> Mapping[str, Page]:
+        """Documents beside the API, by the beginning of their paths."""
+        return {**self.parts.pages, **self.node.pages} if self.node is not None else self.parts.pages
 
     # ---- what the verbs ask for
 
@@ -115,7 +164,7 @@ class Api:
 
     def new_uid(self) -> str:
         """A random UUID (version 4)."""
-        return uid.from_bits(self._rng.getrandbits(uid.BITS))
+        return identifiers.uid_from_bits(self._rng.getrandbits(identifiers.UID_BITS))
 
     def suffix(self) -> str:
         """Five random characters for a generated name."""
@@ -131,7 +180,9 @@ class Api:
     def shape(self, resource: Resource) -> shape.Shape:
         """The type of a resource's objects, for server-side apply."""
         strategy = resource.strategy
-        return strategy.schema.shape if isinstance(strategy, StructuralStrategy) else shape.shape_of(resource)
+        if isinstance(strategy, StructuralStrategy):
+            return strategy.kind.schema.shape
+        return shape.shape_of(resource)
 
     def empty(self, resource: Resource) -> Obj:
         """An object of this kind with nothing set, as bookmarks carry it."""
@@ -140,30 +191,28 @@ class Api:
     # ---- the verbs
 
     def read(self, call: Call) -> Found | Later:
-        """GET of an object, a collection or a subresource: what there is now, or what must be waited for."""
+        """Answers a GET of an object, collection or subresource; `Later` if the answer has to wait."""
         self.authorizer.check(call)
-        if call.resource.group == resource_usage.GROUP:
-            return Later(lambda: resource_usage.answer(self, call))
-        if call.resource.group == OWN_GROUP and self.own.serves(call.resource):
-            return Later(lambda: self.own.answer(call))
+        if (make := self.made.maker(call.resource)) is not None:
+            return Later(lambda: make(call))
         if call.subresource and call.subresource != "status":
             return dispatch.read(self, call)
         return list_(self, call) if call.verb == "list" else get.get(self, call)
 
     def write(self, call: Call) -> Rendered | LinkAnswer | Later:
-        """Carries out any other verb but `deletecollection` until it would wait. The caller must not show
-        the answer before the last of its `staged` writes is durable, nor a conflict before `store.settled`.
+        """Carries out a write, but not `deletecollection`, until it would wait. The caller must not show the
+        answer before the last of its `staged` writes is durable, nor a conflict before `store.settled`.
         """
         self.authorizer.check(call)
         resource = call.resource
-        if resource.group == OWN_GROUP and self.own.serves(resource):
-            return Later(lambda: self.own.answer(call))
+        if (make := self.made.maker(resource)) is not None:
+            return Later(lambda: make(call))
         answer = self.carry_out(call)
         is_plain = resource.style == "builtin" and resource.storage != DEFINITIONS
         return answer if is_plain else self.followed_up(call, answer)
 
     def carry_out(self, call: Call) -> Rendered | LinkAnswer:
-        """The part of `write` between the question whether it is allowed and its consequences."""
+        """Carries out the verb itself: the part of `write` after authorization and before `followed_up`."""
         scaled = call.subresource == "scale"
         match call.verb:
             case "create":
@@ -175,16 +224,16 @@ class Api:
         return delete.delete(self, call)
 
     def followed_up(self, call: Call, answer: Rendered | LinkAnswer) -> Rendered | LinkAnswer:
-        """The answer with the consequences that a write to a definition has."""
+        """Stages the consequences of a write to a definition, and returns the answer with them."""
         if _has_consequences(call):
             assert not isinstance(answer, LinkAnswer), "only pods can be connected to"
             lifecycle.follow_up(self, call, answer)
         return answer
 
-    # ---- the same for who waits
+    # ---- the verbs, for callers that wait
 
     async def found(self, call: Call) -> Found:
-        """The answer of `read`, waited for if it has to be."""
+        """The answer of `read`; waits for it if needed."""
         answer = self.read(call)
         return await answer.work() if isinstance(answer, Later) else answer
 
@@ -194,25 +243,29 @@ class Api:
         assert isinstance(answer, ListAnswer)
         return answer
 
-    async def written(self, call: Call) -> Found:
-        """The answer of `write`, once it may be shown: every write behind it is in the journal.
-
-        A conflict is told once what it is about can be read: a client of this process that reads and tries
-        again at once would else meet it for ever.
-        """
+    async def accepted(self, call: Call) -> Found:
+        """The answer of `write`, which may not be durable yet."""
         try:
             if call.verb == "deletecollection":
                 return await self.delete_collection(call)
             answer = self.write(call)
         except StatusError as err:
-            if err.code == 409:
-                await self.store.settled()
-            raise
-        if isinstance(answer, Later):
-            return await answer.work()
-        if not isinstance(answer, LinkAnswer) and answer.staged:
+            raise await self.readable(err) from err.__cause__
+        return await answer.work() if isinstance(answer, Later) else answer
+
+    async def written(self, call: Call) -> Found:
+        """The answer of `write`, once it may be shown: every write behind it is in the journal."""
+        answer = await self.accepted(call)
+        if isinstance(answer, Answer | DocumentAnswer) and answer.staged:
             await answer.staged[-1].done()
         return answer
+
+    async def readable(self, refusal: StatusError) -> StatusError:
+        """Returns the refusal; for a conflict, only once the conflicting object can be read. Else a client of
+        this process that reads and retries at once would meet the conflict for ever."""
+        if refusal.code == 409:
+            await self.store.settled()
+        return refusal
 
     async def delete_collection(self, call: Call) -> ListAnswer:
         """The answer of a deletecollection, once it may be shown."""

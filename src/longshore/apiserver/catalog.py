@@ -1,8 +1,8 @@
 """Which resources are served right now: the built-in table and users' custom resource definitions.
 
-Rows of definitions are a function of the definitions in the store. A write to one says which revision
-it will have (`expect`); once the store shows that revision, the next question rebuilds the rows. All
-other questions are look-ups in dictionaries made then.
+Rows of definitions are a function of the definitions in the store. A write to one announces its revision
+(`expect`); once the store shows that revision, the next lookup rebuilds the rows. All other lookups read the
+dictionaries built then.
 """
 
 from __future__ import annotations
@@ -72,11 +72,11 @@ class Catalog:
         return {**self._volcano_schemas, **self._schemas}
 
     def expect(self, revision: int) -> None:
-        """Tells that a definition changes with this revision."""
+        """Announces that a definition changes with this revision."""
         self._awaited = max(self._awaited, revision)
 
     def check_open(self, resource: Resource) -> None:
-        """Refuses new objects of a kind whose definition is going."""
+        """Refuses new objects of a kind whose definition is being deleted or is gone."""
         if resource.style != "custom" or is_built_in(resource):
             return
         entry = self._store.latest(definition_key(resource))
@@ -136,7 +136,7 @@ def is_built_in(resource: Resource) -> bool:
 
 
 def definition_key(resource: Resource) -> Key:
-    """Where the definition of a user's own kind is."""
+    """The store key of a custom resource's definition."""
     return Key(DEFINITIONS, "", resource.qualified)
 
 

@@ -1,8 +1,8 @@
 """Events are forgotten an hour after their last change, as upstream's storage forgets them, or earlier when
-there are too many: then those that changed longest ago go first.
+there are too many: then those that changed longest ago are removed first.
 
-Part of the server, not a controller: it holds with `--controllers none` too. What a pass removes goes through
-the same store as any delete; others have their turns meanwhile.
+Part of the server, not a controller, so it also runs with `--controllers none`. A pass removes events with
+ordinary deletes in the store, and lets other tasks run in between.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from longshore.store.types import Entry
 
 _COUNT_SECONDS: Final = 5.0
-"""Events are counted this often,"""
+"""Seconds between two counts of events."""
 _PASSES_BETWEEN_AGES: Final = 12
-"""and their ages looked at once a minute."""
+"""Counts of events between two checks of their ages, which are a minute apart."""
 _TURN_EVENTS: Final = 500
-"""Events looked at before others have their turn: some 5 ms."""
+"""Events checked before other tasks may run: some 5 ms."""
 _STAMPS: Final = ("lastTimestamp", "eventTime", "firstTimestamp")
 
 
@@ -46,16 +46,16 @@ async def expire_events(api: Api, limits: Retention) -> None:
 
 
 class Ages:
-    """The second in which each event is forgotten, at the earliest. Each state of an event is read once: of
-    many events few are due at a time, and reading one takes 25 calls (bench/testing.py)."""
+    """The earliest second in which each event expires. Each revision of an event is read only once: few of
+    many events are due at a time, and reading one takes 25 calls (bench/testing.py)."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self._due: dict[int, float] = {}
-        """By the revision of the state."""
+        """That second, by the revision of the event."""
 
     def first(self, entries: Sequence[Entry], now: int) -> float:
-        """The second in which the first of these is due, at the earliest."""
+        """The earliest second in which one of these events is due."""
         known = self._due
         for entry in entries:
             if entry.revision not in known:
@@ -74,21 +74,21 @@ class Ages:
         return found
 
     def forget_all_but(self, entries: Sequence[Entry]) -> None:
-        """Takes note of all events that there are."""
+        """Drops what is remembered of events other than these."""
         known = self._due
         self._due = {entry.revision: known[entry.revision] for entry in entries if entry.revision in known}
 
 
 def _quiet_pause(api: Api, ages: Ages) -> float:
-    """Seconds until an event can be due, for a clock on which looking every few seconds would be most of what
-    happens. A new event is not due before its age is reached. As elsewhere, a minute late is early enough."""
+    """Seconds until an event can be due, for a virtual clock, on which a check every few seconds would be
+    most of what happens. A new event is not due before `ages.seconds`. The pause is at least a minute."""
     now = api.seconds()
     first = ages.first(api.store.list("events").entries, now)
     return max(min(first - now, ages.seconds), _COUNT_SECONDS * _PASSES_BETWEEN_AGES)
 
 
 async def forget_surplus_events(api: Api, limit: int) -> int:
-    """Removes events above `limit`, those that changed longest ago, and returns how many that were."""
+    """Removes events above `limit`, those that changed longest ago, and returns their number."""
     if api.store.counts().get("events", 0) <= limit:
         return 0
     entries = sorted(api.store.list("events").entries, key=lambda entry: entry.revision)
@@ -100,7 +100,7 @@ async def forget_surplus_events(api: Api, limit: int) -> int:
 
 
 async def forget_old_events(api: Api, ages: Ages) -> int:
-    """Removes events whose last change is that long ago, and returns how many that were."""
+    """Removes events that have reached their maximum age, and returns their number."""
     removed = 0
     entries = api.store.list("events").entries
     for at in range(0, len(entries), _TURN_EVENTS):
@@ -111,7 +111,7 @@ async def forget_old_events(api: Api, ages: Ages) -> int:
 
 
 async def _remove(api: Api, entries: Sequence[Entry]) -> int:
-    """Removes those that nobody has changed since."""
+    """Removes those events that have not changed since, and returns their number."""
     staged = []
     for entry in entries:
         latest = api.store.latest(entry.key)
@@ -127,12 +127,12 @@ async def _remove(api: Api, entries: Sequence[Entry]) -> int:
 
 
 def is_due(event: Obj, now: int, age: float) -> bool:
-    """Whether an event's last sign of life is more than `age` seconds ago."""
+    """Whether the last timestamp of an event is at least `age` seconds ago."""
     return _due(event, now, age) <= now
 
 
 def _due(event: Obj, now: int, age: float) -> float:
-    """The second in which an event is forgotten, if nothing more is heard of it."""
+    """The second in which an event expires, if it does not change again."""
     stamps = [event["metadata"]["creationTimestamp"], *(event[k] for k in _STAMPS if event.get(k))]
     series = event.get("series") or {}
     if series.get("lastObservedTime"):

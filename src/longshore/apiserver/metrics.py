@@ -19,7 +19,7 @@ _LABELS: Final = ("verb", "group", "version", "resource", "subresource", "scope"
 
 
 class Collector(Protocol):
-    """In prometheus_client's sense."""
+    """A collector as prometheus_client defines it."""
 
     def collect(self) -> Iterable[Any]: ...
 
@@ -57,7 +57,7 @@ class Metrics:
         self._running.add(change, *_labels(call))
 
     def text(self, others: Iterable[Collector] = ()) -> bytes:
-        """The exposition in Prometheus' text format, with what others collect."""
+        """The metrics in Prometheus' text format, including those of `others`."""
         from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 
         registry = CollectorRegistry()

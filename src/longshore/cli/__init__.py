@@ -1,1 +1,2 @@
-"""The command line. Each command is one file in `commands/`; only the command that runs is imported."""
+"""Commands. Each command is one file in `commands/`; Volcano's are rows of `volcano/command_table.py`.
+Only the command that runs is imported."""

@@ -39,7 +39,6 @@ GROUPS = (
             ("apply", "create or update objects from files"),
             ("diff", "show what apply would change"),
             ("edit", "change an object in your editor"),
-            ("kustomize", "print the objects of a kustomization directory"),
             ("get", "show objects: jobs, pods, cronjobs, queues, ..."),
             ("describe", "show objects in detail, with their events"),
             ("explain", "explain a kind and its fields"),
@@ -103,7 +102,15 @@ _HABITS = {
     "stop": "down",
     **{kind: f"get {kind}" for kind in ("cronjobs", "jobs", "namespaces", "nodes", "pods", "queues")},
 }
-"""Words of other programs, and kinds, that people type for a command."""
+"""Words of other programs, and kinds, that people type instead of a command."""
+
+_FRONT_FLAGS = {
+    "--kubeconfig": "--kubeconfig",
+    "--context": "--context",
+    "--namespace": "--namespace",
+    "-n": "--namespace",
+}
+"""Flags that may come before the command, with their long form."""
 
 _HELP = """\
 longshore is the batch half of Kubernetes in one Python process.
@@ -118,6 +125,7 @@ Examples
   kubectl --kubeconfig ~/.local/share/longshore/kubeconfig get jobs
 
 longshore help COMMAND says more about a command.
+--kubeconfig, --context and -n may also come before COMMAND.
 """
 
 
@@ -155,7 +163,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _told(words: list[str]) -> int:
-    """The exit code; errors that people know how to mend are told in one line."""
+    """Runs the words and returns the exit code; errors that people can repair are printed in one line."""
     try:
         return _run(words)
     except Failure as failure:
@@ -168,7 +176,7 @@ def _told(words: list[str]) -> int:
 
 
 def _unwritten(err: OSError) -> int:
-    """The exit code for an error of the machine: a full disk, a directory that is gone, a closed pipe."""
+    """Returns the exit code for an error of the machine: a full disk, a missing directory, a closed pipe."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -180,6 +188,9 @@ def _unwritten(err: OSError) -> int:
 
 
 def _run(words: list[str]) -> int:
+    front, words = front_flags(words)
+    if front and not words:
+        raise Failure("a command is missing after these flags\nsee: longshore --help", 2)
     if len(words) > 1 and words[0] == "help":
         words = [*words[1:], "--help"]
     if not words or words[0] in ("-h", "--help", "help"):
@@ -188,12 +199,27 @@ def _run(words: list[str]) -> int:
     name, rest = words[0], words[1:]
     if name in ("-V", "--version"):
         name = "version"
+    if name in _FRONT_FLAGS:
+        raise Failure(f"argument {name}: expected one argument\nsee: longshore --help", 2)
     if name not in names():
         meant = f"; did you mean {_HABITS[name]!r}?" if name in _HABITS else did_you_mean(name, names())
         raise Failure(f"there is no command {name!r}{meant}\nsee: longshore --help", 2)
     from longshore.cli.arguments import parsers
 
-    return parsers.run(name, rest)
+    return parsers.run(name, rest, front)
+
+
+def front_flags(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Splits off flags that name a server or namespace before the command, as kubectl takes them. `-n` is
+    spelled out: some commands mean something else by it."""
+    flags, rest = [], list(words)
+    while rest and (flag := rest[0].partition("=")[0]) in _FRONT_FLAGS:
+        if "=" not in rest[0]:
+            if len(rest) == 1:
+                break
+            rest[:2] = [f"{flag}={rest[1]}"]
+        flags.append(f"{_FRONT_FLAGS[flag]}={rest.pop(0).partition('=')[2]}")
+    return flags, rest
 
 
 def names() -> list[str]:
@@ -210,16 +236,16 @@ def _tell(text: str) -> None:
 
 
 def drop(stream: TextIO) -> None:
-    """Writes the stream to nowhere from now on, also what is buffered: Python would complain about it at the
-    end of the program."""
+    """Discards everything that the stream writes from now on, also what is buffered: Python would complain
+    about it at the end of the program."""
     import os
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _open_closed_streams() -> None:
-    """Opens the null device for each standard stream that the caller closed (`>&-`): a socket that got
-    its number would be taken for it."""
+    """Opens the null device for each standard stream that the caller closed (`>&-`): else a socket could get
+    its number, and be taken for it."""
     import os
 
     for fd, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
@@ -232,8 +258,8 @@ def _open_closed_streams() -> None:
 
 
 def _write_utf_8() -> None:
-    """Makes the output UTF-8 whatever the locale says, as kubectl's is; arguments that are no text stay the
-    bytes they were."""
+    """Makes the output UTF-8 whatever the locale says, as kubectl's is; arguments that are no text are
+    written as their bytes."""
     import io
 
     for stream, errors in ((sys.stdout, "surrogateescape"), (sys.stderr, "backslashreplace")):
@@ -251,7 +277,7 @@ def help_text() -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """`; did you mean '…'?` with the known word that is nearest to this one; empty when none is near."""
+    """`; did you mean '…'?` with the nearest known word; empty if none is near."""
     from difflib import get_close_matches
 
     bare = {each.lstrip("-"): each for each in known}

@@ -6,7 +6,14 @@ The engines are imported from their own modules, so that naming the protocol cos
 """
 
 from longshore.client.client import Client
-from longshore.client.errors import ConfigError, CredentialsError, PartlyDiscovered, TimedOut, Unreachable
+from longshore.client.errors import (
+    ConfigError,
+    CredentialsError,
+    Garbled,
+    PartlyDiscovered,
+    TimedOut,
+    Unreachable,
+)
 from longshore.client.protocol import (
     DeleteOptions,
     ObjectList,
@@ -21,6 +28,7 @@ __all__ = [
     "ConfigError",
     "CredentialsError",
     "DeleteOptions",
+    "Garbled",
     "ObjectList",
     "PartlyDiscovered",
     "PatchType",

@@ -1,7 +1,7 @@
-"""A request before an engine carries it, and the rules for its words.
+"""A request before an engine sends it, and the rules for its parts.
 
 Decides which row, name and namespace are meant, how options are written, and which objects must carry
-`apiVersion` and `kind`. Talks to no server; `verbs.py` decides which requests a verb makes and reads the
+`apiVersion` and `kind`. Talks to no server; `client.py` decides which requests a verb makes and reads the
 answers.
 """
 
@@ -15,11 +15,11 @@ import msgspec
 from longshore.api import types
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
-from longshore.client.protocol import DeleteOptions, Only, What
+from longshore.client.protocol import DeleteOptions, What
 
 
 class Ask(msgspec.Struct):
-    """One request, before an engine carries it."""
+    """One request, before an engine sends it."""
 
     verb: str
     resource: Resource
@@ -30,8 +30,6 @@ class Ask(msgspec.Struct):
     value: Any = None
     """The body: an object, a patch, options."""
     content_type: str = "application/json"
-    only: Only | None = None
-    """Says of which namespaces objects are wanted in a list or watch: others may be left out."""
 
     def body(self) -> bytes:
         """The value as JSON; empty without one."""
@@ -45,7 +43,7 @@ class Page(msgspec.Struct, frozen=True):
     resource_version: str
     more: str = ""
     anew: bool = False
-    """Whether it has everything, and stands in place of the pages before it."""
+    """Whether this page has all objects and replaces the pages before it."""
 
 
 @lru_cache(maxsize=256)

@@ -1,4 +1,4 @@
-"""A client of the API, in words that hold for both engines, and its verbs, once for both.
+"""The client of the API: the contract that both engines keep, and the verbs that they share.
 
 Objects are plain JSON (`api.types.Obj`) and frozen by agreement: copy before you change. They come without
 `apiVersion` and `kind`, which are those of the resource asked for; a write may leave them out too. Any other
@@ -11,8 +11,8 @@ and watches over all namespaces.
 Raises `api.errors.StatusError` for every error the server answered, `client.Unreachable` when there was no
 answer, and its subclass `client.TimedOut` when the answer did not come in time.
 
-An engine only carries an `Ask` to the server and brings the answer back. Paging, writes made together and
-the query of each verb are decided here, the words of a request in `ask.py`, so the engines cannot differ.
+An engine only sends an `Ask` to the server and returns the answer. Paging, the pace of writes and the query
+of each verb are decided here, the parts of a request in `ask.py`, so the engines cannot differ.
 """
 
 from __future__ import annotations
@@ -27,28 +27,33 @@ from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.client.ask import Ask, Page, delete_body, given, known, name_in, named, place_of, typed
-from longshore.client.errors import Unreachable
 from longshore.client.protocol import (
     DeleteOptions,
+    Hears,
     ObjectList,
-    Only,
-    Packed,
     PatchType,
     Request,
     Response,
-    WatchEvent,
     What,
 )
+from longshore.client.source import Entry, Unpacked, Watching
+from longshore.client.writes import Pace, Result, Write, batches, side_by_side
 
 
 class Client(ABC):
     """One way to talk to the API. Close it when done, or use it as an async context manager.
 
-    An engine adds the way to the server: the abstract methods.
+    An engine implements the abstract methods, which send requests to the server.
     """
 
     page_size = 500
-    """Objects a page, as kubectl and client-go ask for; 0 asks for all at once."""
+    """Objects per page, as in kubectl and client-go; 0 asks for all objects in one page."""
+    writes_at_once = 1
+    """How many writes are worth putting into one `write`; 1 if single writes cost the same."""
+    has_aggregation = True
+    """Whether the server may serve kinds that come and go without a CustomResourceDefinition."""
+    hears: Hears | None = None
+    """Called with the Events of controllers, instead of storing them."""
 
     def __init__(self, manager: str = "longshore") -> None:
         """`manager` owns the fields this client writes, unless a call names another."""
@@ -61,45 +66,18 @@ class Client(ABC):
     @abstractmethod
     async def resources(self) -> builtins.list[Resource]:
         """Every resource the server serves now, custom ones included, in discovery's order. Raises
-        `PartlyDiscovered`, with the others, when some groups do not say what they serve."""
+        `PartlyDiscovered`, which has the resources found, when the discovery of some groups fails."""
 
     @abstractmethod
     async def _one(self, ask: Ask) -> Obj:
         """The server's answer to any verb except list and watch."""
-
-    async def _slowly(self, asks: Sequence[Ask]) -> builtins.list[Obj | StatusError | Unreachable]:
-        answers: builtins.list[Obj | StatusError | Unreachable] = []
-        size = 1
-        while len(answers) < len(asks):
-            some = await self._together(asks[len(answers) : len(answers) + size])
-            answers += some
-            if any(isinstance(answer, Exception) for answer in some):
-                break
-            size *= 2
-        return answers
-
-    async def _together(self, asks: Sequence[Ask]) -> builtins.list[Obj | StatusError | Unreachable]:
-        """The answers of `_one` to several writes made at once, or the errors it raised."""
-        if len(asks) == 1:  # needs no task
-            try:
-                return [await self._one(asks[0])]
-            except (StatusError, Unreachable) as err:
-                return [err]
-        import asyncio  # 60 modules, which commands that speak plain HTTP do without
-
-        answers: builtins.list[Obj | StatusError | Unreachable] = []
-        for answer in await asyncio.gather(*map(self._one, asks), return_exceptions=True):
-            if isinstance(answer, BaseException) and not isinstance(answer, StatusError | Unreachable):
-                raise answer
-            answers.append(answer)
-        return answers
 
     @abstractmethod
     async def _page(self, ask: Ask) -> Page:
         """The answer to a list or deletecollection."""
 
     @abstractmethod
-    def _events(self, ask: Ask) -> AbstractAsyncContextManager[AsyncIterator[WatchEvent]]:
+    def _events(self, ask: Ask) -> AbstractAsyncContextManager[Watching]:
         """The answer to a watch."""
 
     @abstractmethod
@@ -115,19 +93,15 @@ class Client(ABC):
         body: bytes = b"",
         headers: Mapping[str, str] | None = None,
     ) -> Response:
-        """A request to any other path, without retries. Raises no StatusError: the caller reads the code."""
+        """Sends a request to any path, without retries. Raises no StatusError: the caller reads the code."""
         return await self._answer(Request(method, path, query or {}, body, headers or {}))
 
     @abstractmethod
     async def close(self) -> None: ...
 
-    def packed(self, resource: Resource, obj: Obj) -> Packed | None:
-        """A smaller thing that gives this object back, for a cache to hold; None where there is none."""
-        return None
-
-    def is_at_rest(self, resource: Resource, obj: Obj) -> bool:
-        """Whether a cache may hold this object packed although something may still happen to it."""
-        return False
+    def entry(self, resource: Resource, obj: Obj) -> Entry:
+        """Wraps an object of a list or a watch in the form that a cache takes."""
+        return Unpacked(obj)
 
     async def __aenter__(self) -> Self:
         return self
@@ -171,32 +145,30 @@ class Client(ABC):
         labels: str = "",
         fields: str = "",
         resource_version: str = "",
-        only: Only | None = None,
     ) -> AsyncIterator[Page]:
-        """The pages of a list as they come. A page that is `anew` has everything: forget those before it.
-        Objects in namespaces of which `only` says no may be left out."""
+        """The pages of a list as they arrive. A page with `anew` has all objects: drop earlier pages."""
         resource = known(what) or await self.resource(what)
         query = given(labelSelector=labels, fieldSelector=fields, resourceVersion=resource_version)
         if resource_version and resource_version != "0":
             query["resourceVersionMatch"] = "NotOlderThan"  # with a limit, the default would be Exact
         limit = {"limit": str(self.page_size)} if self.page_size else {}
-        page = await self._page(Ask("list", resource, namespace, query=query | limit, only=only))
+        page = await self._page(Ask("list", resource, namespace, query=query | limit))
         while True:
             yield page
             if not page.more:
                 return
             following = given(labelSelector=labels, fieldSelector=fields) | limit | {"continue": page.more}
             try:
-                page = await self._page(Ask("list", resource, namespace, query=following, only=only))
+                page = await self._page(Ask("list", resource, namespace, query=following))
             except StatusError as err:
                 if err.code != 410:
                     raise
                 # The snapshot was forgotten between two pages: one large page cannot be torn.
-                whole = await self._page(Ask("list", resource, namespace, query=query, only=only))
+                whole = await self._page(Ask("list", resource, namespace, query=query))
                 page = Page(whole.items, whole.resource_version, anew=True)
 
     async def current_version(self, what: What, namespace: str = "") -> str:
-        """The resourceVersion of a list made now: everything written before has one that is not larger."""
+        """The resourceVersion of a list made now. Objects written before have no larger one."""
         resource = known(what) or await self.resource(what)
         page = await self._page(Ask("list", resource, namespace, query={"limit": "1"}))
         return page.resource_version
@@ -213,14 +185,13 @@ class Client(ABC):
         bookmarks: bool = True,
         initial_events: bool = False,
         timeout: int | None = None,  # noqa: ASYNC109 - ends the stream at the server, cancels nothing here
-        only: Only | None = None,
-    ) -> AsyncIterator[AsyncIterator[WatchEvent]]:
+    ) -> AsyncIterator[Watching]:
         """Changes after `resource_version`, as `async with client.watch(...) as events: async for ...`.
 
         Ends without an error when the server ends it (after `timeout` seconds, or earlier): watch again
         from the last `event.resource_version`. A StatusError of code 410 means that the server has
         forgotten that version: list again. `initial_events` sends the existing objects first, then a
-        bookmark. Events of objects in namespaces of which `only` says no may come as bookmarks.
+        bookmark.
         """
         resource = known(what) or await self.resource(what)
         query = given(labelSelector=labels, fieldSelector=fields, resourceVersion=resource_version)
@@ -231,7 +202,7 @@ class Client(ABC):
             query |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
         if timeout is not None:
             query["timeoutSeconds"] = str(timeout)
-        async with self._events(Ask("watch", resource, namespace, query=query, only=only)) as events:
+        async with self._events(Ask("watch", resource, namespace, query=query)) as events:
             yield events
 
     async def create(
@@ -262,41 +233,22 @@ class Client(ABC):
         ask.value = typed(resource, obj, subresource)
         return await self._one(ask)
 
-    async def create_together(
-        self, what: What, objs: Sequence[Obj], namespace: str = "", *, slowly: bool = False
-    ) -> builtins.list[Obj | StatusError | Unreachable]:
-        """Creates `objs` side by side. Answers each object as created, or in its place the error `create`
-        would have raised.
+    async def write(self, writes: Sequence[Write], pace: Pace | None = None) -> builtins.list[Result]:
+        """Makes `writes` concurrently, or in batches at a `pace`, and returns their results in order. A
+        failed write ends the batches after its own, so there may be fewer results than writes."""
+        answers: builtins.list[Result] = []
+        for some in batches(writes, answers, pace):
+            answers += await side_by_side([write.by(self) for write in some])
+        return answers
 
-        With `slowly` the batches grow from one to two to four; after a batch with a refusal no other
-        begins, and there are fewer answers than `objs`.
-        """
-        resource = known(what) or await self.resource(what)
-        asks = []
-        for obj in objs:
-            place = place_of(resource, obj, namespace)
-            ask = Ask("create", resource, place, query=self._write_query(False, ""))
-            ask.value = typed(resource, obj, "")
-            asks.append(ask)
-        return await (self._slowly(asks) if slowly else self._together(asks))
+    def in_order(self) -> Client:
+        """A client for one caller's writes that build upon each other. It may answer a write that is accepted
+        but not durable yet. A write becomes durable only after all writes before it, and no other reader sees
+        it earlier. Await `durable` before acting on the answers in other ways than by more writes."""
+        return self
 
-    async def patch_together(
-        self,
-        what: What,
-        names: Sequence[str],
-        patch: Any,
-        namespace: str = "",
-        *,
-        type: PatchType = PatchType.MERGE,
-    ) -> builtins.list[Obj | StatusError | Unreachable]:
-        """Changes the objects of these names in the same way, side by side. Answers as `create_together`."""
-        resource = known(what) or await self.resource(what)
-        asks = []
-        for name in names:
-            ask = named("patch", resource, name, namespace, "", self._write_query(False, ""))
-            ask.value, ask.content_type = patch, type.value
-            asks.append(ask)
-        return await self._together(asks)
+    async def durable(self) -> None:  # noqa: B027 - most engines answer what is durable already
+        """Waits until every write that this client answered is durable. After an error, none may be."""
 
     async def update(
         self,
@@ -308,7 +260,7 @@ class Client(ABC):
         dry_run: bool = False,
         manager: str = "",
     ) -> Obj:
-        """Replaces the object. One that carries a resourceVersion replaces only that version (else 409)."""
+        """Replaces the object. If `obj` has a resourceVersion, replaces only that version (else 409)."""
         resource = known(what) or await self.resource(what)
         query = self._write_query(dry_run, manager)
         ask = named("update", resource, name_in(obj), place_of(resource, obj, namespace), subresource, query)
@@ -365,8 +317,8 @@ class Client(ABC):
     async def delete(
         self, what: What, name: str, namespace: str = "", options: DeleteOptions | None = None
     ) -> Obj | None:
-        """Deletes an object. None means it is gone. An object is the last state of one that waits for its
-        finalizers or grace period, or of a pod, which the server answers in either case.
+        """Deletes an object. Returns None if it is gone, else its last state: it waits for its finalizers or
+        grace period, or it is a pod, for which the server always answers the object.
         """
         resource = known(what) or await self.resource(what)
         ask = named("delete", resource, name, namespace)
@@ -383,7 +335,7 @@ class Client(ABC):
         labels: str = "",
         fields: str = "",
     ) -> builtins.list[Obj]:
-        """Deletes every object that matches both selectors, one after the other, and answers them."""
+        """Deletes every object that matches both selectors, one after the other, and returns them."""
         resource = known(what) or await self.resource(what)
         if resource.namespaced and not namespace:
             raise ValueError(f"deletecollection of {resource.qualified} needs a namespace")

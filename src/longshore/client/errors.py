@@ -17,6 +17,10 @@ class TimedOut(Unreachable):
     """The API server did not answer in time. A write may or may not have happened."""
 
 
+class Garbled(Unreachable):
+    """The answer is none that an API server gives: a proxy gave it, or it was damaged on the way."""
+
+
 class PartlyDiscovered(Unreachable):
     """Some groups of the API do not say what they serve, as when the server behind an APIService is away."""
 
@@ -24,7 +28,7 @@ class PartlyDiscovered(Unreachable):
         self.found = found
         """The resources of all other groups."""
         self.missing = missing
-        """The group versions of which nothing is known."""
+        """The group versions whose discovery failed."""
         super().__init__(f"cannot find out what is served in {', '.join(missing)}: {reason}")
 
 

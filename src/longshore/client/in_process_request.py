@@ -1,7 +1,7 @@
-"""Raw requests of `LocalClient`: the front door of HTTP, given a request that was never on a wire.
+"""Raw requests of `LocalClient`: hands them to the server's `FrontDoor` without a network.
 
-Whatever a path answers over HTTP it answers here: discovery, OpenAPI, health, Tables. Streams are refused;
-`watch` is made for them.
+Every path gives the same answer as over HTTP: discovery, OpenAPI, health, Tables. Streams are refused; use
+`watch`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 async def answer(front: FrontDoor, user: User, agent: str, asked: protocol.Request) -> Response:
-    """One request to `front`, as `user`, and its whole answer. `agent` is the User-Agent it has if it names
-    none."""
+    """Sends one request to `front` as `user` and returns its whole answer. `agent` is the User-Agent unless
+    the request has its own."""
     target = f"{asked.path}?{urlencode(asked.query)}" if asked.query else asked.path
     sent = {"host": "localhost", "user-agent": agent}
     sent |= {name.lower(): value for name, value in asked.headers.items()}

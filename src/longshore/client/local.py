@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import builtins
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+import copy
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import msgspec
 
 from longshore.api import errors
 from longshore.api.errors import StatusError
@@ -21,46 +24,57 @@ from longshore.apiserver.answer import Answer, DocumentAnswer, Found, Later, Lis
 from longshore.apiserver.request import router
 from longshore.apiserver.request.call import INTERNAL, Call, Query, User
 from longshore.apiserver.rest.watch import Notice
-from longshore.client.ask import Ask, Page, built_in
+from longshore.client.ask import Ask, Page, built_in, known
 from longshore.client.client import Client
-from longshore.client.in_process import FirstLook, Stored
 from longshore.client.protocol import Packed, PatchType, Request, Response, WatchEvent, What
-from longshore.store import Entry, Event, Key, StoreError
+from longshore.client.source import (
+    Begin,
+    Bookmark,
+    Changed,
+    Listed,
+    ListEnded,
+    Place,
+    Taker,
+    Watching,
+)
+from longshore.client.writes import Pace, Result, Write, batches
+from longshore.store import Entry, Event, StoreError
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
     from longshore.apiserver.http.begin import FrontDoor
     from longshore.apiserver.rest.watch import Stream
-    from longshore.client.errors import Unreachable
     from longshore.store import Staged
 
 
 _Sort: TypeAlias = tuple[int, str, str, str]
-"""Of requests that take one route: the identity of the row they name, verb, subresource, content type."""
+"""The key of a route: `id` of the row that a request names, verb, subresource, content type."""
 _Route: TypeAlias = tuple[Resource, bool, Resource]
-"""The row served, whether objects are handed over as they are, the row named (its identity must last)."""
+"""The row served, whether objects are passed without encoding, the row named (keeps its `id` valid)."""
 
 _WRITES_PER_TURN: Final = 64
-"""Writes that a pipeline makes before others in the event loop get their turn."""
+"""Writes that are made before the event loop gets to run other tasks."""
 _PODS: Final = "pods"
-_MANY_OBJECTS: Final = 512
-"""Fewer objects are unpacked one by one: small worlds go the same way with shortcuts and without."""
 _NO_QUERY: Final[Query] = {}
 _WITH_ONE_OBJECT: Final = (Answer, DocumentAnswer)
 _AS_VALUES: Final = ("", "status", "binding")
-"""Subresources that take objects as they are."""
+"""Subresources that take objects without encoding them as a request body."""
 
 
 class LocalClient(Client):
-    """Talks to `api` as `user`. Runs on the API's event loop. Also an `in_process.InProcess`."""
+    """Talks to `api` as `user`. Runs on the API's event loop."""
 
     page_size = 0  # one consistent snapshot is at hand; pages would only cost
+    has_aggregation = False
 
     def __init__(self, api: Api, *, manager: str = "longshore", user: User = INTERNAL) -> None:
         super().__init__(manager)
         self.api = api
         self._user = user
-        self.creates_together = api.shortcuts.on
+        self.writes_at_once = _WRITES_PER_TURN if api.shortcuts.on else 1
+        self._is_in_order = False
+        self._last: Staged | None = None
+        """The last of the writes in order: when it is durable, all before it are."""
         self._front: FrontDoor | None = None
         self._routes: dict[_Sort, _Route] = {}
 
@@ -90,81 +104,60 @@ class LocalClient(Client):
     async def close(self) -> None:
         """Does nothing: a local client holds no connection."""
 
-    def packed(self, resource: Resource, obj: Obj) -> Packed | None:
-        """The entry of the store, which holds the JSON anyway: packed, an object takes no room at all."""
-        meta = obj["metadata"]
-        entry = self.api.store.get(Key(resource.storage, meta.get("namespace") or "", meta["name"]))
-        if not self.api.shortcuts.on or entry is None or str(entry.revision) != meta["resourceVersion"]:
-            return None
-        # Whether an object is served in another form than it is stored in follows from the object.
-        if not resource.strategy.converts or served(resource, entry.obj) is entry.obj:
-            return entry
-        return _Converted(resource, entry)
-
     async def _one(self, ask: Ask) -> Obj:
-        call = self._call(ask)
-        try:
-            answer = await (self.api.found(call) if ask.verb == "get" else self.api.written(call))
-        except StoreError as err:
-            raise errors.internal(str(err)) from err
-        return _one_of(answer).view()
+        return await self._shown(await self._accepted(ask))
 
-    async def _slowly(self, asks: Sequence[Ask]) -> builtins.list[Obj | StatusError | Unreachable]:
-        """Stages the writes in growing batches. The API refuses a write before it is durable, so all
-        batches share one wait.
-        """
+    async def write(self, writes: Sequence[Write], pace: Pace | None = None) -> builtins.list[Result]:
+        """Waits once for all batches, without tasks: the API refuses a write before it becomes durable."""
         if not self.api.shortcuts.on:
-            return await super()._slowly(asks)
-        written: builtins.list[Answer | DocumentAnswer | StatusError] = []
-        size = 1
-        while len(written) < len(asks):
-            some = [self._staged(ask) for ask in asks[len(written) : len(written) + size]]
-            written += some
-            if any(isinstance(answer, StatusError) for answer in some):
-                break
-            if size >= _WRITES_PER_TURN:
-                await asyncio.sleep(0)
-            size *= 2
-        return await self._durable(written)
-
-    async def _together(self, asks: Sequence[Ask]) -> builtins.list[Obj | StatusError | Unreachable]:
-        """Stages all writes, then waits once, without a task for each."""
-        if not self.api.shortcuts.on:
-            return await super()._together(asks)
-        return await self._durable([self._staged(ask) for ask in asks])
-
-    def _staged(self, ask: Ask) -> Answer | DocumentAnswer | StatusError:
-        try:
-            return _one_of(self.api.write(self._call(ask)))
-        except StatusError as err:
-            return err
-        except StoreError as err:
-            return errors.internal(str(err))
-
-    async def _durable(
-        self, written: Sequence[Answer | DocumentAnswer | StatusError]
-    ) -> builtins.list[Obj | StatusError | Unreachable]:
-        answers: builtins.list[Obj | StatusError | Unreachable] = []
-        for answer in written:
-            if isinstance(answer, StatusError):
-                if answer.code == 409:
-                    await self.api.store.settled()
-                answers.append(answer)
-                continue
+            return await super().write(writes, pace)
+        accepted: builtins.list[Answer | DocumentAnswer | StatusError] = []
+        for some in batches(writes, accepted, pace):
+            for write in some:
+                try:
+                    resource = known(write.what) or await self.resource(write.what)
+                    ask = write.ask(resource, self._write_query(False, ""))
+                    accepted.append(await self._accepted(ask))
+                except StatusError as err:
+                    accepted.append(err)
+                if not len(accepted) % _WRITES_PER_TURN:
+                    await asyncio.sleep(0)
+        answers: builtins.list[Result] = []
+        for answer in accepted:
             try:
-                if answer.staged:
-                    await answer.staged[-1].done()
-            except StoreError as err:
-                answers.append(errors.internal(str(err)))
-            else:
-                answers.append(answer.view())
+                answers.append(answer if isinstance(answer, StatusError) else await self._shown(answer))
+            except StatusError as err:
+                answers.append(err)
         return answers
 
-    def pipelined(self) -> LocalClient:
-        return Pipeline(self) if self.api.shortcuts.on else self
+    async def _accepted(self, ask: Ask) -> Answer | DocumentAnswer:
+        call = self._call(ask)
+        try:
+            answer = _one_of(await (self.api.found(call) if ask.verb == "get" else self.api.accepted(call)))
+        except StoreError as err:
+            raise errors.internal(str(err)) from err
+        if answer.staged and self._is_in_order:
+            self._last = answer.staged[-1]
+        return answer
 
-    async def settled(self) -> None:
-        """Whatever this client answers is durable."""
+    async def _shown(self, answer: Answer | DocumentAnswer) -> Obj:
+        """The object of an answer, once it is durable; a client that writes in order does not wait."""
+        if answer.staged and not self._is_in_order:
+            await _done(answer.staged[-1])
+        return answer.view()
+
+    def in_order(self) -> LocalClient:
+        """The journal takes writes in the order in which they were made, and a write that fails also fails
+        all later ones. So a crash leaves the first few of them, as if each had been waited for."""
+        if not self.api.shortcuts.on:
+            return self
+        client = copy.copy(self)
+        client._is_in_order, client._last = True, None
+        return client
+
+    async def durable(self) -> None:
+        if self._last is not None:
+            await _done(self._last)
 
     async def _page(self, ask: Ask) -> Page:
         call = self._call(ask)
@@ -177,14 +170,12 @@ class LocalClient(Client):
         return Page(items, str(answer.revision), answer.continue_)
 
     @asynccontextmanager
-    async def _events(self, ask: Ask) -> AsyncIterator[AsyncIterator[WatchEvent]]:
+    async def _events(self, ask: Ask) -> AsyncIterator[Watching]:
         async with aclosing(LocalEvents(self.api, self._call(ask))) as events:
             yield events
 
     def _call(self, ask: Ask) -> Call:
-        """The call that a request for this would become. Refuses a request that the network's router would
-        refuse.
-        """
+        """The call that `ask` becomes. Refuses a request that the router of HTTP requests would refuse."""
         sort = (id(ask.resource), ask.verb, ask.subresource, ask.content_type)
         row, as_value, _ = self._routes.get(sort) or self._route(ask, sort)
         value = ask.value
@@ -203,7 +194,7 @@ class LocalClient(Client):
         )
 
     def _route(self, ask: Ask, sort: _Sort) -> _Route:
-        """The row for a request, and whether its object or patch is handed over as it is."""
+        """The row for a request, and whether its object or patch is passed without encoding."""
         named, subresource = ask.resource, ask.subresource
         row = self.api.catalog.find(named.group, named.version, named.plural)
         if row is None or (subresource and subresource not in row.subresources):
@@ -222,77 +213,100 @@ class LocalClient(Client):
         return route
 
 
-class _Converted(NamedTuple):
-    """An entry that its resource serves in another form."""
+class StoredEntry(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """An object as the store holds it. The store has its JSON anyway, so packing takes no memory."""
 
     resource: Resource
     entry: Entry
 
     @property
     def obj(self) -> Obj:
+        return self.entry.obj
+
+    @property
+    def place(self) -> Place:
+        return self.entry.key.place
+
+    @property
+    def facts(self) -> Obj:
+        return settled_pods.facts_of(self.entry.raw) if self.resource.storage == _PODS else self.obj
+
+    def packed(self, has_settled: bool) -> Packed | None:
+        return self.entry if has_settled else None
+
+
+class ConvertedEntry(StoredEntry, frozen=True, eq=False, gc=False):
+    """An object that is served in another form than it is stored."""
+
+    @property
+    def obj(self) -> Obj:
         return served(self.resource, self.entry.obj)
 
-
-def _packed(resource: Resource, entry: Entry) -> Packed:
-    return _Converted(resource, entry) if resource.strategy.converts else entry
-
-
-def _pod_facts(packed: Packed) -> Obj:
-    assert isinstance(packed, Entry)  # pods are served as they are stored
-    return settled_pods.facts_of(packed.raw)
+    def packed(self, has_settled: bool) -> Packed | None:
+        return self if has_settled else None
 
 
-class LocalEvents(AsyncIterator[WatchEvent]):
-    """The events of one watch, one by one. Also `in_process.HandsOver` and `in_process.Shows`."""
+def _sort_of(resource: Resource) -> type[StoredEntry]:
+    return ConvertedEntry if resource.strategy.converts else StoredEntry
+
+
+class LocalEvents(Watching):
+    """The events of one watch. With shortcuts, a taker gets them directly, without waking an iterator, and as
+    entries that are not unpacked."""
 
     def __init__(self, api: Api, call: Call) -> None:
+        self._each_event = self._each()
+        super().__init__(self._each_event)
         self._api, self._call = api, call
         self._stream: Stream | None = None
-        self._events = self._each()
-
-    def __anext__(self) -> Awaitable[WatchEvent]:
-        return self._events.__anext__()
 
     async def aclose(self) -> None:
-        await self._events.aclose()
+        await self._each_event.aclose()
         if self._stream is not None:
             await self._stream.aclose()  # if nobody has iterated
 
-    def hand_to(self, taker: Callable[[str, Obj], None]) -> bool:
+    async def list_to(self, taker: Taker) -> bool:
         if not self._api.shortcuts.on:
-            return True
-        if self._stream is None or self._stream.source is None:
-            return False
-        resource = self._call.resource
-        converts = resource.strategy.converts
-
-        def take(changes: Sequence[Event]) -> None:
-            for change in changes:
-                obj = change.entry.obj
-                taker(change.type, served(resource, obj) if converts else obj)
-
-        self._stream.hand_to(take)
-        return True
-
-    async def first_look(self) -> FirstLook | None:
-        resource = self._call.resource
-        there = self._api.store.counts().get(resource.storage, 0)
-        if not self._api.shortcuts.on or there < _MANY_OBJECTS:
-            return None
+            return await super().list_to(taker)
         self._stream = await self._api.watch(self._call)
         first = await anext(self._stream, None)
         end = first[-1] if first else None
         if first is None or not isinstance(end, Notice):
-            return None
+            return False
         if end.metadata is None:
             raise StatusError.from_status(end.status or {}, 500)
-        objects: builtins.list[Stored] = [
-            (change.entry.key.place, _packed(resource, change.entry))
-            for change in first
-            if isinstance(change, Event)
-        ]
-        facts = _pod_facts if resource.storage == _PODS else None
-        return FirstLook(objects, end.metadata["resourceVersion"], facts)
+        taker(Begin())
+        resource, made = self._call.resource, _sort_of(self._call.resource)
+        taker(Listed([made(resource, event.entry) for event in first if isinstance(event, Event)]))
+        taker(ListEnded(end.metadata["resourceVersion"]))
+        return True
+
+    async def hand_to(self, taker: Taker) -> None:
+        if not self._api.shortcuts.on:
+            return await super().hand_to(taker)
+        resource = self._call.resource
+        made = _sort_of(resource)
+
+        def take(events: Sequence[Event]) -> None:
+            changes = [(event.type, made(resource, event.entry)) for event in events]
+            taker(Changed(changes, str(events[-1].revision)))
+
+        stream = self._stream = self._stream or await self._api.watch(self._call)
+        is_handed_over = False
+        if stream.source is not None:
+            stream.hand_to(take)
+            is_handed_over = True
+        async for batch in stream:
+            if events := [event for event in batch if isinstance(event, Event)]:
+                take(events)
+            for notice in batch:
+                if isinstance(notice, Notice):
+                    if notice.metadata is None:
+                        raise StatusError.from_status(notice.status or {}, 500)
+                    taker(Bookmark(notice.metadata["resourceVersion"]))
+            if not is_handed_over:
+                stream.hand_to(take)
+                is_handed_over = True
 
     async def _each(self) -> AsyncGenerator[WatchEvent, None]:
         if self._stream is None:
@@ -308,61 +322,15 @@ class LocalEvents(AsyncIterator[WatchEvent]):
                         raise StatusError.from_status(change.status, 500)
 
 
-class Pipeline(LocalClient):
-    """The writes of `client`, without waiting for the journal between one and the next.
-
-    The journal takes the writes in the order in which they were made, and a write that fails takes all
-    later ones along. So a crash leaves what it would have left had each write been waited for: the first
-    few of them.
-    """
-
-    def __init__(self, client: LocalClient) -> None:
-        super().__init__(client.api, manager=client.manager, user=client._user)
-        self._client = client
-        self._last: Staged | None = None
-
-    async def settled(self) -> None:
-        if self._last is not None:
-            try:
-                await self._last.done()
-            except StoreError as err:
-                raise errors.internal(str(err)) from err
-
-    async def _one(self, ask: Ask) -> Obj:
-        if ask.verb == "get":
-            return await self._client._one(ask)
-        try:
-            return self._written(ask)
-        except StatusError as err:
-            if err.code == 409:
-                await self.api.store.settled()  # as for everybody: told when it can be read
-            raise
-
-    _slowly = Client._slowly
-
-    async def _together(self, asks: Sequence[Ask]) -> builtins.list[Obj | StatusError | Unreachable]:
-        answers: builtins.list[Obj | StatusError | Unreachable] = []
-        for at, ask in enumerate(asks, 1):
-            try:
-                answers.append(await self._one(ask))
-            except StatusError as err:
-                answers.append(err)
-            if not at % _WRITES_PER_TURN:
-                await asyncio.sleep(0)
-        return answers
-
-    def _written(self, ask: Ask) -> Obj:
-        try:
-            answer = _one_of(self.api.write(self._client._call(ask)))
-        except StoreError as err:
-            raise errors.internal(str(err)) from err
-        if answer.staged:
-            self._last = answer.staged[-1]
-        return answer.view()
+async def _done(staged: Staged) -> None:
+    try:
+        await staged.done()
+    except StoreError as err:
+        raise errors.internal(str(err)) from err
 
 
 def _by_value(ask: Ask, row: Resource) -> bool:
-    """Whether the object or patch is handed over as it is. Everything else is written as a request first:
+    """Whether the object or patch is passed without encoding. Everything else is encoded as a request first:
     applies, options, and objects that are posted but not stored.
     """
     if ask.verb == "patch":

@@ -1,4 +1,4 @@
-"""The values of the client protocol: how resources are named, what is asked for, and what comes back."""
+"""The values of the client protocol: names of resources, requests, and answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ What: TypeAlias = Resource | tuple[str, str]
 """A row, or the apiVersion with the kind or the plural."""
 
 Only: TypeAlias = Callable[[str], bool]
-"""Whether objects of a namespace matter. It is not asked about cluster-scoped ones, which always do."""
+"""Whether objects of a namespace are wanted. Cluster-scoped objects always are."""
+
+
+Hears: TypeAlias = Callable[[Obj, str, str], None]
+"""Takes an Event: the reference to its object, the reason and the message."""
 
 
 class Packed(Protocol):
@@ -24,7 +28,7 @@ class Packed(Protocol):
 
     @property
     def obj(self) -> Obj:
-        """The object, unpacked. Frozen, as all that a client gives."""
+        """The object, unpacked. Do not change it."""
 
 
 class PatchType(Enum):
@@ -51,7 +55,7 @@ class WatchEvent(msgspec.Struct, frozen=True):
 
     @property
     def resource_version(self) -> str:
-        """Where a new watch may go on without missing anything."""
+        """The version from which a new watch misses nothing."""
         version: str = self.object["metadata"]["resourceVersion"]
         return version
 
@@ -70,7 +74,7 @@ class DeleteOptions(msgspec.Struct, frozen=True):
     propagation: Propagation | None = None
     grace_period_seconds: int | None = None
     uid: str | None = None
-    """Delete only the object of this uid; another one of the same name answers a conflict."""
+    """Delete only the object with this uid. If the name has another uid, the server answers a conflict."""
     resource_version: str | None = None
     dry_run: bool = False
 

@@ -1,6 +1,6 @@
-"""A loop for controllers that keep some objects in every namespace: each change makes them look at all.
+"""A loop for controllers that keep objects in every namespace: each change syncs all namespaces.
 
-Two have it: `rights` and `serviceaccount`.
+Used by `rights` and `serviceaccount`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import SHORT_PAUSES
 
 
-class Plan(reasons.Plan, Protocol):
+class EveryNamespacePlan(reasons.Plan, Protocol):
     @property
     def namespace(self) -> Obj:
         """The namespace that the plan is for."""
 
 
-P = TypeVar("P", bound=Plan)
+P = TypeVar("P", bound=EveryNamespacePlan)
 
 
 async def run(
@@ -33,9 +33,9 @@ async def run(
     decide: Callable[[], Sequence[P]],
     writes: Callable[[P], Iterable[Awaitable[object]]],
 ) -> None:
-    """Looks until cancelled: `decide` makes a plan for each namespace, `writes` carries one out.
+    """Syncs until cancelled: `decide` makes the plans, each for one namespace; `writes` carries one out.
 
-    Reasons are remembered by the name of the namespace.
+    Explanations are stored under the name of the namespace.
     """
     queue = context.queue(pauses=SHORT_PAUSES)
     for informer in informers:
@@ -54,14 +54,14 @@ async def run(
 
 
 async def _all(writes: Iterable[Awaitable[object]]) -> None:
-    """Tries everything, then raises the first error that the next change does not put right by itself."""
+    """Awaits all writes, then raises the first unexpected error."""
     for result in await asyncio.gather(*writes, return_exceptions=True):
         if isinstance(result, BaseException) and not _expected(result):
             raise result
 
 
 def _expected(err: BaseException) -> bool:
-    """Whether someone was quicker, or the namespace is gone or about to go."""
+    """Whether the object exists already, or the namespace is gone or terminating."""
     return isinstance(err, StatusError) and (
         err.reason == "AlreadyExists" or err.code == 404 or err.has_cause("NamespaceTerminating")
     )

@@ -1,9 +1,9 @@
-"""One leader among several processes, by a Lease that the leader keeps renewing.
+"""Elects one leader among several processes, by a Lease that the leader keeps renewing.
 
-Others take over when the Lease has not changed for its whole duration, by their own clocks: nobody
-compares two machines' times. The leader stops working before that: it gives up when it could not renew for
-`renew` seconds, or as soon as it sees that the Lease is not its own any more. One that ends well hands the
-Lease back. A leader that was stopped and continued is held back by its `Fence` until it has looked.
+A candidate takes over when the Lease has not changed for its whole duration by the candidate's own clock;
+times of two machines are never compared. The leader stops before that: when it could not renew for `renew`
+seconds, or when it sees that the Lease is not its own. A leader that ends normally releases the Lease. After
+a leader was stopped (SIGSTOP) and continued, its `Fence` blocks writes until it has renewed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from longshore.machinery.time.clock import Clock
 T = TypeVar("T")
 
 _JITTER: Final = 1.2
-"""Part of the retry period that is added at random while waiting for the Lease."""
+"""Share of the retry period that is added at random, at most, while waiting for the Lease."""
 _RELEASE_SECONDS: Final = 5.0
 
 log = logging.getLogger(__name__)
@@ -42,9 +42,9 @@ class LeadershipLost(Exception):
 
 
 class Election:
-    """A candidate for one Lease. `identity` must differ between candidates. Times are upstream's.
+    """A candidate for one Lease. `identity` must differ between candidates. Default times are upstream's.
 
-    `labels` and `annotations` are those of a Lease that the candidate has to create.
+    If the candidate has to create the Lease, it gets these `labels` and `annotations`.
     """
 
     def __init__(
@@ -83,11 +83,11 @@ class Election:
         self._lease: Obj | None = None
         """The Lease as last read or written."""
         self._seen = 0.0
-        """When it last changed, by the clock of this process."""
+        """When the Lease last changed, in seconds of this process's monotonic clock."""
 
     @property
     def leader(self) -> str:
-        """Who held the Lease when it was last seen; empty when nobody did."""
+        """The identity that held the Lease when it was last read; empty if it had no holder."""
         holder: str = self._spec.get("holderIdentity") or ""
         return holder
 
@@ -95,13 +95,24 @@ class Election:
     def is_leader(self) -> bool:
         return self.leader == self._identity
 
-    async def lead(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Waits to become leader, then runs `work` for as long as this process is.
+    @property
+    def term(self) -> int:
+        """The number of holders before this one (`leaseTransitions`): it grows with each new holder."""
+        number: int = self._spec.get("leaseTransitions") or 0
+        return number
 
-        Returns what `work` returns. Raises `LeadershipLost` after it has cancelled `work`. When `work` ends
-        or this is cancelled, the Lease is handed back, so that another may begin at once.
+    async def lead(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Waits to become leader, then runs `work` for as long as this process leads.
+
+        Returns the result of `work`. If the Lease is lost, cancels `work` and raises `LeadershipLost`. When
+        `work` ends or this call is cancelled, releases the Lease, so that the next leader can start at once.
         """
         await self._acquire()
+        return await self.hold(work)
+
+    async def hold(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Does what `lead` does, for a process that has acquired the Lease by `attempt`."""
+        self._tell("became leader")
         self._leading = True
         working = asyncio.create_task(work())
         renewing = asyncio.create_task(self._renew())
@@ -124,23 +135,30 @@ class Election:
 
     async def _acquire(self) -> None:
         log.info("waiting for the lease %s/%s as %s", self._namespace, self._name, self._identity)
-        while not await self._attempt(self._renew_within):
+        while not await self.attempt(self._renew_within):
             await self._clock.sleep(self._retry * (1 + self._rng.random() * _JITTER))
-        self._tell("became leader")
+
+    def knows(self, lease: Obj, since: float) -> None:
+        """Sets the Lease as it was read elsewhere, unchanged since `since` (monotonic seconds)."""
+        self._lease, self._seen = lease, since
 
     async def _renew(self) -> None:
         """Renews every `retry` seconds; returns when the Lease is lost."""
         while True:
             await self._clock.sleep(self._retry)
             deadline = self._clock.monotonic() + self._renew_within
-            while not await self._attempt(deadline - self._clock.monotonic()):
+            while not await self.attempt(deadline - self._clock.monotonic()):
                 if not self.is_leader or self._clock.monotonic() >= deadline:
-                    log.error("lost the lease %s/%s to %r", self._namespace, self._name, self.leader)
+                    if self.is_leader:
+                        why = f"no renewal for {self._renew_within:g} s"
+                    else:
+                        why = f"{self.leader or 'nobody'} holds it"
+                    log.error("lost the lease %s/%s: %s", self._namespace, self._name, why)
                     return
                 await self._clock.sleep(self._retry)
 
-    async def _attempt(self, within: float) -> bool:
-        """Whether this process holds the Lease for another duration from now."""
+    async def attempt(self, within: float) -> bool:
+        """Acquires or renews the Lease within `within` seconds. False if that fails."""
         try:
             async with self._clock.timeout(within):
                 return await self._take()
@@ -158,8 +176,8 @@ class Election:
         except StatusError as err:
             if err.code != 404:
                 raise
-            self._lease = None
-            await self._write({})
+            known, self._lease = self._spec, None
+            await self._write(known)
             return True
         if self._lease is None or found.get("spec") != self._spec:
             self._observe(found)
@@ -175,7 +193,7 @@ class Election:
         return self._seen + (self._spec.get("leaseDurationSeconds") or 0) > self._clock.monotonic()
 
     async def _write(self, old: Obj) -> None:
-        """Makes this process the holder. A conflict (somebody was quicker) is raised."""
+        """Writes this process into the Lease as its holder. Raises the conflict if another was quicker."""
         now = rfc3339.micros_from_moment(self._clock.now())
         mine = old.get("holderIdentity") == self._identity
         spec = {
@@ -202,7 +220,7 @@ class Election:
         self._lease, self._seen = lease, self._clock.monotonic()
 
     async def _release(self) -> None:
-        """Hands the Lease back if it is still this process's; if that fails it runs out by itself."""
+        """Releases the Lease if this process still holds it. If that fails, the Lease expires by itself."""
         if not self.is_leader:
             return
         with suppress(StatusError, Unreachable, TimeoutError):

@@ -1,4 +1,4 @@
-"""Remembers why: the last plans for each object in words. What is new in them goes to the book of reasons."""
+"""Remembers the last plans for each object and their reasons; new reasons are passed on to be recorded."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from longshore.machinery import catalogue
+from longshore.machinery.catalogue import Place
 from longshore.machinery.informers.cache import Key
-from longshore.machinery.reasons import PASSING, Reason
+from longshore.machinery.reasons import Reason
 from longshore.machinery.records import PROBLEM
 
 _PER_OBJECT: Final = 20
@@ -22,27 +24,27 @@ Tell = Callable[[Key, str, float, Reason], None]
 
 
 class Explanation(msgspec.Struct):
-    """One decision about an object, and the rules behind it. Repeats in a row are one, with a count.
+    """One decision about an object, and its reasons. Equal decisions in a row are one, with a count.
 
-    Nobody changes one. It is not `frozen`, as every look makes one: that would cost ten times as much.
+    Never changed once made. Not `frozen`: every sync makes one, and `frozen` would cost ten times as much.
     """
 
     uid: str
     at: float
-    """Seconds since 1970, of the last time."""
+    """The time of the last repetition, in seconds since 1970."""
     why: tuple[Reason, ...]
     problem: str = ""
-    """The error that kept the plan from being carried out; empty without one."""
+    """The error with which the plan failed; empty if it did not fail."""
     times: int = 1
 
 
 class Explanations:
-    """Of the objects looked at lately; those not looked at for longest are forgotten first."""
+    """Keeps explanations of the objects that were synced most recently, and drops the others."""
 
     def __init__(
         self, tell: Tell | None = None, *, per_object: int = _PER_OBJECT, objects: int = _OBJECTS
     ) -> None:
-        """`tell` is called with each reason that was not said at the last look, but for passing ones."""
+        """`tell` is called with each reason that the previous sync did not have, except passing ones."""
         self._tell, self._per_object, self._objects = tell, per_object, objects
         self._kept: OrderedDict[Key, deque[Explanation]] = OrderedDict()
 
@@ -70,15 +72,15 @@ class Explanations:
         if last is not None and last.uid == told.uid:
             problem = last.problem
             before = () if problem else last.why  # a plan that was not carried out is told again
-        for reason in told.why:
-            if reason.code not in PASSING and reason not in before:
-                tell(key, told.uid, told.at, reason)
-        if told.problem and told.problem != problem:
-            tell(key, told.uid, told.at, Reason(PROBLEM, told.problem))
+        new = [reason for reason in told.why if _is_kept(reason) and reason not in before]
+        for reason in new:
+            tell(key, told.uid, told.at, reason)
+        if told.problem and (new or told.problem != problem):  # else the new reasons seem carried out
+            tell(key, told.uid, told.at, Reason(PROBLEM, {"message": told.problem}))
 
     @contextmanager
     def telling(self, key: Key, uid: str, now: float, why: tuple[Reason, ...]) -> Iterator[None]:
-        """Around carrying a plan out: adds its reasons, and the problem if that raises."""
+        """Context around acting on a plan: adds its reasons, and the error if the block raises."""
         problem = ""
         try:
             yield
@@ -89,5 +91,9 @@ class Explanations:
             self.add(key, Explanation(uid, now, why, problem))
 
     def of(self, namespace: str, name: str) -> Sequence[Explanation]:
-        """Oldest first; empty for an object not looked at lately."""
+        """The explanations of an object, oldest first; empty if it was not synced lately."""
         return tuple(self._kept.get((namespace, name), ()))
+
+
+def _is_kept(reason: Reason) -> bool:
+    return catalogue.place(reason.code) is not Place.PASSING

@@ -1,4 +1,4 @@
-"""Tells whether a file is another than a moment ago, without reading it."""
+"""Tells whether a file has changed, without reading it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def identity(path: Path) -> tuple[int, ...] | None:
-    """Another one for another content. None without a file."""
+    """Device, inode, change time and size of a file: they differ after a change. None if there is no file."""
     try:
         found = os.stat(path)
     except OSError:

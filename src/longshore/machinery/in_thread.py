@@ -1,6 +1,6 @@
-"""Work that would hold up the event loop, such as removing many files, and where it runs: a parameter.
+"""How to run work that would block the event loop, such as removing many files: a function as parameter.
 
-`asyncio.to_thread` is the real way. On a virtual clock, which cannot see threads, it runs at once (`inline`).
+`asyncio.to_thread` uses a thread. A virtual clock cannot see threads, so there `inline` runs it at once.
 """
 
 from __future__ import annotations

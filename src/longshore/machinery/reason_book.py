@@ -1,7 +1,7 @@
-"""The book of reasons: takes a record of each new one, and puts them on a shelf once a second.
+"""The book of reasons: records each new reason, and writes the records to a shelf once a second.
 
-The shelf is the store's notes; what was written since the last second is lost with the process. Controllers
-outside, where there is no store, make Events of their reasons instead (`up/outside/event_reasons.py`).
+The shelf is the store's notes; records of the last second are lost if the process dies. Controllers in a
+process of their own have no store and write Events instead (`up/outside/outside_process.py`).
 """
 
 from __future__ import annotations
@@ -21,46 +21,44 @@ FLUSH_SECONDS: Final = 1.0
 
 
 class Shelf(Protocol):
-    """Where bundles of records are kept, bounded by age and number."""
+    """A store for bundles of records, bounded by age and number."""
 
     def add(self, at: float, notes: int, data: bytes) -> None:
-        """Keeps a bundle of so many records."""
+        """Keeps a bundle of `notes` records."""
 
     def __iter__(self) -> Iterator[bytes]:
         """All bundles that are kept, oldest first."""
 
 
 class Tellers(ABC):
-    """Takes reasons, and keeps them somewhere."""
+    """Accepts reasons and keeps them."""
 
     @abstractmethod
     def note(self, record: Record) -> None:
         """Keeps a record. Returns at once."""
 
     def teller(self, kind: str, who: str) -> Tell:
-        """Takes what `who` says of objects of this kind."""
+        """A function that records what `who` says about objects of this kind."""
 
         def tell(key: Key, uid: str, at: float, reason: Reason) -> None:
-            code, words, numbers = reason
-            self.note(Record(at, kind, key[0], key[1], uid, who, code, words, dict(numbers)))
+            self.note(Record(at, kind, key[0], key[1], uid, who, reason.code, numbers=dict(reason.numbers)))
 
         return tell
 
     def teller_of_many(self, kinds: Mapping[str, str], who: str) -> Tell:
-        """Takes what `who` says of objects of several kinds, whose names are `jobs.batch/hello` in its keys.
-        `kinds` are the kinds that are kept, by resource."""
+        """A function that records what `who` says about objects of several kinds, with keys such as
+        `jobs.batch/hello`. `kinds` maps each resource that is kept to its kind."""
 
         def tell(key: Key, uid: str, at: float, reason: Reason) -> None:
             resource, _, name = key[1].partition("/")
             if kind := kinds.get(resource):
-                code, words, numbers = reason
-                self.note(Record(at, kind, key[0], name, uid, who, code, words, dict(numbers)))
+                self.note(Record(at, kind, key[0], name, uid, who, reason.code, numbers=dict(reason.numbers)))
 
         return tell
 
 
 class Untold(Tellers):
-    """Keeps no reasons."""
+    """Drops all reasons."""
 
     def note(self, record: Record) -> None:
         pass
@@ -73,11 +71,11 @@ class Untold(Tellers):
 
 
 def _unheard(key: Key, uid: str, at: float, reason: Reason) -> None:
-    """Nobody keeps it."""
+    """Drops the reason."""
 
 
 class ReasonBook(Tellers):
-    """One for all controllers, schedulers and nodes of a process."""
+    """The reasons of all controllers, schedulers and nodes of a process."""
 
     def __init__(self, clock: Clock, shelf: Shelf) -> None:
         self._clock, self._shelf = clock, shelf
@@ -89,7 +87,7 @@ class ReasonBook(Tellers):
         self._new.append(record)
 
     def flush(self) -> None:
-        """Puts what is new on the shelf."""
+        """Writes the new records to the shelf."""
         new, self._new = self._new, []
         if new:
             self._shelf.add(self._clock.timestamp(), len(new), records.encode(new))

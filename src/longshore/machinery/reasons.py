@@ -1,4 +1,4 @@
-"""Why a plan is as it is: reasons as data, each a code for programs, numbers, and words for people."""
+"""Why a plan is as it is: reasons as data, each a code and its numbers. `catalogue.py` has the words."""
 
 from __future__ import annotations
 
@@ -6,75 +6,32 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol
 
+from longshore.machinery import catalogue
+from longshore.machinery.catalogue import Event
+
 Number = int | float | str
 """A quantity is a text, as Kubernetes writes it: `500m`, `1Gi`."""
-
-PASSING: Final = frozenset(
-    (
-        # of Jobs
-        "CompletionsReached",
-        "IndexesBackingOff",
-        "JobBeingDeleted",
-        "PodsActive",
-        "PodsUnseen",
-        "StartsPaced",
-        "VerdictPostponed",
-        # of CronJobs
-        "Due",
-        "JobsNotSeen",
-        "Jitter",
-        "NameTaken",
-        "NothingDue",
-        "Replaces",
-        "StartedAlready",
-        "UnknownJobs",
-        # of Volcano's kinds
-        "AsItShouldBe",
-        "CountersLater",
-        "EarlierJob",
-        "EarlierVersion",
-        "FlowEnded",
-        "NoPolicy",
-        "NothingButALook",
-        "NothingLeftToDo",
-        # of pods
-        "AskedToStop",
-        "ContainerStarted",
-        "Gone",
-        "GracePeriod",
-        "MainsEnded",
-        "Over",
-        "Prepared",
-        "Preparing",
-        "PostStartHook",
-        "Probed",
-        "Running",
-        "Starting",
-        "Succeeded",
-        "WaitsForInit",
-        "WaitsForSidecar",
-        # of anything that may be garbage
-        "DeletedAlready",
-        "GoneAlready",
-        "NoDependents",
-        "NoOwner",
-        "NothingBlocks",
-    )
-)
-"""Codes of looks that found nothing to tell: no part of an object's story, and not kept."""
 
 _NO_NUMBERS: Final[Mapping[str, Number]] = MappingProxyType({})
 
 
 class Reason(NamedTuple):
-    """One rule that fired: `Reason("PodsCreated", "creates 3 pods (indexes 0-2)", {"pods": 3})`."""
+    """One rule that fired: `Reason("PodsCreated", {"pods": 3, "indexes": "0-2"})`."""
 
     code: str
-    """In CamelCase, stable from version to version: programs compare it."""
-    words: str
-    """One sentence without a full stop, in the present tense, as `longshore why` shows it."""
+    """A CamelCase code, stable from version to version, because programs compare it."""
     numbers: Mapping[str, Number] = _NO_NUMBERS
-    """The numbers in the words, by name."""
+    """The numbers and names that the words mention, by name."""
+
+    @property
+    def words(self) -> str:
+        """One sentence without a full stop, in the present tense."""
+        return catalogue.now(self.code, self.numbers)
+
+    @property
+    def event(self) -> Event:
+        """The Event of this reason, with upstream's message."""
+        return catalogue.event(self.code, self.numbers)
 
     def __str__(self) -> str:
         return self.words
@@ -89,4 +46,4 @@ class Plan(Protocol):
 
     @property
     def look_again(self) -> float | None:
-        """Seconds until something is due by itself; None when nothing is until the next change."""
+        """Seconds until the next sync without a change; None if only a change needs one."""

@@ -1,7 +1,7 @@
-"""Records of what was done to objects and why, as they are kept: one for each new reason.
+"""Records of what was done to objects and why, as they are stored: one for each new reason.
 
 A bundle of records is one JSON document. `of` finds the records of some objects in many bundles, and decodes
-only the bundles in which such a name occurs.
+only the bundles in which one of the names occurs.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from typing import Final
 
 import msgspec
 
-from longshore.machinery.reasons import Number, Reason
+from longshore.machinery import catalogue
+from longshore.machinery.reasons import Number
 
 PROBLEM: Final = "Problem"
-"""The code of an error that kept a plan from being carried out."""
+"""The code of an error with which a plan failed."""
 
 
 class Record(msgspec.Struct, array_like=True, omit_defaults=True):
-    """One reason, for one object, said by one part of longshore. Nobody changes one."""
+    """One reason, for one object, said by one part of longshore. Not changed once it is made."""
 
     at: float
     """Seconds since 1970."""
@@ -28,23 +29,29 @@ class Record(msgspec.Struct, array_like=True, omit_defaults=True):
     name: str
     uid: str
     who: str
-    """The part that said it: `job controller`, `scheduler`, `node`."""
+    """The part of longshore that gave the reason: `job controller`, `scheduler`, `node`."""
     code: str
-    words: str
+    text: str = ""
+    """The words of a reason that the catalogue lacks, from another version or another controller."""
     numbers: Mapping[str, Number] = {}
 
     @property
-    def reason(self) -> Reason:
-        return Reason(self.code, self.words, self.numbers)
+    def words(self) -> str:
+        """One sentence without a full stop, in the present tense."""
+        return catalogue.now(self.code, self.numbers, self.text)
+
+    def then(self, **more: Number) -> str:
+        """The sentence of a story, from the record's numbers and `more`."""
+        return catalogue.then(self.code, {**self.numbers, **more}, self.text)
 
 
 Name = tuple[str, str, str]
 """Kind, namespace and name of an object."""
 
 encode: Final = msgspec.json.Encoder().encode
-"""From a list of records to a bundle."""
+"""Encodes a list of records as a bundle."""
 _MAX_NEEDLES: Final = 16
-"""Of more names than this all bundles are decoded: 30,000 records in 30 ms."""
+"""For more names than this, all bundles are decoded: 30,000 records in 30 ms."""
 _decode: Final = msgspec.json.Decoder(list[Record]).decode
 
 

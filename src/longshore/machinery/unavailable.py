@@ -1,4 +1,4 @@
-"""The error of a part that cannot run now because of something outside of longshore."""
+"""The error of a part that cannot run now because something outside of longshore is missing."""
 
 from __future__ import annotations
 

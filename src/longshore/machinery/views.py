@@ -14,10 +14,10 @@ View = TypeVar("View")
 
 
 def to_json(view: object) -> bytes:
-    """The view in compact JSON. TypeError where a field holds something that is no data."""
+    """The view in compact JSON. Raises TypeError if a field holds something that is no plain data."""
     return msgspec.json.encode(view)
 
 
 def from_json(kind: type[View], saved: bytes) -> View:
-    """The view that was saved; `kind` is its class. A field that does not fit raises ValidationError."""
+    """The view that was saved; `kind` is its class. Raises ValidationError if a field does not fit."""
     return msgspec.json.decode(saved, type=kind)

@@ -1,6 +1,6 @@
-"""An address for every pod: one of its own in 127.64.0.0/10, which is always this machine.
+"""Gives every pod its own address in 127.64.0.0/10, a part of this machine's loopback network.
 
-It follows from the pod's uid, so that it is the same after a restart; if it is taken, the next free one is.
+The address is a hash of the pod's uid, so it survives a restart; if it is taken, the next free one is used.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ _SIZE: Final = 1 << 22
 class Addresses:
     def __init__(self) -> None:
         self._taken: dict[str, str] = {}
-        """Uid by address."""
+        """The uid of each pod, by its address."""
 
     def of(self, uid: str, known: str = "") -> str:
-        """The pod's address; `known` is what its status says already, which stays."""
+        """The pod's address. `known` is the address in its status, which the pod keeps."""
         if known:
             self._taken.setdefault(known, uid)
             return known

@@ -1,7 +1,7 @@
-"""Whether the node takes a pod in, and the ledger of what the pods it took in may use.
+"""Decides whether the node admits a pod, and keeps the ledger of what admitted pods request.
 
-A scheduler made sure of it already; pods that name their node themselves, and two schedulers at odds, are why
-the node looks once more. A pod that is refused fails at once and never runs.
+The scheduler has checked this already. The node checks again because pods may name their node themselves and
+two schedulers may disagree. A pod that is refused fails at once and never runs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from longshore.node.capacity import Capacity, number
 from longshore.node.pod.memory import Verdict
 
 _CHECKED: Final = ("pods", "cpu", "memory", "ephemeral-storage")
-"""In upstream's order; extended resources follow."""
+"""Resources that every node has, in upstream's order."""
 
 
 @lru_cache(maxsize=1024)
@@ -26,7 +26,7 @@ def _amounts(key: bytes) -> tuple[tuple[str, int], ...]:
 
 
 def requests_of(spec: Obj) -> tuple[tuple[str, int], ...]:
-    """The pod's requests, cpu in thousandths. Pods of one template share the work."""
+    """The pod's requests, cpu in thousandths. Computed once for pods of one template."""
     containers, inits = spec["containers"], spec.get("initContainers")
     whole, overhead = spec.get("resources"), spec.get("overhead")
     if not inits and not whole and not overhead and not any(c.get("resources") for c in containers):
@@ -58,7 +58,7 @@ class Ledger:
         self._pods: dict[str, tuple[tuple[str, int], ...]] = {}
 
     def admit(self, uid: str, spec: Obj) -> Verdict | None:
-        """Takes the pod in, or says why not. Asking again for a pod that is in changes nothing."""
+        """Admits the pod, or returns why not. Does nothing for a pod that was admitted before."""
         if uid in self._pods:
             return None
         asked = requests_of(spec)
@@ -68,7 +68,7 @@ class Ledger:
         return None
 
     def hold(self, uid: str, spec: Obj) -> None:
-        """Takes the pod in unasked: it runs here already."""
+        """Admits the pod without a check, because it runs here already."""
         if uid not in self._pods:
             self._take(uid, requests_of(spec))
 
@@ -90,7 +90,7 @@ class Ledger:
             used = self._used.get(name, 0)
             if amount and used + amount > room.get(name, 0):
                 if name not in _CHECKED and name not in room and not name.startswith("hugepages-"):
-                    continue  # as upstream: what the node has never heard of is not its business
+                    continue  # as upstream: resources that the node does not know are not checked
                 return _refusal(name, amount, used, room.get(name, 0))
         return None
 

@@ -1,11 +1,11 @@
-"""The node agent: runs the pods bound to this node, and reports on them. Puts its parts together, no more.
+"""The node agent: runs the pods bound to this node, and reports their status. It only connects its parts.
 
-Every pod has a `Life`. Whatever happens (a change in the API: `bound_pods.py`, a container that ended, a
-timer) marks it to be looked at; once per turn of the loop each marked one is looked at (`looking.py`):
-`decide`, then `act`, then its status is offered to the writer. No pod has a task of its own.
+Every pod has a `Life`. An event (a change in the API: `bound_pods.py`, a container that ended, a timer) marks
+the pod for a sync; once per turn of the loop each marked pod is synced (`pod_sync.py`): `decide`, then `act`,
+then its status goes to the writer. No pod has a task of its own.
 
-A pod's containers start at most once per attempt, whatever dies when: the engine remembers what it
-started. On start the agent first hears that, then which pods there are. What runs and belongs to no pod is
+A container starts at most once per attempt, whatever process dies, because the runtime remembers its starts.
+A new agent first reads these from the runtime, then lists the pods. Containers that belong to no pod are
 killed.
 """
 
@@ -21,8 +21,9 @@ from longshore.api.facts import kinds
 from longshore.machinery.background import Background
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.in_thread import InThread
+from longshore.machinery.informers.informer import Handler
 from longshore.machinery.unavailable import Unavailable
-from longshore.node import ending, shutdown
+from longshore.node import ending
 from longshore.node.addresses import Addresses
 from longshore.node.admission import Ledger
 from longshore.node.archive import Archive
@@ -31,21 +32,20 @@ from longshore.node.capacity import Capacity
 from longshore.node.cleaning import Cleaner
 from longshore.node.disk_pressure import DiskPressure, Free
 from longshore.node.ending import Endings
-from longshore.node.engine_by_image import EngineByImage
-from longshore.node.engines import Engines, described
 from longshore.node.events import Events
 from longshore.node.eviction import Evictions
-from longshore.node.looking import Looks
 from longshore.node.metrics import NodeMetrics
+from longshore.node.open_runtimes import OpenRuntimes, described
 from longshore.node.pod.act import Actor
 from longshore.node.pod.life import Life
 from longshore.node.pod.memory import Verdict
-from longshore.node.pod.preparation import Preparation
 from longshore.node.pod.starting import Starter
+from longshore.node.pod_sync import PodSync
+from longshore.node.preparing.types import Preparation
 from longshore.node.probes import hooks
 from longshore.node.registration import Machine, Registration
 from longshore.node.runtime import Runtime, State
-from longshore.node.runtime_classes import RuntimeClasses
+from longshore.node.runtime_choice import RuntimeByImage, RuntimeClasses
 from longshore.node.status.writer import StatusWriter
 
 COMPONENT: Final = "kubelet"
@@ -61,10 +61,11 @@ class Agent:
     """The agent of node `name`.
 
     The first of `runtimes` runs pods that ask for none by `runtimeClassName`. `root` is the node's directory,
-    with the pods' logs in `logs/`. `machine` is what the node's status tells of the machine. `archive` is
-    where the logs of failed pods go when the pods do. `free` says what the disk has left. `classes` learn
-    what RuntimeClasses mean, and `by_image` chooses engines, for the preparer too. `handle` carries out hooks
-    and probes. Without `heartbeats` the machine is never looked at again: for one that cannot change.
+    with the pods' logs in `logs/`. `machine` is what the node's status says of the machine. `archive` keeps
+    the logs of failed pods that were deleted. `free` returns the free space of the disk. `classes` holds the
+    RuntimeClasses, and `by_image` chooses runtimes, for the preparer too. `handle` runs hooks and probes.
+    Without `heartbeats` the machine is looked at again only by `report`. `hears` registers the handler of
+    this node's pods if many nodes share an informer.
     """
 
     def __init__(
@@ -81,18 +82,19 @@ class Agent:
         free: Callable[[], Free | None] = lambda: None,
         machine: Machine | None = None,
         classes: RuntimeClasses | None = None,
-        by_image: EngineByImage | None = None,
+        by_image: RuntimeByImage | None = None,
         handle: hooks.Handle = hooks.run,
         heartbeats: bool = True,
+        hears: Callable[[Handler], None] | None = None,
     ) -> None:
         client, clock, informers = context.client, context.clock, context.informers
         self._clock, self._informers, self._name = clock, informers, name
-        self._preparer, self._heartbeats = preparer, heartbeats
+        self._preparer, self._heartbeats, self._hears = preparer, heartbeats, hears
         self._classes = classes or RuntimeClasses()
-        self._engines = Engines(runtimes, self._changed, self._classes, by_image)
+        self._engines = OpenRuntimes(runtimes, self._changed, self._classes, by_image)
         self._recorder = context.recorder(COMPONENT)
         self._events = Events(self._recorder, clock)
-        # Where all pods are followed by others of this process anyway, a watch of our own would tell twice.
+        # If this process follows all pods anyway, a watch of our own would get each change twice.
         fields = "" if informers.follows_whole(kinds.PODS) else f"spec.nodeName={name}"
         self._pods = informers.get(kinds.PODS, fields=fields)
         ledger, addresses, metrics = Ledger(capacity), Addresses(), NodeMetrics(context.registry, self)
@@ -113,7 +115,7 @@ class Agent:
             metrics=metrics,
             spawn=self._spawn,
         )
-        self._looks = Looks(clock, context.explanations)
+        self._looks = PodSync(clock, context.explanations)
         wake = self._looks.wake
         self._actor = Actor(
             Starter(
@@ -142,7 +144,7 @@ class Agent:
             preparer=preparer,
             spawn=self._spawn,
         )
-        self._evictions = Evictions(clock, root / "logs", self._evict, in_thread)
+        self._evictions = Evictions(clock, root / "logs", self.evict, in_thread)
         self._registration = Registration(
             client,
             clock,
@@ -157,7 +159,7 @@ class Agent:
 
     @property
     def starts(self) -> int:
-        """How often an engine was asked to start something."""
+        """How often a runtime was asked to start a container."""
         return self._actor.starts
 
     @property
@@ -165,9 +167,9 @@ class Agent:
         return self._writer.writes
 
     async def run(self, *, on_stop: OnStop = "keep", ready: asyncio.Event | None = None) -> None:
-        """Runs the node's pods until cancelled. Then containers go on (`keep`: the next run finds them), or
-        are stopped within some seconds and their pods reported as failed (`kill`). `ready` is set once the
-        node takes pods."""
+        """Runs the node's pods until cancelled. Then `keep` leaves containers running for the next run to
+        adopt, and `kill` stops them within some seconds and reports their pods as failed. `ready` is set once
+        the node takes pods."""
         try:
             await self._engines.open()
         except Unavailable as err:
@@ -181,8 +183,8 @@ class Agent:
                 classes.add_handler(self._classes)
                 tasks.create_task(classes.run())
                 await classes.synced()
-                # Only now: what is cached is told at once, and what no engine knows is taken for new.
-                self._pods.add_handler(self._bound)
+                # Only now: the handler gets cached pods, and takes pods that no runtime knows for new.
+                (self._hears or self._pods.add_handler)(self._bound)
                 tasks.create_task(self._pods.run())
                 await self._pods.synced()
                 await self._reap()
@@ -202,7 +204,7 @@ class Agent:
                     await asyncio.get_running_loop().create_future()
                 finally:
                     if on_stop == "kill":
-                        await shutdown.stop_all(self.lives, self._clock, self._looks.wake)
+                        await ending.stop_all(self.lives, self._clock, self._looks.wake)
         finally:
             self._looks.stopped = True
             await asyncio.gather(*self._background.cancel(), return_exceptions=True)
@@ -211,13 +213,17 @@ class Agent:
                 ending.quiet(life)
             await self._engines.close(kill=on_stop == "kill")
 
+    async def report(self) -> None:
+        """Looks at the machine, and writes the node's status."""
+        await self._registration.report()
+
     async def _reap(self) -> None:
-        """Nothing runs, and nothing is on disk, that belongs to no pod."""
+        """Kills containers and removes files that belong to no pod."""
         await self._engines.reap()
         present = {pod["metadata"]["uid"] for pod in self._pods.cache if self._bound.is_ours(pod)}
         await self._cleaner.remove_strangers(present | self.lives.keys())
 
-    # ---- what the engine says
+    # ---- changes that a runtime reports
 
     def _changed(self, runtime: Runtime, state: State) -> None:
         life = self.lives.get(state.key.pod_uid)
@@ -228,14 +234,15 @@ class Agent:
 
     # ---- ends
 
-    def _evict(self, life: Life, verdict: Verdict) -> None:
+    def evict(self, life: Life, verdict: Verdict) -> None:
+        """Stops the pod, which fails with this verdict."""
         life.memory.verdict = verdict
         self._events.pod(life.memory.pod, "Warning", verdict.reason, verdict.message)
         self._looks.wake(life)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         if self._looks.stopped:
-            work.close()  # of a timer that went off too late: the next run finds what it was to do
+            work.close()  # a timer fired too late: the next run does its work
         else:
             self._background.spawn(work)
 

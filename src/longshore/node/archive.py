@@ -1,9 +1,10 @@
-"""Logs and exit records of failed pods, kept when the pods go: why did it fail, asked a day later.
+"""Logs and exit records of failed pods, kept after the pods are deleted, so that the cause can be found a day
+later.
 
 A pod that failed leaves a directory with its logs and `record.json`. When all of them together are too large
-or too many, the oldest go first. Pods that were killed because somebody deleted them did not fail.
+or too many, the oldest are removed. A pod that is killed because it was deleted did not fail.
 
-The files are the truth; the index in memory is made from them at the first question or the first failure.
+The index in memory is made from the files at the first question or the first failure.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from longshore.api.types import Obj
 _RECORD: Final = "record.json"
 _STATUSES: Final = ("initContainerStatuses", "containerStatuses")
 _BY_REQUEST: Final = (137, 143)
-"""How containers end that are killed, or told to stop."""
+"""Exit codes of containers that get SIGKILL or SIGTERM."""
 
 log = logging.getLogger(__name__)
 
@@ -37,12 +38,12 @@ class _Kept(msgspec.Struct, frozen=True):
     pod: str
     uid: str
     owners: tuple[tuple[str, str], ...]
-    """Kind and name of each."""
+    """Kind and name of each owner."""
     size: int
 
 
 class Archive:
-    """In `directory`, which is made when it is needed. May be used from several threads."""
+    """The archive in `directory`, which is created when it is needed. Several threads may use it."""
 
     def __init__(self, directory: Path, limits: Retention | None = None) -> None:
         self._directory = directory
@@ -53,7 +54,7 @@ class Archive:
         self._size = 0
 
     def keep(self, pod: Obj, logs: Path, at: float) -> bool:
-        """Takes over the directory with the logs of a pod that is gone, if it failed. `at` is the time."""
+        """Moves the logs of a deleted pod here if it failed, and returns whether it did. `at` is the time."""
         if not failed(pod):
             return False
         meta = pod["metadata"]
@@ -81,7 +82,7 @@ class Archive:
 
     def of(self, namespace: str, *, kind: str = "", name: str = "", most: int = 500) -> list[Obj]:
         """Records of failed pods, oldest first: of a whole namespace, of one owner (`kind` Job), or of pods
-        with this name (`kind` Pod). Of many, the newest."""
+        with this name (`kind` Pod). At most the `most` newest ones."""
         with self._lock:
             found = [kept for kept in self._loaded().values() if _fits(kept, namespace, kind, name)]
         records = []
@@ -126,7 +127,7 @@ class Archive:
 
 
 def failed(pod: Obj) -> bool:
-    """Whether it ended by itself and badly, or had failed before it was deleted while it tried again."""
+    """Whether the pod or a container failed, now or before a restart. A kill by a deletion is no failure."""
     status = pod.get("status") or {}
     deleted = "deletionTimestamp" in pod["metadata"]
     for entry in _statuses(status):
@@ -194,7 +195,7 @@ def _read(directory: Path) -> Obj | None:
 
 
 def _drop_old_files(directory: Path) -> None:
-    """Of a log in many files the two newest are kept: the last megabytes say why it failed."""
+    """Removes all but the two newest files of each log: the last megabytes show why the pod failed."""
     for file in _files(directory):
         number = file.name.rpartition(".log.")[2]
         if number.isdigit() and int(number) > 1:

@@ -1,7 +1,7 @@
-"""The API's word on the pods bound to this node: which are new, which were here before, which change or go.
+"""Follows the pods bound to this node: which are new, were here before a restart, change, or are deleted.
 
-Writes it down in the memory of each pod and has the pod looked at. Asks `admission.py` whether there is room
-for a new one; decides nothing else.
+Notes each change in the memory of the pod and wakes its sync. Asks `admission.py` whether a new pod fits;
+decides nothing else.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from longshore.node.addresses import Addresses
 from longshore.node.admission import Ledger
 from longshore.node.cleaning import Cleaner
 from longshore.node.ending import Endings
-from longshore.node.engines import Engines
 from longshore.node.events import Events
-from longshore.node.looking import Looks
+from longshore.node.open_runtimes import OpenRuntimes
 from longshore.node.pod import recall
-from longshore.node.pod.adoption import adopt
 from longshore.node.pod.facts import Facts, facts_of
 from longshore.node.pod.life import Life
 from longshore.node.pod.memory import Memory
-from longshore.node.pod.preparation import Preparation
+from longshore.node.pod.recall import adopt
+from longshore.node.pod_sync import PodSync
+from longshore.node.preparing.types import Preparation
 from longshore.node.runtime import State
 from longshore.node.status.build import HOST_IP
 
@@ -42,8 +42,8 @@ class BoundPods(Handler):
         lives: dict[str, Life],
         clock: Clock,
         *,
-        looks: Looks,
-        engines: Engines,
+        looks: PodSync,
+        engines: OpenRuntimes,
         endings: Endings,
         ledger: Ledger,
         addresses: Addresses,
@@ -95,7 +95,7 @@ class BoundPods(Handler):
         if not memory.terminal and not life.writing:
             phase = (new.get("status") or {}).get("phase")
             if phase in pod_state.ENDED:
-                memory.terminal = phase  # by somebody else; our own is noted when it is written
+                memory.terminal = phase  # written by another client; our own is noted when it is written
                 self._looks.wake(life)
         if "deletionTimestamp" in new["metadata"]:
             self._deleted(life)
@@ -116,7 +116,7 @@ class BoundPods(Handler):
         self._looks.wake(life)
 
     def _deleted(self, life: Life) -> None:
-        """Somebody wants the pod gone; how soon may have changed."""
+        """Notes that the pod is being deleted, or that its grace period is shorter now."""
         memory, meta = life.memory, life.memory.pod["metadata"]
         grace = float(meta.get("deletionGracePeriodSeconds") or 0)
         if memory.deleting is None:
@@ -128,7 +128,7 @@ class BoundPods(Handler):
         self._looks.wake(life)
 
     def _new(self, pod: Obj) -> None:
-        """A pod that was bound just now."""
+        """Takes in a pod that was bound just now."""
         uid, spec = pod["metadata"]["uid"], pod["spec"]
         memory = recall.new(pod, self._address(uid, pod))
         memory.started_at = self._clock.now().timestamp()
@@ -145,7 +145,7 @@ class BoundPods(Handler):
         self._looks.wake(life)
 
     def _remember(self, pod: Obj, states: list[State]) -> None:
-        """A pod that was here before longshore was restarted."""
+        """Takes in a pod that was here before longshore was restarted."""
         uid = pod["metadata"]["uid"]
         memory = recall.recalled(pod, self._address(uid, pod), states)
         if not memory.start_time:
@@ -182,6 +182,6 @@ class BoundPods(Handler):
 
 
 def _differs(spec: Obj, facts: Facts) -> bool:
-    """Whether the spec has changed in what may change while a pod runs, and the node goes by."""
+    """Whether a field has changed that may change while a pod runs and that the node uses."""
     added = len(spec.get("ephemeralContainers") or ()) != len(facts.ephemerals)
     return added or spec.get("activeDeadlineSeconds") != facts.deadline

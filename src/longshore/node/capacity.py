@@ -27,7 +27,7 @@ class Capacity(msgspec.Struct, frozen=True):
     amounts: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     def number(self, name: str) -> int:
-        """In thousandths for cpu, else whole; 0 for what the node does not have."""
+        """The amount of a resource, cpu in thousandths; 0 for a resource that the node does not have."""
         amount = self.amounts.get(name)
         return 0 if amount is None else number(name, amount)
 

@@ -1,4 +1,4 @@
-"""Removes what pods leave behind: the engine's records once a final status is in the API, volumes and logs
+"""Removes what pods leave behind: the runtime's records once a final status is in the API, volumes and logs
 once the pod is not in it any more. In batches, since a Job ends thousands of pods a minute.
 """
 
@@ -7,7 +7,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,9 +18,8 @@ from longshore.node import archive
 from longshore.node.archive import Archive
 from longshore.node.disk_pressure import DiskPressure
 from longshore.node.pod.life import Life
-from longshore.node.pod.preparation import Preparation
-from longshore.node.preparing.types import NotReady
-from longshore.node.runtime import Key, Runtime
+from longshore.node.preparing.types import NotReady, Preparation
+from longshore.node.runtime import FilePath, Key, Runtime
 
 BATCH_SECONDS: Final = 0.25
 FOLLOW_SECONDS: Final = 10.0
@@ -45,26 +44,30 @@ class Cleaner:
         self._preparer, self._logs, self._clock, self._spawn = preparer, logs, clock, spawn
         self._keys: dict[str, tuple[Runtime, list[Key]]] = {}
         self._uids: list[str] = []
-        self._gone: list[tuple[Obj, Path]] = []
+        self._gone: list[tuple[Obj, str]] = []
         self._timer: Timer | None = None
 
     def keys(self, runtime: Runtime, keys: Iterable[Key]) -> None:
-        """The engine may forget these."""
+        """Has the runtime remove the records of these containers, with the next batch."""
         self._note(runtime, keys)
         self._arm()
 
     def _note(self, runtime: Runtime, keys: Iterable[Key]) -> None:
         self._keys.setdefault(runtime.name, (runtime, []))[1].extend(keys)
 
+    def stopped(self, uid: str) -> None:
+        """Releases what the pod held only while it ran, so that another pod may have it."""
+        self._preparer.stopped(uid)
+
     def gone(self, uid: str) -> None:
-        """The volumes of this pod are of no use any more."""
+        """Removes the pod's volumes, with the next batch."""
         self._uids.append(uid)
         self._arm()
 
     def pod_gone(self, pod: Obj) -> None:
-        """Nor are its logs, unless it failed and the disk has room for more."""
+        """Removes the pod's volumes and logs, or archives the logs if it failed and the disk has room."""
         meta = pod["metadata"]
-        self._gone.append((pod, self._logs / f"{meta['namespace']}_{meta['name']}_{meta['uid']}"))
+        self._gone.append((pod, f"{self._logs}/{meta['namespace']}_{meta['name']}_{meta['uid']}"))
         self.gone(meta["uid"])
 
     def _arm(self) -> None:
@@ -82,7 +85,7 @@ class Cleaner:
         for runtime, forgotten in keys.values():
             try:
                 await runtime.remove(forgotten)
-            except Exception:  # an engine that is gone for now is asked with the next; the files must go
+            except Exception:  # an unavailable runtime is asked again with the next batch
                 log.exception("ended containers of engine %s could not be removed", runtime.name)
                 self._note(runtime, forgotten)
         for uid in uids:
@@ -122,17 +125,17 @@ class Cleaner:
                         log.exception("the volumes of pod %s could not be renewed", life.memory.facts.title)
 
 
-def _keep(kept_in: Archive, gone: list[tuple[Obj, Path]], at: float) -> None:
+def _keep(kept_in: Archive, gone: list[tuple[Obj, str]], at: float) -> None:
     for pod, directory in gone:
-        kept_in.keep(pod, directory, at)
+        kept_in.keep(pod, Path(directory), at)
 
 
-def _existing(gone: list[tuple[Obj, Path]]) -> list[Path]:
+def _existing(gone: list[tuple[Obj, str]]) -> list[str]:
     """The directories that are there. `Path.exists` raises for a name too long for a file."""
     return [directory for _, directory in gone if os.path.exists(directory)]
 
 
-def _remove(directories: list[Path]) -> None:
+def _remove(directories: Sequence[FilePath]) -> None:
     for directory in directories:
         shutil.rmtree(directory, ignore_errors=True)
 

@@ -1,7 +1,8 @@
 """Whether the disk that pods write to is nearly full.
 
-The node says so in its `DiskPressure` condition and takes no new pods meanwhile (a taint). What runs goes on:
-nobody is evicted. The line is drawn much lower than a kubelet's 10 %, since people work on disks like that.
+The node says so in its `DiskPressure` condition and takes no new pods meanwhile (a taint). Pods that run go
+on: none is evicted. The threshold is much lower than a kubelet's 10 %, because people work on disks that are
+90 % full.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ import msgspec
 
 _MIN_BYTES: Final = 256 << 20
 _MIN_SHARE: Final = 0.05
-"""Of a small disk this part of it instead."""
+"""The share of a small disk that must be free instead."""
 _MIN_FILES: Final = 1000
 _RELIEF: Final = 2
-"""So many times as much must be free before it counts as enough again."""
+"""Twice the threshold must be free before the pressure ends."""
 
 
 class Free(msgspec.Struct, frozen=True):
@@ -27,11 +28,11 @@ class Free(msgspec.Struct, frozen=True):
     bytes: int
     of: int
     files: int | None = None
-    """None where a file system does not count them."""
+    """None if the file system does not count files."""
 
 
 def free_on(directory: Path) -> Free | None:
-    """None if it cannot be told."""
+    """The free space of the disk under a directory; None if it cannot be read."""
     try:
         disk = os.statvfs(directory)
     except OSError:
@@ -41,7 +42,7 @@ def free_on(directory: Path) -> Free | None:
 
 
 class DiskPressure:
-    """`look` asks for the free room."""
+    """Compares the free space that `look` returns with the threshold."""
 
     def __init__(self, look: Callable[[], Free | None]) -> None:
         self._look = look
@@ -49,7 +50,7 @@ class DiskPressure:
         """Whether the disk was nearly full at the last `check`."""
 
     def check(self) -> bool:
-        """Looks at the disk; whether anything has changed."""
+        """Looks at the disk; returns whether `is_on` has changed."""
         before, found = self.is_on, self._look()
         if found is not None:
             times = _RELIEF if before else 1

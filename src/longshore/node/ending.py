@@ -1,13 +1,14 @@
 """The end of a pod on this node: its last status is in the API, or the pod itself is gone from there.
 
-What it held is given back: room, address, the engine's records, its place among the lives. A pod that the API
-keeps only until its node has stopped it is deleted for good. Stops nothing itself; see `pod/stopping.py`.
+Releases what the pod held: its requests, its address, the runtime's records, its place among the lives. A pod
+that the API keeps only until its node has stopped it is then deleted. Stops nothing itself; see
+`pod/stopping.py`.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Final
 
 from longshore.api.errors import StatusError
@@ -21,6 +22,7 @@ from longshore.node.admission import Ledger
 from longshore.node.cleaning import Cleaner
 from longshore.node.metrics import NodeMetrics
 from longshore.node.pod.life import Life
+from longshore.node.pod.memory import Verdict
 
 _DELETE_RETRY_SECONDS: Final = 1.0
 
@@ -28,8 +30,8 @@ log = logging.getLogger(__name__)
 
 
 class Endings:
-    """`lives` are the agent's; whoever has ended leaves them here. `pods` is the cache of what the API says,
-    `spawn` runs a coroutine in the background."""
+    """`lives` are the agent's; ended pods are removed from them here. `pods` is the cache of what the API
+    says, `spawn` runs a coroutine in the background."""
 
     def __init__(
         self,
@@ -45,13 +47,14 @@ class Endings:
         spawn: Callable[[Coroutine[Any, Any, None]], None],
     ) -> None:
         self.reported: set[str] = set()
-        """Uids of pods whose end is in the API and not yet in the cache: what the cache tells is old news."""
+        """Uids of pods whose end is in the API and not yet in the cache: the cache still has an older
+        state."""
         self._client, self._clock, self._pods, self._lives = client, clock, pods, lives
         self._ledger, self._addresses, self._cleaner = ledger, addresses, cleaner
         self._metrics, self._spawn = metrics, spawn
 
     def closed(self, life: Life) -> None:
-        """The final status is in the API."""
+        """Releases the pod, whose final status is in the API."""
         if life.closed:
             return
         self._metrics.ended(life.memory.terminal)
@@ -62,7 +65,7 @@ class Endings:
             self._drop(life)
 
     def forget(self, life: Life) -> None:
-        """The pod is gone from the API, and nothing of it runs."""
+        """Releases a pod that is gone from the API and has nothing running."""
         self._release(life)
         self._drop(life)
 
@@ -74,7 +77,7 @@ class Endings:
             self._cleaner.keys(life.runtime, life.keys)
 
     async def _delete(self, life: Life) -> None:
-        """The pod has stopped: the API may let go of it."""
+        """Deletes the stopped pod from the API."""
         facts = life.memory.facts
         options = DeleteOptions(grace_period_seconds=0, uid=facts.uid)
         while not life.memory.gone:
@@ -92,10 +95,11 @@ class Endings:
         self._drop(life)
 
     def _drop(self, life: Life) -> None:
-        """Nothing is left to do for the pod as long as it stays in the API."""
+        """Frees the pod's address and removes it from the lives."""
         memory = life.memory
         facts = memory.facts
         self._addresses.release(facts.uid, memory.ip)
+        self._cleaner.stopped(facts.uid)
         if memory.gone:
             self._cleaner.pod_gone(memory.pod)
         if self._lives.get(facts.uid) is life:
@@ -113,10 +117,33 @@ def waits_for_us(pod: Obj) -> bool:
 
 
 def quiet(life: Life) -> None:
-    """No timer rings and no probe runs for it any more."""
+    """Cancels the timer and the probes of a pod."""
     if life.timer is not None:
         life.timer.cancel()
         life.timer = None
     life.hold = 0.0
     for probing in life.probing.values():
         probing.stop()
+
+
+MESSAGE: Final = "Pod was terminated in response to imminent node shutdown."
+_MAX_GRACE_SECONDS: Final = 5.0
+_WRITING_SECONDS: Final = 2.0
+"""Time beyond the grace period in which the last statuses are written."""
+_PAUSE_SECONDS: Final = 0.02
+
+
+async def stop_all(lives: Mapping[str, Life], clock: Clock, wake: Callable[[Life], None]) -> None:
+    """Stops every running pod and waits until its end is in the API. Pods that have not started stay as they
+    are; the next longshore starts them."""
+    running = [life for life in lives.values() if any(r.running or r.starting for r in life.memory.records())]
+    for life in lives.values():
+        life.memory.leaving = True
+    for life in running:
+        memory = life.memory
+        if memory.verdict is None:
+            memory.verdict = Verdict("Terminated", MESSAGE, grace=min(_MAX_GRACE_SECONDS, memory.facts.grace))
+        wake(life)
+    end = clock.monotonic() + _MAX_GRACE_SECONDS + _WRITING_SECONDS
+    while any(not life.closed for life in running) and clock.monotonic() < end:
+        await clock.sleep(_PAUSE_SECONDS)

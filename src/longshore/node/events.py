@@ -1,13 +1,13 @@
-"""Events about pods and the node, as many as upstream's kubelet would write: 50 a second, 100 at once.
+"""Events about pods and the node, at most as many as upstream's kubelet writes: 50 a second, 100 at once.
 
-More are not even made: five thousand short pods a minute would otherwise cost more in events than in pods.
+Others are not made: five thousand short pods a minute would otherwise cost more in events than in pods.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from longshore.api.time.token_bucket import TokenBucket
+from longshore.api.time.backoff import TokenBucket
 from longshore.api.types import Obj
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.time.clock import Clock
@@ -22,7 +22,7 @@ class Events:
         self._allowance = TokenBucket(EVENTS_PER_SECOND, MAX_BURST, clock.monotonic())
 
     def pod(self, pod: Obj, type_: str, reason: str, message: str, path: str = "") -> None:
-        """About a pod, or about the container at `path` (`spec.containers{main}`)."""
+        """Records an event about a pod, or about the container at `path` (`spec.containers{main}`)."""
         if not self._affordable():
             return
         meta = pod["metadata"]

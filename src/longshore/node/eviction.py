@@ -1,14 +1,14 @@
 """Evicts pods that keep more on disk than they may: an emptyDir beyond its sizeLimit, a container or a pod
-beyond its limit of ephemeral-storage. Looked at every ten seconds, as upstream does, and only for pods
-with such limits.
+beyond its limit of ephemeral-storage. Pods with such limits are checked every ten seconds, as upstream does.
 
-What counts is what lies in emptyDirs on disk and in logs; processes have no layer of their own to write to.
+Files in emptyDirs on disk and in logs count; processes have no writable layer of their own.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +17,7 @@ import msgspec
 from longshore.api import quantity
 from longshore.api.pod_resources import pod_limits
 from longshore.api.types import Obj
+from longshore.machinery import file_trees
 from longshore.machinery.in_thread import InThread
 from longshore.machinery.time.clock import Clock
 from longshore.node.pod.life import Life
@@ -33,14 +34,14 @@ class Budget(msgspec.Struct, frozen=True):
     """Name, place, bytes and text of the limit of each emptyDir that has one."""
     containers: tuple[tuple[str, int, str], ...]
     whole: tuple[int, str] | None
-    """Of the pod, if every container has a limit."""
+    """The limit of the whole pod, if every container has a limit."""
     directories: tuple[Path, ...]
     """All emptyDirs on disk."""
     logs: Path
 
 
 def budget_of(spec: Obj, volumes: Mapping[str, Path], logs: Path) -> Budget | None:
-    """None for a pod without any such limit. `volumes` are the places of its volumes by name."""
+    """The limits of a pod's files; None if it has none. `volumes` are the paths of its volumes by name."""
     limited, directories = [], []
     for volume in spec.get("volumes") or ():
         source = volume.get("emptyDir")
@@ -85,12 +86,12 @@ def excess(budget: Budget) -> str:
 def usage(top: Path) -> int:
     """Bytes on disk below a directory; what vanishes meanwhile counts nothing."""
     total = 0
-    for directory, _, files in os.walk(top):
-        for name in files:
-            try:
-                total += os.lstat(os.path.join(directory, name)).st_blocks * 512
-            except OSError:
-                continue
+    with suppress(OSError):  # a directory that vanished or moved; the next look is in ten seconds
+        for directory in file_trees.deepest_first(top):
+            for name in directory.files:
+                with suppress(FileNotFoundError):
+                    found = os.stat(name, dir_fd=directory.handle, follow_symlinks=False)
+                    total += found.st_blocks * 512
     return total
 
 
@@ -105,7 +106,7 @@ def verdict(message: str) -> Verdict:
 
 
 class Evictions:
-    """`evict` is told which pod goes, and why."""
+    """Checks the pods. Calls `evict` with the pod and the verdict."""
 
     def __init__(
         self, clock: Clock, logs: Path, evict: Callable[[Life, Verdict], None], in_thread: InThread
@@ -113,7 +114,7 @@ class Evictions:
         self._clock, self._logs, self._evict, self._in_thread = clock, logs, evict, in_thread
 
     async def run(self, lives: Mapping[str, Life]) -> None:
-        """Looks until cancelled."""
+        """Checks every ten seconds, until cancelled."""
         while True:
             await self._clock.sleep(CHECK_SECONDS)
             for life in [*lives.values()]:

@@ -1,6 +1,6 @@
 """The node in the API: registers itself, says that it is ready, and renews its Lease every ten seconds.
 
-It takes its `not-ready` taint away itself: where one node is all there is, nobody else watches over nodes.
+It takes its `not-ready` taint away itself, so that pods need not wait for the node lifecycle controller.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import msgspec
 import longshore
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds, own_names
-from longshore.api.kinds.node import DISK_PRESSURE, NOT_READY
+from longshore.api.facts.taints import DISK_PRESSURE, NOT_READY
 from longshore.api.time import rfc3339
-from longshore.api.time.doubling import Doubling
+from longshore.api.time.backoff import Doubling
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 from longshore.machinery.time.clock import Clock
@@ -26,6 +26,8 @@ from longshore.node.status.build import HOST_IP
 
 LEASE_NAMESPACE: Final = "kube-node-lease"
 LEASE_SECONDS: Final = 40
+VERSION_SUFFIX: Final = "+longshore"
+"""The end of the `kubeletVersion` of longshore's own nodes."""
 HEARTBEAT_SECONDS: Final = 10.0
 _REGISTRATION_PAUSES: Final = Doubling(0.2, 7.0)
 _REPORT_EVERY: Final = 30
@@ -47,10 +49,10 @@ log = logging.getLogger(__name__)
 
 
 class Machine(msgspec.Struct, frozen=True):
-    """The machine under a node, as its status tells of it."""
+    """The machine under a node, as its status shows it."""
 
     architecture: str = "amd64"
-    """In Go's words."""
+    """The architecture by its name in Go."""
     id: str = ""
     boot_id: str = ""
     kernel: str = ""
@@ -58,8 +60,8 @@ class Machine(msgspec.Struct, frozen=True):
 
 
 class Registration:
-    """`engines` are the names of this node's engines, the default first. With every heartbeat `disk` is
-    looked at, and `problem` asked why the default engine cannot run anything."""
+    """`engines` are the names of this node's runtimes, the default first. Every heartbeat checks `disk`, and
+    calls `problem` for the reason why the default runtime cannot run pods."""
 
     def __init__(
         self,
@@ -80,9 +82,10 @@ class Registration:
         self._disk, self._ask_problem = disk, problem
         self._problem = ""
         self._lease: Obj | None = None
+        self._uid = ""
 
     async def register(self) -> None:
-        """The node is there and ready when this returns. Tries until it succeeds."""
+        """Registers the node and makes it ready. Tries until it succeeds."""
         failures = 0
         await self._look()
         while True:
@@ -95,8 +98,13 @@ class Registration:
             failures += 1
             await self._clock.sleep(_REGISTRATION_PAUSES.after(failures))
 
+    async def report(self) -> None:
+        """Looks at the machine, and writes the node's status."""
+        await self._look()
+        await self._register()
+
     async def cannot_run(self, problem: str) -> None:
-        """Says once that the node is not ready, because it has no engine."""
+        """Says once that the node is not ready, because it has no runtime."""
         self._problem = problem
         try:
             await self._register()
@@ -104,7 +112,7 @@ class Registration:
             log.warning("node %s could not be registered: %s", self._name, err)
 
     async def run(self) -> None:
-        """Heartbeats until cancelled."""
+        """Sends heartbeats until cancelled."""
         beats, is_due = 0, False
         while True:
             await self._clock.sleep(HEARTBEAT_SECONDS)
@@ -120,7 +128,7 @@ class Registration:
                 log.warning("node %s: heartbeat failed, trying again: %s", self._name, err)
 
     async def _look(self) -> bool:
-        """Looks at what pods need; whether anything has changed."""
+        """Checks the disk and the default runtime; returns whether anything has changed."""
         pressed = self._disk.check()
         if pressed:
             log.warning(_PRESSED if self._disk.is_on else _RELIEVED, self._name)
@@ -140,12 +148,12 @@ class Registration:
             meta = {"name": self._name, "labels": self._labels(), "annotations": self.annotations}
             first = {"metadata": meta, "status": self._status({})}
             node = await self._client.create(kinds.NODES, first)
+        self._uid = node["metadata"]["uid"]
         taints = (node.get("spec") or {}).get("taints") or []
-        kept = [taint for taint in taints if taint.get("key") not in (NOT_READY, DISK_PRESSURE)]
-        kept += [{"key": key, "effect": "NoSchedule"} for key in self._troubles()]
+        kept = self._taints(taints)
         old = node["metadata"]
         annotations = old.get("annotations") or {}
-        # What an engine lacked at an earlier start and has now is told no longer.
+        # Annotations about what a runtime lacked at an earlier start, and has now, are removed.
         outdated = dict.fromkeys(key for key in annotations if own_names.OF_ENGINES in key)
         wanted = {
             "labels": {**(old.get("labels") or {}), **self._labels()},
@@ -168,9 +176,18 @@ class Registration:
             "kubernetes.io/os": "linux",
         }
 
-    def _troubles(self) -> list[str]:
-        """The taints that keep new pods away."""
-        return [NOT_READY] * bool(self._problem) + [DISK_PRESSURE] * self._disk.is_on
+    def _taints(self, before: list[Obj]) -> list[Obj]:
+        """The node's taints, with those for its problems, which keep new pods away. NoExecute taints are the
+        node lifecycle controller's."""
+        troubles = {NOT_READY: bool(self._problem), DISK_PRESSURE: self._disk.is_on}
+        had = {taint.get("key") for taint in before if taint.get("effect") == "NoSchedule"}
+        kept = [
+            taint
+            for taint in before
+            if taint.get("effect") != "NoSchedule" or troubles.get(taint.get("key", ""), True)
+        ]
+        new = [key for key, is_on in troubles.items() if is_on and key not in had]
+        return kept + [{"key": key, "effect": "NoSchedule"} for key in new]
 
     def _status(self, before: Obj) -> Obj:
         now = rfc3339.from_moment(self._clock.now())
@@ -217,14 +234,14 @@ class Registration:
             "kernelVersion": machine.kernel,
             "osImage": machine.os_image,
             "containerRuntimeVersion": f"{self._engines[0]}://{longshore.__version__}",
-            "kubeletVersion": f"v{longshore.__version__}+longshore",
+            "kubeletVersion": f"v{longshore.__version__}{VERSION_SUFFIX}",
             "kubeProxyVersion": "",
             "operatingSystem": "linux",
             "architecture": machine.architecture,
         }
 
     async def _renew(self) -> None:
-        """One write a heartbeat, and a read only when somebody else touched the Lease."""
+        """Renews the Lease with one write, and a read only if another client changed it."""
         spec = {
             "holderIdentity": self._name,
             "leaseDurationSeconds": LEASE_SECONDS,
@@ -245,7 +262,10 @@ class Registration:
         except StatusError as err:
             if err.code != 404:
                 raise
-            lease = {"metadata": {"name": self._name, "namespace": LEASE_NAMESPACE}, "spec": spec}
+            # The Lease goes with the node.
+            owner = {"apiVersion": "v1", "kind": "Node", "name": self._name, "uid": self._uid}
+            meta = {"name": self._name, "namespace": LEASE_NAMESPACE, "ownerReferences": [owner]}
+            lease = {"metadata": meta, "spec": spec}
             self._lease = await self._client.create(kinds.LEASES, lease, LEASE_NAMESPACE)
         else:
             renewed = {**found, "spec": {**(found.get("spec") or {}), **spec}}

@@ -1,19 +1,19 @@
-"""The contract of an engine that runs containers, in words that hold for each of them.
+"""The protocol of a runtime, which runs containers.
 
-A container runs once: `Key` names one attempt of one container of one pod, and an engine starts a key at
-most once, even if longshore is killed in between and asks again. What ran is remembered, with its exit code,
-until it is removed. Restarting a container means a new key with the next attempt.
+A container runs once: `Key` names one attempt of one container of one pod, and a runtime starts a key at most
+once, even if longshore is killed in between and asks again. What ran is remembered, with its exit code, until
+it is removed. Restarting a container means a new key with the next attempt.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 from os import PathLike
-from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
-from longshore.api.exec_session import Session
+from longshore.api.container_streams import Session
 
 FilePath: TypeAlias = str | PathLike[str]
 """Mostly text: a `Path` takes 4 µs to make, and a container has several."""
@@ -47,21 +47,12 @@ class Limits(msgspec.Struct, frozen=True):
     """Bytes. Crossing it kills the container, which is then OOMKilled."""
 
 
-LEVELS: Final = ("none", "process", "full")
-"""The levels of isolation, the weakest first."""
-
-
-def weaker(one: str, other: str) -> str:
-    """The one of two levels that has fewer walls."""
-    return min(one, other, key=LEVELS.index)
-
-
 class Walls(msgspec.Struct, frozen=True):
-    """The walls that keep a container of the process engine to itself; see docs/reference/security.md."""
+    """The isolation of a container of the process runtime; see docs/reference/security.md."""
 
     level: Literal["process", "full"]
     capabilities: int
-    """A bit each; those that a container of root may have."""
+    """The capabilities that a container of root may have, a bit each."""
     no_new_privileges: bool = True
     filtered: bool = True
     """Whether some system calls are refused."""
@@ -69,21 +60,21 @@ class Walls(msgspec.Struct, frozen=True):
     host_pid: bool = False
     host_ipc: bool = False
     share_pid: bool = False
-    """With the other containers of its pod."""
+    """Whether it shares a PID namespace with the other containers of its pod."""
     siblings: bool = False
     """Whether its pod has other containers, with which it shares IPC and shared memory."""
     no_network: bool = False
-    """Loopback alone."""
+    """Whether it has a loopback interface only."""
 
 
 class Rights(msgspec.Struct, frozen=True):
-    """The rights that a container's securityContext asks an engine for that has walls of its own."""
+    """The rights that a securityContext asks for, for a runtime with isolation of its own (podman)."""
 
     privileged: bool = False
     add: tuple[str, ...] = ()
-    """Capabilities beside the engine's usual ones, as the manifest names them,"""
+    """Capabilities beside the runtime's usual ones, as the manifest names them."""
     drop: tuple[str, ...] = ()
-    """and those of the usual ones that it is not to have."""
+    """Usual capabilities that the container does not get."""
     no_new_privileges: bool = False
     filtered: bool = True
     """Whether some system calls are refused."""
@@ -92,19 +83,19 @@ class Rights(msgspec.Struct, frozen=True):
 
 
 class Container(msgspec.Struct, frozen=True):
-    """Everything an engine needs to start one container once; all references are resolved."""
+    """Everything a runtime needs to start one container once; all references are resolved."""
 
     key: Key
     namespace: str
     pod: str
     image: str
     pull: Literal["Always", "IfNotPresent", "Never"] = "IfNotPresent"
-    """When the image is fetched; the process engine has no use for images."""
+    """When the image is fetched; the process runtime has no use for images."""
     command: tuple[str, ...] = ()
-    """The manifest's `command`, expanded, or what its image means to the process engine."""
+    """The manifest's `command`, expanded, or what its image means to the process runtime."""
     args: tuple[str, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
-    """In order, names unique. The process engine adds what a program needs of the host (PATH, HOME, …)."""
+    """In order, names unique. The process runtime adds what a program needs of the host (PATH, HOME, …)."""
     working_dir: str = ""
     mounts: tuple[Mount, ...] = ()
     hostname: str = ""
@@ -114,15 +105,15 @@ class Container(msgspec.Struct, frozen=True):
     limits: Limits = Limits()
     read_only_root: bool = False
     log: FilePath = ""
-    """Where its output goes, as lines `TIME stdout|stderr F|P TEXT`; the engine rotates it to `.1`, `.2` …
+    """Where its output goes, as lines `TIME stdout|stderr F|P TEXT`; the runtime rotates it to `.1`, `.2` …
     and makes it (and its directory) at the first output: no file means no output."""
     whole_log: bool = False
-    """Nothing of the log may be dropped while the container runs, however long it gets."""
+    """Whether all of the log is kept while the container runs, however long it gets."""
     separate_streams: bool = False
-    """Lines of standard error are told from those of standard output; their order may differ a little then.
-    Only for a log that is wanted whole."""
+    """Whether lines of standard error are logged as `stderr`; the order of the lines of both streams may then
+    differ a little. Only with `whole_log`."""
     termination_message: FilePath | None = None
-    """A file of this machine, seen at `termination_path` inside; made by the engine if it has to be."""
+    """A file of this machine, seen at `termination_path` inside; made by the runtime if it has to be."""
     termination_path: str = "/dev/termination-log"
     stdin: bool = False
     stdin_once: bool = False
@@ -130,12 +121,12 @@ class Container(msgspec.Struct, frozen=True):
     path: tuple[str, ...] = ()
     """Directories that come first in PATH, unless `env` has a PATH. Podman's images have their own."""
     target: Key | None = None
-    """A running container whose surroundings it shares: its processes, and with the process engine also its
-    files and host name where it has no mounts of its own."""
+    """A running container whose processes it sees. With the process runtime it also shares that container's
+    files and host name, unless it has mounts of its own."""
     walls: Walls | None = None
-    """None with the process engine: a process of this machine like any other. podman has its own."""
+    """None for a container of the process runtime without isolation, and for podman, which has its own."""
     rights: Rights = Rights()
-    """For podman; the process engine has those of `walls`."""
+    """For podman; the process runtime has those of `walls`."""
 
 
 class State(msgspec.Struct, frozen=True):
@@ -143,9 +134,9 @@ class State(msgspec.Struct, frozen=True):
 
     key: Key
     phase: Literal["running", "exited", "lost"]
-    """`lost`: it was to be started or did run, but nobody knows its exit code (the machine went down)."""
+    """`lost`: it was to be started or did run, but its exit code is unknown (the machine went down)."""
     id: str = ""
-    """The engine's own name for it, without the `process://` in front."""
+    """The runtime's own name for it, without the `process://` in front."""
     pid: int = 0
     started_at: float = 0.0
     finished_at: float = 0.0
@@ -156,15 +147,15 @@ class State(msgspec.Struct, frozen=True):
     """Completed, Error, OOMKilled, ContainerCannotRun …; empty while it runs."""
     message: str = ""
     unready: bool = False
-    """Whether it runs and the engine will tell when it is ready, by telling this state again without it. An
-    engine that knows nothing of readiness leaves that to probes."""
+    """Whether it runs and is not ready yet; the runtime reports the state again when it is. A runtime that
+    knows nothing of readiness leaves that to probes."""
 
 
 class CannotStart(Exception):
     """The container was not started, and trying again may or may not help.
 
     `reason` is what the container waits with: RunContainerError (a command that is not there),
-    CreateContainerConfigError (a manifest this engine cannot follow here), CreateContainerError,
+    CreateContainerConfigError (a manifest this runtime cannot follow here), CreateContainerError,
     ErrImagePull, ImagePullBackOff, ErrImageNeverPull, InvalidImageName.
     """
 
@@ -172,6 +163,11 @@ class CannotStart(Exception):
         super().__init__(message)
         self.reason = reason
         self.message = message
+
+    @property
+    def for_good(self) -> bool:
+        """Whether the command itself cannot be executed: it is not there, or is no program."""
+        return self.reason == "RunContainerError" and self.message.startswith(("exec: ", "exec /"))
 
 
 class Usage(msgspec.Struct, frozen=True):
@@ -183,62 +179,61 @@ class Usage(msgspec.Struct, frozen=True):
 
 
 class Features(msgspec.Struct, frozen=True):
-    """The abilities of an engine on this machine, for the node's events and `longshore status`."""
+    """The abilities of a runtime on this machine, for the node's events and `longshore status`."""
 
     mounts: bool
     """Whether volumes can be mounted where the manifest says."""
     limits: str
-    """How limits are kept: `cgroup v2`, `rlimits and sampling`, `podman`."""
+    """How limits are enforced: `cgroup v2`, `rlimits and sampling`, `podman`."""
     notes: tuple[str, ...] = ()
     """The missing abilities and their reasons, a sentence each."""
     strongest: str = "none"
-    """The most that containers can be kept to themselves: a level of isolation."""
+    """The strongest level of isolation that containers can have."""
     isolation: str = ""
-    """The level of containers that ask for none; empty where an engine has its own."""
+    """The level of containers that ask for none; empty where a runtime has its own."""
     isolation_problem: str = ""
-    """Why containers cannot have more than `isolation`; empty where they can, or where an engine has its
+    """Why containers cannot have more than `isolation`; empty where they can, or where a runtime has its
     own."""
     isolation_warning: str = ""
-    """A sentence where the level that was wanted is not in force."""
+    """A sentence if the wanted level is not in force, else empty."""
 
 
 class Runtime(Protocol):
-    """An engine."""
+    """Starts, signals and remembers containers."""
 
     name: str
-    """Stands before `://` in container ids: `process`, `podman`."""
+    """The part of container ids before `://`: `process`, `podman`."""
 
     async def open(self, changed: Callable[[State], None]) -> list[State]:
-        """Connects, or starts what it needs; returns all it remembers. From then on every container that
-        ends is told to `changed`, on the event loop, after it has been recorded where a crash cannot lose
-        it; so is one that was `unready` and no longer is. One that ended while nobody was connected is in
-        the list."""
+        """Connects, or starts what it needs; returns the states of all containers it remembers, ended ones
+        too. From then on `changed` is called on the event loop for every container that ends, when a crash
+        can no longer lose the end, and for one that is no longer `unready`."""
 
     async def features(self) -> Features: ...
 
     async def problem(self) -> str:
-        """Why it cannot run anything now, in a sentence; empty when it can. Asked every few seconds."""
+        """Why it cannot run anything now, in a sentence; empty when it can. Called every few seconds."""
 
     def start(self, container: Container) -> Awaitable[State]:
-        """Starts it, unless its key was started before: then what became of it. Raises CannotStart, after
-        which the key may be tried again. An end that comes right after is told after the answer. An engine
-        that gives a future instead of a coroutine spares its caller a task."""
+        """Starts the container, unless its key was started before, and returns its state. Raises CannotStart,
+        after which the key may be tried again. An end that follows at once is reported after the answer. A
+        runtime that returns a future instead of a coroutine saves its caller a task."""
 
     async def signal(self, key: Key, number: int) -> None:
-        """To the whole process group; with SIGKILL to every process that descends from it. Nothing if it
-        has ended."""
+        """Signals the whole process group, and with SIGKILL every process that descends from it. Does nothing
+        if the container has ended."""
 
     async def remove(self, keys: Iterable[Key]) -> None:
-        """Forgets ended containers. Logs stay; whoever gave the path removes them."""
+        """Forgets ended containers. Their logs stay; the caller removes them."""
 
     async def exec(self, key: Key, command: tuple[str, ...], *, stdin: bool, tty: bool) -> Session:
-        """Runs a command where the container runs: its mounts, environment, user, working directory."""
+        """Runs a command in the container: with its mounts, environment, user and working directory."""
 
     async def attach(self, key: Key) -> Session:
-        """The streams of the container itself, from now on."""
+        """Connects to the streams of the container itself, from now on."""
 
     async def usage(self, keys: Iterable[Key]) -> dict[Key, Usage]:
-        """Of those that run."""
+        """The usage of the running ones among these containers."""
 
     async def close(self, *, kill: bool) -> None:
         """Disconnects. With `kill` everything still running is killed first; without, it goes on, and the

@@ -1,7 +1,7 @@
-"""The shortcomings of a node: what it cannot do for its pods, told from its object in the API. Pure.
+"""The shortcomings of a node and its level of isolation, read from its object in the API. Pure.
 
-The engines write what they lack into the node's annotations (`engines.py`) in sentences; here these become
-one line.
+Runtimes write what they lack into the node's annotations (`open_runtimes.py`), a sentence each. Here the
+sentences become one line.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _WANTED: Final = ("podman",)
 
 
 def words(node: Obj) -> str:
-    """Parts separated by semicolons; empty when nothing is lacking."""
+    """The shortcomings, separated by semicolons; empty if there are none."""
     status = node.get("status") or {}
     found = []
     ready = conditions.find(node, "Ready") or {}
@@ -35,3 +35,16 @@ def _part(sentence: str) -> str:
     text = sentence.strip().rstrip(".")
     is_name = text[:2].isupper()  # CPU, not Memory
     return text if is_name else text[:1].lower() + text[1:]
+
+
+def isolation(node: Obj) -> str:
+    """`process; more: longshore up --isolation full`; empty for a node whose runtime has walls of its own."""
+    annotations = node["metadata"].get("annotations") or {}
+    level = annotations.get(own_names.ENGINE_ISOLATION.format("process"), "")
+    if level in ("", "full"):
+        return str(level)
+    problem = annotations.get(own_names.ENGINE_ISOLATION_PROBLEM.format("process"), "")
+    if problem:
+        return f"{level}; more is not possible here: {problem} (what to turn on: longshore doctor)"
+    stronger = "full" if level == "process" else "process or full"
+    return f"{level}, for pods that do not say which; more: longshore up --isolation {stronger}"

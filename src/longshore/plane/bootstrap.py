@@ -1,7 +1,7 @@
-"""The objects every Kubernetes has from its first moment: namespaces, priority classes, its own service,
-roles and bindings (`default_roles.py`).
+"""Creates the objects that every Kubernetes has from its start: namespaces, priority classes, its own
+service, roles and bindings (`default_roles.py`).
 
-And the two queues that every Volcano has, and the classes of the engines that a node here may have.
+Also creates Volcano's two queues, and the RuntimeClasses of longshore's node runtimes.
 """
 
 from __future__ import annotations
@@ -36,30 +36,34 @@ _RUNTIME_CLASSES: tuple[Obj, ...] = (
     {"metadata": {"name": "podman"}, "handler": "podman"},
     {"metadata": {"name": "process"}, "handler": "process"},
 )
-QUEUES: tuple[Obj, ...] = (
+_QUEUES: tuple[Obj, ...] = (
     {"metadata": {"name": "root"}, "spec": {"weight": 1, "reclaimable": False}},
     {"metadata": {"name": "default"}, "spec": {"weight": 1, "reclaimable": True}},
 )
 
 
 async def objects(client: Client) -> None:
-    """Creates what is missing and leaves alone what is there."""
+    """Creates the objects that are missing and leaves existing ones alone."""
     namespaces = [_there(client, kinds.NAMESPACES, {"metadata": {"name": name}}) for name in _NAMESPACES]
     classes = [_there(client, kinds.PRIORITY_CLASSES, row) for row in _PRIORITY_CLASSES]
     classes += [_there(client, kinds.RUNTIME_CLASSES, row) for row in _RUNTIME_CLASSES]
-    queues = [_open_queue(client, row) for row in QUEUES]
-    await asyncio.gather(*namespaces, *classes, *queues, role_reconciling.reconcile(client))
+    await asyncio.gather(*namespaces, *classes, queues(client), role_reconciling.reconcile(client))
+
+
+async def queues(client: Client) -> None:
+    """Creates the queues that are missing."""
+    await asyncio.gather(*(_open_queue(client, row) for row in _QUEUES))
 
 
 async def _open_queue(client: Client, row: Obj) -> None:
-    """A queue that takes work from its first moment, not only when the queue controller has seen it."""
+    """Creates a queue with state Open, so that it takes work before the queue controller has seen it."""
     what = kinds.QUEUES
     if await _there(client, what, row):
         await client.patch(what, row["metadata"]["name"], {"status": {"state": "Open"}}, subresource="status")
 
 
 async def service(client: Client, host: str, port: int) -> None:
-    """`default/kubernetes`, at the address this server really has: nothing here would route another one."""
+    """Creates or updates `default/kubernetes`, with the server's real address: no other is routed here."""
     what = kinds.SERVICES
     spec: Obj = {
         "clusterIP": host,
@@ -73,7 +77,7 @@ async def service(client: Client, host: str, port: int) -> None:
 
 
 async def _there(client: Client, what: What, obj: Obj, namespace: str = "") -> bool:
-    """Creates the object if there is none of its name; whether it did."""
+    """Creates the object if it does not exist; returns whether it did."""
     try:
         await client.get(what, obj["metadata"]["name"], namespace)
     except StatusError as err:

@@ -1,4 +1,4 @@
-"""The controllers of a plane, by name. The one place where they are wired to a client."""
+"""The controllers of a plane, by name. The only place that wires them to a client."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterable
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from longshore.plane.supervising import supervised
 
@@ -18,14 +18,29 @@ if TYPE_CHECKING:
 
 
 Factory = Callable[["Client", "Wiring", str], Coroutine[Any, Any, None]]
-"""Runs the controller of this name."""
+"""Runs the controller of this name until cancelled."""
+
+
+class Controller(NamedTuple):
+    """One controller: how it is started, and what the rest of longshore knows about it."""
+
+    run: Factory
+    workers: int = 0
+    """Objects synced in parallel, unless configured otherwise; 0 for a controller that syncs all at once."""
+    by_namespace: bool = False
+    """Whether it syncs each object by itself, within one namespace: it can then watch a single namespace, and
+    be divided among replicas."""
+    simulated: bool = True
+    """Whether the simulator always runs it. It runs the volume controller only if manifests have claims."""
+    only_here: str = ""
+    """Why it runs only in `longshore up`; empty if it can also serve another cluster."""
 
 
 def _of(package: str, *takes: str, kind: str, who: str, live: bool = False) -> Factory:
-    """The controller of a package, which `takes` these parts of the wiring as far as they are given.
+    """The controller of a package; `takes` names the parts of the wiring that it gets, if they are set.
 
-    Its reasons are kept for objects of this kind, as `who` says them (`Wiring.context`). A `live` one also
-    tells its last look, with what is not kept.
+    Its reasons are recorded for objects of this kind, with `who` as their source (`Wiring.context`). If
+    `live`, the reasons of its last sync can be asked for too, including those that are not recorded.
     """
 
     def run(client: Client, wiring: Wiring, name: str) -> Coroutine[Any, Any, None]:
@@ -54,7 +69,7 @@ _COLLECTED = {
     "podgroups.scheduling.volcano.sh": "podgroup",
     "pods": "pod",
 }
-"""The kinds of which the garbage collector's reasons are kept, by resource."""
+"""The kinds for which the garbage collector's reasons are recorded, by resource."""
 
 
 def _volume(client: Client, wiring: Wiring, name: str) -> Coroutine[Any, Any, None]:
@@ -72,54 +87,71 @@ def _volume(client: Client, wiring: Wiring, name: str) -> Coroutine[Any, Any, No
 
 _CRON: Final = "CronJob controller"
 _TTL: Final = "TTL controller"
-CONTROLLERS: dict[str, Factory] = {
-    "aggregation": _of("aggregation", kind="clusterrole", who="aggregation controller"),
-    "cronjob": _of("cronjob", "namespace", "zone", kind="cronjob", who=_CRON),
-    "garbage": _garbage,
-    "job": _of("job", "managed_by", "namespace", "gathers_ends", kind="job", who="Job controller", live=True),
-    "namespace": _of("namespace", kind="namespace", who="namespace controller"),
-    "podgc": _of("podgc", kind="pod", who="pod collector"),
-    "rights": _of("rights", kind="namespace", who="rights controller"),
-    "serviceaccount": _of("serviceaccount", "ca", kind="namespace", who="service account controller"),
-    "ttl": _of("ttl", "namespace", kind="job", who=_TTL),
-    "volcano-job": _of("volcano.job", "keys", "namespace", kind="vcjob", who="Job controller"),
-    "volcano-cronjob": _of("volcano.cronjob", "namespace", "zone", kind="cronvcjob", who=_CRON),
-    "volcano-gc": _of("volcano.gc", "namespace", kind="vcjob", who=_TTL),
-    "volcano-jobflow": _of("volcano.flow", "namespace", kind="jobflow", who="JobFlow controller"),
-    "volcano-podgroup": _of("volcano.podgroup", "namespace", kind="podgroup", who="PodGroup controller"),
-    "volcano-queue": _of("volcano.queue", kind="queue", who="queue controller"),
-    "volume": _volume,
+CONTROLLERS: Final[dict[str, Controller]] = {
+    "aggregation": Controller(
+        _of("aggregation", kind="clusterrole", who="aggregation controller"),
+        simulated=False,
+        only_here="every other cluster aggregates its roles itself",
+    ),
+    "cronjob": Controller(
+        _of("cronjob", "namespace", "zone", kind="cronjob", who=_CRON), workers=1000, by_namespace=True
+    ),
+    "garbage": Controller(_garbage, workers=20),
+    "job": Controller(
+        _of("job", "managed_by", "namespace", "gathers_ends", kind="job", who="Job controller", live=True),
+        workers=32,
+        by_namespace=True,
+    ),
+    "namespace": Controller(_of("namespace", kind="namespace", who="namespace controller"), workers=1),
+    "nodelifecycle": Controller(
+        _of("nodelifecycle", "local_nodes", kind="pod", who="node lifecycle controller"), simulated=False
+    ),
+    "podgc": Controller(_of("podgc", kind="pod", who="pod collector"), simulated=False),
+    "rights": Controller(
+        _of("rights", kind="namespace", who="rights controller"),
+        simulated=False,
+        only_here="in another cluster, rights are not longshore's to give",
+    ),
+    "serviceaccount": Controller(
+        _of("serviceaccount", "ca", kind="namespace", who="service account controller"),
+        only_here="it hands out its authority",
+    ),
+    "ttl": Controller(_of("ttl", "namespace", kind="job", who=_TTL), workers=5, by_namespace=True),
+    "volcano-job": Controller(
+        _of("volcano.job", "keys", "namespace", kind="vcjob", who="Job controller"),
+        workers=64,
+        by_namespace=True,
+    ),
+    "volcano-cronjob": Controller(
+        _of("volcano.cronjob", "namespace", "zone", kind="cronvcjob", who=_CRON),
+        workers=1000,
+        by_namespace=True,
+    ),
+    "volcano-gc": Controller(
+        _of("volcano.gc", "namespace", kind="vcjob", who=_TTL), workers=1, by_namespace=True
+    ),
+    "volcano-jobflow": Controller(
+        _of("volcano.flow", "namespace", kind="jobflow", who="JobFlow controller"),
+        workers=5,
+        by_namespace=True,
+    ),
+    "volcano-podgroup": Controller(
+        _of("volcano.podgroup", "namespace", kind="podgroup", who="PodGroup controller"),
+        workers=5,
+        by_namespace=True,
+    ),
+    "volcano-queue": Controller(_of("volcano.queue", kind="queue", who="queue controller"), workers=5),
+    "volume": Controller(_volume, simulated=False, only_here="it makes directories of its own machine"),
 }
-ALPHA: Final[dict[str, Factory]] = {
-    "workload": _of("workload", "namespace", kind="workload", who="workload controller"),
-}
-"""The controllers of features that are off unless a person turns them on."""
-"""Each imports its controller when it starts: the command line needs only the names."""
-WORKERS: Final = {
-    "cronjob": 1000,
-    "garbage": 20,
-    "job": 32,
-    "namespace": 1,
-    "ttl": 5,
-    "volcano-cronjob": 1000,
-    "volcano-gc": 1,
-    "volcano-job": 64,
-    "volcano-jobflow": 5,
-    "volcano-podgroup": 5,
-    "volcano-queue": 5,
-}
-"""Objects that controllers look at side by side, where nothing else is said. The others look at one at a time
-and cannot do otherwise."""
+"""All controllers by name. Each row imports its controller at start: the command line needs only the rows."""
+WORKERS: Final = {name: row.workers for name, row in sorted(CONTROLLERS.items()) if row.workers}
+BY_NAMESPACE: Final = frozenset(name for name, row in CONTROLLERS.items() if row.by_namespace)
 
 
 def start(names: Iterable[str], client: Client, wiring: Wiring) -> list[asyncio.Task[None]]:
     """Starts the named controllers; cancel the tasks to stop them."""
-    return [
-        asyncio.create_task(
-            supervised(
-                f"controller {name}", partial((CONTROLLERS | ALPHA)[name], client, wiring, name), wiring.clock
-            ),
-            name=f"controller {name}",
-        )
-        for name in names
-    ]
+    tasks: list[asyncio.Task[None]] = []
+    for name in names:
+        run, title = partial(CONTROLLERS[name].run, client, wiring, name), f"controller {name}"
+        tasks.append(asyncio.create_task(supervised(title, run, wiring.clock), name=title))
+    return tasks

@@ -1,6 +1,6 @@
-"""Coming runs of CronJobs as a resource: `cronjobcalendars` of longshore.dev, each of a CronJob of its name.
+"""Coming runs of CronJobs as a resource: `cronjobcalendars` of longshore.dev, each with its CronJob's name.
 
-Each run has its time, the clock of the schedule's zone at that time, and what a change of clocks does to it.
+Each run has its time, the wall clock of the schedule's zone, and the effect of a clock change on it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from longshore.api.types import Obj
 from longshore.apiserver.request.call import Call
 from longshore.controllers.cronjob import timing
 from longshore.controllers.scheduled import upcoming_runs
-from longshore.controllers.scheduled.view import View
+from longshore.controllers.scheduled.view import ScheduledView
 from longshore.store import Key
 
 if TYPE_CHECKING:
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 _MAX_RUNS: Final = 400
 _DAYS: Final = 62
-"""Days that are looked ahead: this month and the next."""
+"""Days to look ahead: this month and the next."""
 
 
 def answer(plane: Plane, call: Call) -> Obj | None:
-    """The calendar that a request asks for; None without such a CronJob."""
+    """The calendar that a request asks for; None if there is no such CronJob."""
     entry = plane.parts.store.get(Key("batch/cronjobs", call.namespace, call.name))
     if entry is None:
         return None
@@ -43,7 +43,7 @@ def document(cronjob: Obj, now: Instant, local: cron.Zone) -> Obj:
         if spec.get("timeZone") is not None:
             cron.load(spec["timeZone"])
         schedule = cron.parse_in_zone(spec["schedule"], spec.get("timeZone"))
-        when = timing.of(View(cronjob, now, zone=local, steady_since=now), cronjob, schedule)
+        when = timing.of(ScheduledView(cronjob, now, zone=local, steady_since=now), cronjob, schedule)
         begin = max(when.now, when.base)
         found = upcoming_runs.runs(schedule, when.shown_in, when.next, begin, _MAX_RUNS)
     except (cron.UnknownZone, cron.ScheduleError, cron.NeverFires) as err:

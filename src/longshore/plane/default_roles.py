@@ -1,8 +1,7 @@
-"""The roles and bindings that every Kubernetes has from its first moment, as far as they concern what is
-served here.
+"""The roles and bindings that every Kubernetes has from its start, for the resources that longshore serves.
 
-`admin`, `edit` and `view` are empty in this table: they gather the rules of the roles that have a label for
-it, which may also be roles of whoever adds kinds. `longshore:aggregate-to-*` are such roles, for Volcano's
+`admin`, `edit` and `view` are empty in this table: they aggregate the rules of the roles that have their
+label, which may include roles of custom resources. `longshore:aggregate-to-*` are such roles, for Volcano's
 kinds and longshore's own.
 """
 
@@ -14,7 +13,7 @@ from longshore.api.types import Obj
 
 GROUP: Final = "rbac.authorization.k8s.io"
 AUTOUPDATE: Final = "rbac.authorization.kubernetes.io/autoupdate"
-"""The annotation that, with the value `false`, keeps a role or binding as its owner wants it."""
+"""The annotation that, if `false`, excludes a role or binding from reconciling."""
 _LABELS: Final = {"kubernetes.io/bootstrapping": "rbac-defaults"}
 _READ: Final = ("get", "list", "watch")
 _WRITE: Final = ("create", "delete", "deletecollection", "patch", "update")
@@ -57,7 +56,7 @@ def _meta(name: str, labels: Obj, namespace: str = "") -> Obj:
 
 
 def _role(name: str, *rules: Obj, to: str = "", gathers: str = "") -> Obj:
-    """A ClusterRole. `to` names the role that gathers it; `gathers` says which one it is itself."""
+    """A ClusterRole. `to` names the role that aggregates it; `gathers` says which label it aggregates."""
     labels = {**_LABELS, f"{GROUP}/aggregate-to-{to}": "true"} if to else _LABELS
     role: Obj = {"metadata": _meta(name, labels), "rules": list(rules)}
     if gathers:
@@ -151,6 +150,7 @@ CLUSTER_ROLES: Final[tuple[Obj, ...]] = (
         _rule(_READ, "longshore.dev", "cronjobcalendars explanations finishedjobs"),
         to="view",
     ),
+    _role("longshore:privileged-pods", _rule(("use",), "longshore.dev", "podprofiles", "privileged")),
     _role("longshore:own-rights", _rule(("create",), "longshore.dev", "jobretries uilogins")),
     _role(
         "system:auth-delegator",

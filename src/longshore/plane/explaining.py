@@ -1,13 +1,13 @@
 """Stories of objects as resources: `explanations` of longshore.dev, and `clusterexplanations` for objects
-without a namespace. The one named `job.hello` tells of the Job `hello`, also for a while after it is gone.
+without a namespace. `job.hello` is about the Job `hello`, also for a while after its deletion.
 
-Whoever may get an explanation learns what is in the status and the events of the object and its pods, and the
-last line of a failed container's log.
+The right to get an explanation lets a user read the status and the events of the object and its pods, and the
+last line of a failed container's log. If a pod waits, also sizes, labels and taints of nodes, and claims.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
 from longshore.api import errors
@@ -15,7 +15,7 @@ from longshore.api.facts import owners
 from longshore.api.types import Obj
 from longshore.apiserver.documents import own_group
 from longshore.apiserver.request.call import INTERNAL, Call
-from longshore.machinery.records import Record
+from longshore.machinery.records import Name, Record
 from longshore.store import Key, Store
 from longshore.why.deletion import ASKED, ITSELF
 from longshore.why.kinds import KINDS, Kind, of_resource
@@ -23,6 +23,7 @@ from longshore.why.observe import observe
 from longshore.why.tell import tell
 
 if TYPE_CHECKING:
+    from longshore.apiserver.documents.own_group import MadeDocument
     from longshore.machinery.reason_book import ReasonBook
     from longshore.machinery.reasons import Number, Reason
     from longshore.plane.plane import Plane
@@ -32,7 +33,7 @@ CLUSTER_ROW: Final = own_group.row("ClusterExplanation", "clusterexplanations", 
 
 
 class StoredObjects:
-    """A store as `observe` reads it."""
+    """Gives `observe` read access to a store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -58,13 +59,20 @@ def _is_about(event: Obj, kind: str, name: str) -> bool:
     return ref.get("kind") == kind and ref.get("name") == name
 
 
-def serve(plane: Plane, book: ReasonBook) -> None:
-    """Serves the explanations of a plane."""
+def documents(plane: Plane, book: ReasonBook) -> tuple[MadeDocument, ...]:
+    """The resources that serve a plane's explanations."""
     objects, clock, wiring = StoredObjects(plane.parts.store), plane.clock, plane.wiring
 
     def waits(kind: Kind, namespace: str, name: str) -> Sequence[Reason]:
         said = wiring.waits[kind.word](namespace, name) if kind.word in wiring.waits else ()
         return said[-1].why if said else ()
+
+    def recall(names: Collection[Name]) -> list[Record]:
+        found = book.of(names)
+        for kind, namespace, name in names:
+            if kind == "job":
+                found += plane.history.recalled(namespace, name, found)
+        return sorted(found, key=lambda record: record.at)
 
     async def answer(call: Call) -> Obj | None:
         word, _, name = call.name.partition(".")
@@ -77,7 +85,7 @@ def serve(plane: Plane, book: ReasonBook) -> None:
             call.namespace,
             name,
             now=clock.timestamp(),
-            recall=book.of,
+            recall=recall,
             waits=waits,
             zone=wiring.zone,
         )
@@ -87,12 +95,11 @@ def serve(plane: Plane, book: ReasonBook) -> None:
         where = {"namespace": call.namespace} if call.namespace else {}
         return {"metadata": {"name": call.name, **where}, **story.document()}
 
-    plane.api.own.serve(ROW, answer)
-    plane.api.own.serve(CLUSTER_ROW, answer)
+    return own_group.document(ROW, answer), own_group.document(CLUSTER_ROW, answer)
 
 
 def noting(book: ReasonBook, now: Callable[[], float]) -> Callable[[Call, Obj], None]:
-    """Notes who deleted an object that has a story."""
+    """A function that records which user deleted an object of a kind that has stories."""
 
     def note(call: Call, obj: Obj) -> None:
         kind = of_resource(call.resource.group, call.resource.plural)
@@ -114,8 +121,7 @@ def noting(book: ReasonBook, now: Callable[[], float]) -> Callable[[Call, Obj], 
                 meta["uid"],
                 "API server",
                 ASKED,
-                f"{numbers['user']} deleted it",
-                numbers,
+                numbers=numbers,
             )
         )
 

@@ -1,35 +1,56 @@
 """Remembers Jobs that have ended, also after their TTL or their deletion: `finishedjobs` of longshore.dev.
 
-A record is made when a Job ends, or is deleted before its end. Records are kept in the store, once a second;
-a record of the last second is lost with the process, and made again for a Job that is still there. The store
-keeps the last 5,000 of the last 30 days (`store/notes.py`).
+A record is made when a Job ends, or is deleted before its end. For a Job that failed it also has the story
+and the last words: how its last pods failed, and the last lines of the last pod's log. Pods may be deleted
+soon, if there are too many, and their logs with them; the record then says when.
+
+Records are written to the store once a second. A record of the last second is lost if the process dies, and
+is made again for a Job that still exists. The store keeps the last 5,000 of the last 30 days
+(`store/notes.py`). If a Job has two records, the later one counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
 import msgspec
 
-from longshore.api.facts import job_state, kinds, own_names, pod_end, pod_state
+from longshore.api.facts import job_state, kinds, own_names, pod_state
 from longshore.api.facts.pod_state import COMPLETION_INDEX
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.apiserver.documents import own_group
 from longshore.apiserver.request.call import Call
+from longshore.client.protocol import Packed
 from longshore.controllers.job.waking import selector_index
+from longshore.machinery.background import Background
 from longshore.machinery.informers.cache import Cache
-from longshore.machinery.informers.informer import Handler
-from longshore.machinery.informers.shared import Informers
+from longshore.machinery.informers.informer import Handler, Informers
+from longshore.machinery.reasons import Number
+from longshore.machinery.records import Record
 from longshore.machinery.time.clock import Clock
+from longshore.why import inferred
+from longshore.why.kinds import KINDS
+from longshore.why.story import StoryView
 
 ROW: Final = own_group.row("FinishedJob", "finishedjobs", namespaced=True, verbs=("get", "list"))
 FLUSH_SECONDS: Final = 1.0
+LAST_LINES: Final = 50
+_MAX_WORDS_CHARACTERS: Final = 4096
+_STORY_PODS: Final = 10
+"""Most failed pods in the story that the record of a Job keeps."""
+
+Tail = Callable[[Obj, str], Awaitable[str]]
+"""Returns the last lines of the log of a pod's container; empty if they are not available."""
+
+
+async def no_tail(pod: Obj, container: str) -> str:
+    return ""
 
 
 class FinishedJob(msgspec.Struct, array_like=True, omit_defaults=True):
-    """One Job that has ended. Nobody changes one."""
+    """The record of one Job that has ended. Never changed."""
 
     namespace: str
     name: str
@@ -37,7 +58,7 @@ class FinishedJob(msgspec.Struct, array_like=True, omit_defaults=True):
     result: str
     """`complete`, `failed`, or `deleted` before its end."""
     ended: float
-    """Seconds since 1970; so is `started`, 0 for a Job that never was."""
+    """The end in seconds since 1970, as is `started`; that is 0 if the Job never started."""
     started: float
     succeeded: int
     failed: int
@@ -46,8 +67,17 @@ class FinishedJob(msgspec.Struct, array_like=True, omit_defaults=True):
     message: str = ""
     last_failure: str = ""
     owner: str = ""
-    """`CronJob/nightly`."""
+    """The controller of the Job: `CronJob/nightly`."""
     retry_of: str = ""
+    last_words: str = ""
+    """The message of the last failed pod, and the last lines of its log."""
+    last_pod: str = ""
+    """The name of the last failed pod."""
+    last_pod_uid: str = ""
+    pods_removed: float = 0.0
+    """When the last failed pod was removed, in seconds since 1970; 0 if it was not."""
+    story: tuple[Record, ...] = ()
+    """The failures of pods and the end of the Job, for `longshore why`."""
 
     @property
     def id(self) -> str:
@@ -71,9 +101,15 @@ class FinishedJob(msgspec.Struct, array_like=True, omit_defaults=True):
             out["startTime"] = rfc3339.from_seconds(self.started)
         if self.completions is not None:
             out["completions"] = self.completions
-        more = (self.reason, self.message, self.last_failure, self.owner, self.retry_of)
-        names = ("reason", "message", "lastFailure", "owner", "retryOf")
+        removed = rfc3339.from_seconds(self.pods_removed) if self.pods_removed else ""
+        more = (self.reason, self.message, self.last_failure, self.owner, self.retry_of, removed)
+        names = ("reason", "message", "lastFailure", "owner", "retryOf", "podsRemoved")
         return {**out, **{name: value for name, value in zip(names, more, strict=True) if value}}
+
+    def whole_document(self) -> Obj:
+        """The document with the last words, which are left out of lists."""
+        more = {"lastPod": self.last_pod, "lastWords": self.last_words}
+        return {**self.document(), **{name: value for name, value in more.items() if value}}
 
 
 _encode: Final = msgspec.json.Encoder().encode
@@ -81,7 +117,7 @@ _decode: Final = msgspec.json.Decoder(list[FinishedJob]).decode
 
 
 class Shelf(Protocol):
-    """Where bundles of records are kept, bounded by age and number."""
+    """A store for bundles of records, bounded by age and number."""
 
     def add(self, at: float, notes: int, data: bytes) -> None: ...
 
@@ -89,22 +125,35 @@ class Shelf(Protocol):
 
 
 class JobHistory(Handler):
-    """Hears of all Jobs of a plane."""
+    """Records the ended Jobs of a plane, as a handler of their changes."""
 
-    def __init__(self, clock: Clock, shelf: Shelf) -> None:
-        self._clock, self._shelf = clock, shelf
-        self._new: list[FinishedJob] = []
+    def __init__(self, clock: Clock, shelf: Shelf, tail: Tail = no_tail) -> None:
+        self._clock, self._shelf, self._tail = clock, shelf, tail
+        self._new: dict[str, FinishedJob] = {}
+        """New records, by the uid of their Job."""
+        self._removed: dict[str, float] = {}
+        """When the last failed pod of a Job was removed, by the uid of the Job."""
+        self._last_pods: dict[str, str] = {}
+        """Maps the uid of each last failed pod that still exists to the uid of its Job."""
+        self._reading = Background()
+        self._is_armed = False
         self._pods: Cache | None = None
         self._before: tuple[set[str], float] | None = None
-        """UIDs of the records that were there at the start, and the end of the latest."""
+        """UIDs of the records that existed at the start, and the end of the latest."""
 
     async def run(self, informers: Informers) -> None:
         """Follows Jobs until cancelled."""
         self._before = None
+        self._last_pods = {each.last_pod_uid: each.uid for each in self.every() if each.last_pod_uid}
         indexers = {selector_index.PODS_BY_JOB: selector_index.pods_by_job}
-        self._pods = informers.get(kinds.PODS, indexers=indexers).cache
+        pods = informers.get(kinds.PODS, indexers=indexers)
+        pods.add_handler(_Removals(self.pod_removed))
+        self._pods = pods.cache
         informers.get(kinds.JOBS).add_handler(self)
-        await informers.run()
+        try:
+            await informers.run()
+        finally:
+            self._reading.cancel()
 
     def on_add(self, obj: Obj, initial: bool) -> None:
         if job_state.has_ended(obj) and (not initial or self._is_missing(obj)):
@@ -121,25 +170,75 @@ class JobHistory(Handler):
     def every(self) -> list[FinishedJob]:
         """All records, oldest first."""
         self.flush()
-        return [record for bundle in self._shelf for record in _decode(bundle)]
+        return [*self._kept().values()]
+
+    def _kept(self) -> dict[str, FinishedJob]:
+        return {record.uid: record for bundle in self._shelf for record in _decode(bundle)}
 
     def flush(self) -> None:
-        """Puts new records on the shelf."""
-        new, self._new = self._new, []
+        """Writes new records to the shelf."""
+        new, self._new, removed, self._removed = self._new, {}, self._removed, {}
+        self._is_armed = False
+        if removed.keys() - new.keys():
+            kept = self._kept()
+            new |= {uid: kept[uid] for uid in removed if uid not in new and uid in kept}
+        for uid, at in removed.items():
+            if uid in new:
+                new[uid] = msgspec.structs.replace(new[uid], pods_removed=at)
         if new:
-            self._shelf.add(self._clock.timestamp(), len(new), _encode(new))
+            self._shelf.add(self._clock.timestamp(), len(new), _encode([*new.values()]))
+
+    def recalled(self, namespace: str, name: str, known: Collection[Record]) -> list[Record]:
+        """The records for the story of a Job that failed, unless they are `known` already: older reasons may
+        have been dropped from the book."""
+        found = [each for each in self.every() if (each.namespace, each.name) == (namespace, name)]
+        if not found or found[-1].result != "failed":
+            return []
+        last, told = found[-1], {(record.uid, record.code) for record in known}
+        records = [] if (last.uid, "Failed") in told else [*last.story]
+        if last.pods_removed:
+            when = rfc3339.from_seconds(last.pods_removed)
+            records.append(_of_job(last, last.pods_removed, "PodsGone", {"at": when, "job": name}))
+        return records
 
     async def answer(self, call: Call) -> Obj | None:
         """The document that a GET or a list asks for."""
         found = [each for each in self.every() if call.namespace in ("", each.namespace)]
         if call.verb == "list":
             return {"metadata": {}, "items": [each.document() for each in found]}
-        return next((each.document() for each in found if each.id == call.name), None)
+        return next((each.whole_document() for each in found if each.id == call.name), None)
+
+    def pod_removed(self, pod: Obj) -> None:
+        """Notes the time if this is the last failed pod of a Job."""
+        job = self._last_pods.pop(pod["metadata"]["uid"], None)
+        if job is not None:
+            self._removed[job] = self._clock.timestamp()
+            self._arm()
 
     def _note(self, job: Obj) -> None:
-        if not self._new:
+        pods = self._failed_pods(job)
+        record = record_of(job, pods, self._clock.timestamp())
+        self._put(record)
+        if record.last_pod_uid:
+            self._last_pods[record.last_pod_uid] = record.uid
+            last = next(pod for pod in pods if pod["metadata"]["uid"] == record.last_pod_uid)
+            self._reading.spawn(self._add_words(record, last))
+
+    async def _add_words(self, record: FinishedJob, pod: Obj) -> None:
+        end = pod_state.end_of(pod)
+        lines = await self._tail(pod, end.container) if end.container else ""
+        words = "\n".join(part for part in (end.message.strip(), lines.strip()) if part)
+        if words:
+            self._put(msgspec.structs.replace(record, last_words=words[-_MAX_WORDS_CHARACTERS:]))
+
+    def _put(self, record: FinishedJob) -> None:
+        self._new[record.uid] = record
+        self._arm()
+
+    def _arm(self) -> None:
+        if not self._is_armed:
+            self._is_armed = True
             self._clock.call_later(FLUSH_SECONDS, self.flush)
-        self._new.append(record_of(job, self._failed_pods(job), self._clock.timestamp()))
 
     def _failed_pods(self, job: Obj) -> list[Obj]:
         if self._pods is None or not (job.get("status") or {}).get("failed"):
@@ -149,8 +248,8 @@ class JobHistory(Handler):
         return [pod for pod in pods if pod_state.phase_of(pod) == "Failed"]
 
     def _is_missing(self, job: Obj) -> bool:
-        """Whether a Job that had ended before this process began has no record. One that ended before the
-        latest record had one, which has gone since."""
+        """Whether a Job that ended before this process started has no record. If it ended before the latest
+        record, it had one that has expired."""
         if self._before is None:
             records = self.every()
             self._before = {each.uid for each in records}, max((each.ended for each in records), default=0.0)
@@ -158,11 +257,27 @@ class JobHistory(Handler):
         return job["metadata"]["uid"] not in uids and _end_of(job, latest) >= latest
 
 
-def record_of(job: Obj, failed_pods: Iterable[Obj], now: float) -> FinishedJob:
+class _Removals(Handler):
+    """Calls a function for each pod that is removed."""
+
+    def __init__(self, removed: Callable[[Obj], None]) -> None:
+        self._removed = removed
+
+    def on_settled(self, facts: Obj, packed: Packed) -> None:
+        """Does nothing: only the removal of a settled pod matters."""
+
+    def on_delete(self, obj: Obj, stale: bool) -> None:
+        self._removed(obj)
+
+
+def record_of(job: Obj, failed_pods: Collection[Obj], now: float) -> FinishedJob:
     meta, spec, status = job["metadata"], job["spec"], job.get("status") or {}
     end = job_state.end_of(job)
     owner = next((each for each in meta.get("ownerReferences") or () if each.get("controller")), None)
-    return FinishedJob(
+    pods = sorted(failed_pods, key=lambda pod: pod_state.main_end(pod).get("finishedAt") or "")
+    is_failed = end is not None and end["type"] != "Complete"
+    last = pods[-1]["metadata"] if pods and is_failed else {}
+    made = FinishedJob(
         meta["namespace"],
         meta["name"],
         meta["uid"],
@@ -174,10 +289,26 @@ def record_of(job: Obj, failed_pods: Iterable[Obj], now: float) -> FinishedJob:
         spec.get("completions"),
         (end or {}).get("reason", ""),
         (end or {}).get("message", ""),
-        _last_failure(failed_pods),
+        _last_failure(pods),
         f"{owner['kind']}/{owner['name']}" if owner else "",
         (meta.get("annotations") or {}).get(own_names.RETRY_OF, ""),
+        last_pod=last.get("name", ""),
+        last_pod_uid=last.get("uid", ""),
     )
+    story = _story(made, job, pods[-_STORY_PODS:]) if is_failed else ()
+    return msgspec.structs.replace(made, story=tuple(story))
+
+
+def _story(made: FinishedJob, job: Obj, pods: Sequence[Obj]) -> Iterator[Record]:
+    view = StoryView(KINDS["job"], made.namespace, made.name, made.ended, job, pods=pods)
+    for record in inferred.of_job(view):
+        if record.code != "PodsCreated":  # these pods are not all
+            yield _of_job(made, record.at, record.code, record.numbers)
+
+
+def _of_job(made: FinishedJob, at: float, code: str, numbers: Mapping[str, Number]) -> Record:
+    who = "Job controller"  # it decided so, though others tell it
+    return Record(at, "job", made.namespace, made.name, made.uid, who, code, numbers=numbers)
 
 
 def _end_of(job: Obj, otherwise: float) -> float:
@@ -185,14 +316,14 @@ def _end_of(job: Obj, otherwise: float) -> float:
     return rfc3339.seconds(end["lastTransitionTime"]) if end and end.get("lastTransitionTime") else otherwise
 
 
-def _last_failure(pods: Iterable[Obj]) -> str:
-    """The failed pod that ended last, in words; empty where none is known."""
-    last = max(pods, key=lambda pod: pod_state.main_end(pod).get("finishedAt") or "", default=None)
-    if last is None:
+def _last_failure(pods: Sequence[Obj]) -> str:
+    """The last failed pod in words; empty if there is none."""
+    if not pods:
         return ""
+    last = pods[-1]
     index = (last["metadata"].get("annotations") or {}).get(COMPLETION_INDEX)
     who = f"index {index}" if index is not None else f"pod {last['metadata']['name']}"
-    end = pod_end.of(last)
+    end = pod_state.end_of(last)
     code = f"exit code {end.code}" if end.code else ""
     reason = end.reason if end.reason != "Error" else ""
     return f"{who}: {', '.join(part for part in (reason, code) if part) or 'failed'}"

@@ -1,8 +1,8 @@
-"""The Job that runs again what another Job did not complete. Pure.
+"""Makes the Job that runs again what another Job did not complete. Pure.
 
-An Indexed Job keeps its indexes: the new one has as many completions, and begins with those that are done as
-completed (`job_seeding.py`). So each index has its number, its item and its variables as before. A Job
-without indexes gets as many completions as are missing.
+The retry of an Indexed Job keeps its indexes: it has as many completions, and starts with the done indexes as
+completed (`job_seeding.py`). So each index has the same number, item and variables as before. The retry of a
+Job without indexes gets as many completions as are missing.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ _OWN_ANNOTATIONS: Final = (
     "batch.kubernetes.io/job-tracking",
     "kubectl.kubernetes.io/last-applied-configuration",
 )
-"""Annotations that are about the old Job alone."""
+"""Annotations that concern only the old Job."""
 
 
 class Again(NamedTuple):
     job: Obj
     done: Runs
-    """Indexes that the new Job begins with as completed."""
+    """Indexes that the new Job starts with as completed."""
     left: str
-    """The completions that it runs, for people: `indexes 2,5`."""
+    """The completions that the new Job runs, in words: `indexes 2,5`."""
 
 
 def retry(job: Obj, taken: set[str], *, everything: bool) -> Again:
-    """The retry of a Job that has ended. `taken` are names that exist; `everything` runs all of it again."""
+    """The retry of a Job that has ended. `taken` are existing names; `everything` runs all of it again."""
     old, status = job["spec"], job.get("status") or {}
     spec: Obj = types.copy_of(old)
     for key in ("selector", "manualSelector", "suspend"):
@@ -78,7 +78,7 @@ def _of(meta: Obj, part: str) -> list[tuple[str, str]]:
 
 
 def next_name(old: str, taken: set[str], completions: int) -> str:
-    """`x-retry-1` for `x`, `x-retry-2` for `x-retry-1`: the first that is free."""
+    """The first free name of a retry: `x-retry-1` for `x`, `x-retry-2` for `x-retry-1`."""
     match = _NAME.fullmatch(old)
     assert match is not None
     number = int(match[2] or 0)

@@ -1,7 +1,7 @@
-"""A Job that begins with some of its indexes completed: an earlier Job has done them.
+"""Creates a Job that starts with some indexes completed, because an earlier Job has done them.
 
-The Job is created suspended, its status is told which indexes are complete, and it is let go. The Job
-controller counts on from its status, so nothing runs twice, on any Kubernetes.
+The Job is created suspended, the completed indexes are written into its status, and it is resumed. The Job
+controller continues from the status, so no index runs twice, on any Kubernetes.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from longshore.client import Client
 
 
 def held(job: Obj) -> Obj:
-    """The manifest of a Job that creates no pods until `let_go`."""
+    """The manifest with `suspend: true`: the Job creates no pods until `let_go`."""
     return {**job, "spec": {**job["spec"], "suspend": True}}
 
 
 async def let_go(client: Client, job: Obj, done: Runs) -> Obj:
-    """Completes these indexes of a Job that was created `held`, and starts the others."""
+    """Marks these indexes of a `held` Job as completed, and resumes it."""
     meta = job["metadata"]
     status = {"completedIndexes": indexes.write(done), "succeeded": indexes.count(done)}
     await client.patch(kinds.JOBS, meta["name"], {"status": status}, meta["namespace"], subresource="status")
@@ -31,7 +31,7 @@ async def let_go(client: Client, job: Obj, done: Runs) -> Obj:
 
 
 async def link(client: Client, made: Obj) -> None:
-    """Tells the Job that this one is a retry of, if it is there."""
+    """Annotates the Job that `made` is a retry of, if that Job exists."""
     meta = made["metadata"]
     old = (meta.get("annotations") or {}).get(own_names.RETRY_OF)
     if old is not None:

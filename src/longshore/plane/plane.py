@@ -1,8 +1,8 @@
-"""One control plane: API, local client, controllers, schedulers, and a node if one is handed in.
+"""One control plane: API, local client, controllers, schedulers, and a node if one is given.
 
-Everything it would otherwise ask the machine for is a parameter: the store, the clock, the dice, the time
+Everything that depends on the machine is a parameter: the store, the clock, the random numbers, the time
 zone, the key maker, directories for volumes. So the same plane runs in `longshore up` (real clock, data
-directory, HTTP in front), in tests and on the virtual clock, where the same seed gives the same run.
+directory, HTTP in front), in tests, and on the virtual clock, where the same seed gives the same run.
 """
 
 from __future__ import annotations
@@ -16,10 +16,13 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
-from longshore.api import features
+from longshore.api.container_streams import LogOptions
+from longshore.api.errors import StatusError
 from longshore.api.retention import Retention
-from longshore.apiserver.api import Api
+from longshore.api.types import Obj
+from longshore.apiserver.api import Api, ApiParts, PlaneParts
 from longshore.apiserver.crd.clearing import clear_definitions
+from longshore.apiserver.documents import own_group
 from longshore.apiserver.event_expiry import expire_events
 from longshore.client.local import LocalClient
 from longshore.machinery.reason_book import ReasonBook, Untold
@@ -37,7 +40,6 @@ if TYPE_CHECKING:
     from longshore.controllers.volume.directories import Directories
     from longshore.machinery.time.clock import Clock
     from longshore.scheduler.gang.conf.conf_file import ConfFile
-    from longshore.scheduler.gang.extending import Post
     from longshore.store import Store
 
 _NODE_READY_SECONDS: Final = 10.0
@@ -52,44 +54,40 @@ class Parts(msgspec.Struct, frozen=True):
     clock: Clock
     rng: random.Random
     zone: cron.Zone
-    """That of CronJobs without one."""
+    """The time zone of CronJobs that name none."""
     keys: KeyMaker
     controllers: tuple[str, ...]
     """Names from `controllers.CONTROLLERS`."""
     scheduler: bool = True
-    """Whether pods are given nodes here."""
+    """Whether this plane schedules pods."""
     gang_settings: ConfFile | tuple[str, ...] | None = None
-    """A file with the settings of cycles for gangs, or their actions; None means Volcano's own choice."""
-    workloads: bool = False
-    """Whether Kubernetes' own gangs, which are alpha, are served and scheduled."""
+    """A file with the gang scheduler's settings, or a list of its actions; None means Volcano's defaults."""
     volumes: Directories | None = None
-    """Makes directories for claims; the volume controller needs it."""
+    """Makes directories for claims; required by the volume controller."""
     ca: str = ""
-    """PEM of the authority that signed the server's certificate; empty where no server listens."""
+    """PEM of the authority that signed the server's certificate; empty if no server listens."""
     shortcuts: bool = True
-    """Whether work is spared where nobody notices (`apiserver/shortcuts`)."""
+    """Whether shortcuts are used (`apiserver/shortcuts`)."""
     limits: WorkLimits = WorkLimits()
-    """How much controllers do at a time."""
+    """How much controllers do at a time, and how soon they retry."""
     keeps_records: bool = True
-    """Whether reasons and ended Jobs are kept, for `why` and `history`, and queues measured, for metrics."""
-    post: Post | None = None
-    """Reaches the extenders of schedulers; None where other servers are none of this plane's business."""
+    """Whether reasons and ended Jobs are kept for `why` and `history`, and queues have metrics."""
     retention: Retention = Retention()
     """How many events are kept, and for how long."""
 
 
 NodeFactory: TypeAlias = Callable[["Plane", asyncio.Event], Awaitable[None]]
-"""Runs a node for a plane until cancelled; sets the event once the node takes pods."""
+"""Runs a node for a plane until cancelled; sets the event once the node accepts pods."""
 
 
 class Plane:
-    """`prepare` it, then `running`. `client` is that of all its parts, on an API that may have served others
-    before; without one the plane has its own."""
+    """Call `prepare`, then `running`. All parts use `client`, whose API may have served requests before;
+    without one the plane makes its own API."""
 
     def __init__(self, parts: Parts, client: LocalClient | None = None) -> None:
         self.parts, self.clock, self.rng = parts, parts.clock, parts.rng
         self.client = client or LocalClient(
-            Api(parts.store, clock=parts.clock, rng=parts.rng, shortcuts=parts.shortcuts)
+            Api(ApiParts(parts.store, parts.clock, parts.rng, shortcuts=parts.shortcuts))
         )
         self.api = self.client.api
         self.book = ReasonBook(parts.clock, parts.store.reasons)
@@ -111,35 +109,33 @@ class Plane:
             reasons=self.book if parts.keeps_records else Untold(),
             limits=parts.limits,
             keeps_records=parts.keeps_records,
-            post=parts.post,
         )
-        explaining.serve(self, self.book)
-        if parts.keeps_records:
-            self.api.on_delete = explaining.noting(self.book, parts.clock.timestamp)
-        self.history = JobHistory(parts.clock, parts.store.finished_jobs)
+        self.history = JobHistory(parts.clock, parts.store.finished_jobs, self._tail)
         """The Jobs that have ended."""
-        self.api.own.serve(job_history.ROW, self.history.answer)
-        rare_documents.serve(self)
-        self.api.collectors.append(self.wiring.registry)
+        self.api.use_plane(
+            PlaneParts(
+                (
+                    *explaining.documents(self, self.book),
+                    own_group.document(job_history.ROW, self.history.answer),
+                    *rare_documents.documents(self),
+                ),
+                explaining.noting(self.book, parts.clock.timestamp) if parts.keeps_records else None,
+                (self.wiring.registry,),
+            )
+        )
 
     async def prepare(self) -> None:
-        """Creates the objects every Kubernetes has from its first moment, as far as they are missing."""
+        """Creates the missing ones of the objects that every Kubernetes has from its start."""
         await bootstrap.objects(self.client)
-        if self.parts.workloads:
-            from longshore.plane import workload_kinds
-
-            features.turn_on(features.WORKLOADS)
-            await workload_kinds.define(self.client)
 
     @asynccontextmanager
     async def running(self, node: NodeFactory | None = None) -> AsyncIterator[None]:
-        """Runs everything beside the block. At its end the node stops first, then the others."""
+        """Runs everything during the block. At its end the node stops first, then the others."""
         parts = self.parts
         async with AsyncExitStack() as stack:
             stack.callback(self.book.flush)
             stack.callback(self.history.flush)
-            alpha = controllers.ALPHA if parts.workloads else ()
-            tasks = controllers.start((*parts.controllers, *alpha), self.client, self.wiring)
+            tasks = controllers.start(parts.controllers, self.client, self.wiring)
             if "job" in parts.controllers and parts.keeps_records:
                 tasks.append(self._remember())
             if parts.scheduler:
@@ -152,8 +148,20 @@ class Plane:
                 stack.push_async_callback(cancelled, [await self._start(node)])
             yield
 
+    async def _tail(self, pod: Obj, container: str) -> str:
+        """The last lines of a container's log, if its node runs in this process; else empty."""
+        door = self.api.door
+        if door is None or pod["spec"].get("nodeName") != door.node:
+            return ""
+        options = LogOptions(tail_lines=job_history.LAST_LINES)
+        try:
+            parts = [part async for part in await door.logs(pod, container, options)]
+        except (OSError, StatusError):
+            return ""
+        return b"".join(parts).decode("utf-8", "replace")
+
     def _remember(self) -> asyncio.Task[None]:
-        """Follows Jobs, to remember those that end."""
+        """Starts following Jobs, to record those that end."""
 
         async def run() -> None:
             await self.history.run(self.wiring.informers.share())
@@ -169,7 +177,7 @@ class Plane:
         return asyncio.create_task(supervised("the end of definitions", run, self.clock), name="clearing")
 
     async def _start(self, node: NodeFactory) -> asyncio.Task[None]:
-        """Starts the node and returns when it takes pods, or after some seconds."""
+        """Starts the node and returns when it accepts pods, or after 10 seconds."""
         ready = asyncio.Event()
         run = partial(node, self, ready)  # its containers go on if it fails
         task = asyncio.create_task(supervised("the node", run, self.clock), name="node")

@@ -1,4 +1,4 @@
-"""Documents of longshore.dev that few ask for. The code behind one is loaded when it is first asked for."""
+"""Documents of longshore.dev that are rarely requested. The code of each is imported at its first request."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from longshore.apiserver.documents import own_group
 from longshore.apiserver.request.call import Call
 
 if TYPE_CHECKING:
+    from longshore.apiserver.documents.own_group import MadeDocument
     from longshore.plane.plane import Plane
 
 RETRY_ROW: Final = own_group.row("JobRetry", "jobretries", namespaced=True, verbs=("create",))
 CALENDAR_ROW: Final = own_group.row("CronJobCalendar", "cronjobcalendars", namespaced=True)
 
 
-def serve(plane: Plane) -> None:
-    """Serves retries of Jobs and calendars of CronJobs."""
+def documents(plane: Plane) -> tuple[MadeDocument, ...]:
+    """The resources for retries of Jobs and calendars of CronJobs."""
 
     async def retry(call: Call) -> Obj:
         from longshore.plane import retrying_jobs
@@ -28,5 +29,4 @@ def serve(plane: Plane) -> None:
 
         return cronjob_calendar.answer(plane, call)
 
-    plane.api.own.serve(RETRY_ROW, retry)
-    plane.api.own.serve(CALENDAR_ROW, calendar)
+    return own_group.document(RETRY_ROW, retry), own_group.document(CALENDAR_ROW, calendar)

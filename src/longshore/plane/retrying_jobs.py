@@ -1,8 +1,8 @@
-"""Retries as a resource: whoever creates one of `jobretries` of longshore.dev, `{"job": "convert"}`, gets the
-Job that `longshore retry job/convert --no-follow` creates.
+"""Retries as a resource: creating one of `jobretries` of longshore.dev, `{"job": "convert"}`, creates the Job
+that `longshore retry job/convert --no-follow` creates, and returns its name.
 
-Everything is done with the rights of the caller, who needs those to read and create Jobs and to patch them
-and their status. Never follows the new Job.
+All requests use the rights of the caller: it needs those to read and create Jobs and to patch them and their
+status. The new Job is not followed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Wish(msgspec.Struct, forbid_unknown_fields=True):
-    """The body of a request; `all` runs everything again, not only what did not complete."""
+    """The body of a request; `all` runs everything again, instead of only what did not complete."""
 
     job: str
     all: bool = False

@@ -1,8 +1,8 @@
-"""Brings the default roles and bindings up to date at each start: creates what is missing, adds rights and
-subjects that a newer longshore knows, and takes none away.
+"""Reconciles the default roles and bindings at each start: creates missing ones, adds rights and subjects
+that a newer longshore knows, and removes none.
 
 A role or binding whose annotation `rbac.authorization.kubernetes.io/autoupdate` is `false` is left alone. All
-writes are made at once, so they share one transaction; a start that finds everything in order writes nothing.
+writes are made at once, so they share one transaction; if nothing differs, nothing is written.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DEFAULTS: Final[tuple[tuple[What, str, Sequence[Obj]], ...]] = (
 
 
 async def reconcile(client: Client) -> None:
-    """Writes what differs."""
+    """Writes the roles and bindings that differ from the defaults."""
     writes: list[Coroutine[Any, Any, object]] = []
     for what, namespace, defaults in _DEFAULTS:
         there = {role["metadata"]["name"]: role for role in (await client.list(what, namespace)).items}
@@ -43,7 +43,7 @@ async def reconcile(client: Client) -> None:
 
 
 def reconciled(found: Obj, wanted: Obj) -> Obj | None:
-    """The stored role or binding with all that the default one has; None when there is nothing to change."""
+    """The stored role or binding with all that the default has; None if nothing needs to change."""
     if _is_protected(found):
         return None
     meta = dict(found["metadata"])
@@ -74,15 +74,15 @@ def _with_selectors(has: Obj, wanted: Obj) -> Obj:
 
 
 async def _replace(client: Client, what: What, wanted: Obj, found: Obj) -> None:
-    """Puts the default binding in the place of one that binds another role: that cannot be changed."""
+    """Replaces a binding of another role by the default one, since a roleRef cannot be changed."""
     if not _is_protected(found):
         await client.delete(what, found["metadata"]["name"])
         await client.create(what, wanted)
 
 
 def _gathered(defaults: Sequence[Obj], there: Mapping[str, Obj]) -> Sequence[Obj]:
-    """The default roles with the rules of the roles that they gather, where they are yet to be created, so
-    that they are of use from their first moment."""
+    """The default roles; those that do not exist yet already have their aggregated rules, so that they work
+    from the moment they are created."""
     new = {row["metadata"]["name"]: row for row in defaults if row["metadata"]["name"] not in there}
     if not any("aggregationRule" in row for row in new.values()):
         return defaults

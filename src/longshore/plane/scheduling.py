@@ -1,4 +1,4 @@
-"""Wires the schedulers of one longshore: one ledger, pods and gangs, and what `longshore why` may ask."""
+"""Wires the schedulers of one longshore: one ledger, pods and gangs, and the reasons for `longshore why`."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def start(
 ) -> list[asyncio.Task[None]]:
     """Starts scheduling; cancel the tasks to stop it.
 
-    `gangs` is the file with the settings of cycles for gangs, or their actions, None for Volcano's own;
-    `names` are the schedulers, None for all. `place_by` is given the scheduler that an API in this process
-    may ask about new pods.
+    `gangs` is the file with the gang scheduler's settings, or a list of its actions, None for Volcano's
+    defaults; `names` are the schedulers, None for all. `place_by` is called with the scheduler that an API in
+    this process may ask to place new pods.
     """
     return [
         asyncio.create_task(
@@ -49,7 +49,6 @@ async def _run(
 ) -> None:
     from longshore.machinery.explanations import Explanations
     from longshore.scheduler import Schedulers
-    from longshore.scheduler.gang.extending import nobody
     from longshore.scheduler.gang.settings import Settings
 
     conf: ConfFile | None = None
@@ -64,7 +63,6 @@ async def _run(
         group_explanations=Explanations(wiring.reasons.teller("podgroup", "scheduler"), per_object=1),
         gangs=settings,
         names=names,
-        post=wiring.post or nobody,
     )
     wiring.waits["pod"] = schedulers.explain_pod
     wiring.waits["podgroup"] = schedulers.explain_group

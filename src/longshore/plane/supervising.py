@@ -1,4 +1,4 @@
-"""Keeps a part of one longshore going: one that fails is a bug, logged as one, and starts again."""
+"""Keeps a part of longshore running: if it fails, that is logged as a bug, and the part is started again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, NoReturn
 
-from longshore.api.time.doubling import Doubling
+from longshore.api.time.backoff import Doubling
 from longshore.machinery.time.clock import Clock
 from longshore.machinery.unavailable import Unavailable
 
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 async def supervised(what: str, run: Callable[[], Awaitable[None]], clock: Clock) -> NoReturn:
-    """Runs it again and again, until cancelled; the others and the server go on meanwhile."""
+    """Runs `run` again and again until cancelled, with growing pauses; other parts keep running meanwhile."""
     pause = 0.0
     while True:
         pause = _PAUSES.following(pause)

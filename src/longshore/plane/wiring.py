@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from longshore.api.facts import kinds
 from longshore.api.metrics import Registry
-from longshore.client.protocol import Only
 from longshore.machinery.controller_context import ControllerContext
-from longshore.machinery.events.traffic import Traffic
 from longshore.machinery.explanations import Explanation, Explanations, Tell
-from longshore.machinery.informers.shared import Informers
-from longshore.machinery.queues.key_gate import KeyGate
-from longshore.machinery.queues.queue_metrics import QueueMetrics
+from longshore.machinery.informers.informer import Informers
 from longshore.machinery.reason_book import Tellers, Untold
 from longshore.machinery.work_limits import WorkLimits
 
@@ -27,81 +23,63 @@ if TYPE_CHECKING:
     from longshore.controllers.volcano.plugins import KeyMaker
     from longshore.controllers.volume.directories import Directories
     from longshore.machinery.time.clock import Clock
-    from longshore.scheduler.gang.extending import Post
 
 Waits = Callable[[str, str], Sequence[Explanation]]
-"""From namespace and name to decisions, the latest last."""
+"""Maps namespace and name of an object to decisions about it, the latest last."""
 
 _WHOLE: Final = {
     "job": (kinds.PODS, kinds.JOBS),
     "volcano-job": (kinds.PODS, kinds.VOLCANO_JOBS, kinds.POD_GROUPS),
 }
-"""By controller, the kinds that it keeps as a whole."""
-
-
-class Shard(msgspec.Struct, frozen=True):
-    """A part of all objects."""
-
-    gate: KeyGate
-    only: Only | None
-    """The namespaces whose objects controllers hear of; None for all."""
-    gauges: dict[str, QueueMetrics]
-    """Measurements that the shards of one process share."""
-    traffic: dict[str, Traffic]
-    """By component, the way of events that they share."""
+"""The kinds whose objects each controller caches untrimmed."""
 
 
 class Wiring(msgspec.Struct, frozen=True):
     clock: Clock
     rng: random.Random
     informers: Informers
-    """One watch of each resource for all of the process; each user takes `share()` of it."""
+    """The informers of the process, with one watch per resource; each user takes its `share()`."""
     zone: cron.Zone
     keys: KeyMaker
     ca: str = ""
     """PEM of the authority that signed the server's certificate."""
     volumes: Directories | None = None
-    """Makes directories for claims; None where none can be made."""
+    """Makes directories for claims; None if none can be made."""
+    local_nodes: set[str] = msgspec.field(default_factory=set)
+    """Names of the nodes that run in this process: they live as long as it does."""
     namespace: str = ""
-    """Look after this namespace alone; empty for all."""
+    """The only namespace that controllers work on; empty for all."""
     managed_by: str = ""
-    """Look after Jobs with this `spec.managedBy`; empty for those that are Kubernetes' own."""
+    """Work on Jobs with this `spec.managedBy`; empty means Kubernetes' own Jobs."""
     gathers_ends: bool = False
-    """Whether pods of a Job that succeed one after the other are counted once a second: each request goes
-    over a network."""
+    """Whether succeeded pods of a Job are counted only once a second, because each request goes over a
+    network."""
     limits: WorkLimits = WorkLimits()
-    """How much controllers do at a time."""
+    """How much controllers do at a time, and how soon they retry."""
     registry: Registry = msgspec.field(default_factory=Registry)
     reasons: Tellers = msgspec.field(default_factory=Untold)
-    """Where reasons are kept."""
-    post: Post | None = None
-    """Reaches the extenders of schedulers; None where other servers are none of this process's business."""
+    """The place where reasons are recorded."""
     waits: dict[str, Waits] = msgspec.field(default_factory=dict)
-    """By kind, who can say what an object waits for right now, in numbers: schedulers, the Job controller."""
+    """By kind, the function of a scheduler or controller that says what an object waits for right now."""
     keeps_records: bool = True
-    """Whether somebody reads reasons that are past, and measurements of queues."""
-
-    shard: Shard | None = None
-    """The part of all objects that is looked after; None for all of them."""
+    """Whether past reasons and queue metrics are kept in this process."""
+    belongs: Callable[[Any], bool] | None = None
+    """Whether the object of a key belongs to this process; None means that all do."""
 
     def context(self, client: Client, tell: Tell | None = None, *, name: str = "") -> ControllerContext:
-        """The context of one user, whose new reasons go to `tell`; only the last look is remembered here.
-        `name` is the controller's."""
+        """The context of one user. Its new reasons go to `tell`; per object, only the last sync is
+        remembered. `name` is the controller's name."""
         return ControllerContext(
             client,
             clock=self.clock,
             rng=self.rng,
-            informers=self.informers.share()
-            if self.shard is None
-            else self.informers.share(self.shard.only, gradually=True),
+            informers=self.informers.share(),
             registry=self.registry,
             explanations=Explanations(tell if self.keeps_records else None, per_object=1),
             measures=self.keeps_records,
             name=name,
             limits=self.limits,
-            gate=None if self.shard is None else self.shard.gate,
-            gauges=None if self.shard is None else self.shard.gauges,
-            traffic=None if self.shard is None else self.shard.traffic,
+            belongs=self.belongs,
         )
 
 

@@ -1,7 +1,7 @@
-"""Requests of pods and capacities of nodes, as whole numbers: thousandths of a cpu, bytes, pieces.
+"""Requests of pods and capacities of nodes as whole numbers: thousandths of a cpu, bytes, pieces.
 
-Numbers instead of quantities because a scheduler compares them thousands of times a second; they are
-parsed once per shape of pod and once per change of a node. Also says them again in words, for people.
+Whole numbers instead of quantities, because a scheduler compares them thousands of times a second; they are
+parsed once per shape of pod and once per change of a node. Also formats them for people.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _UNITS: Final = ((1 << 40, "Ti"), (1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "K
 
 
 def number(name: str, text: object) -> int:
-    """Thousandths for cpu, whole units otherwise. Custom resources may hold numbers instead of text."""
+    """An amount: thousandths for cpu, else whole units. Custom resources may hold numbers, not text."""
     return quantity.milli_value(str(text)) if name == CPU else quantity.value(str(text))
 
 
@@ -33,12 +33,12 @@ def parse(amounts: Mapping[str, object] | None) -> Amounts:
 
 
 def requests(spec: Obj) -> Amounts:
-    """The amounts a pod with this spec takes from a node, without zeros."""
+    """The amounts that a pod with this spec takes from a node, without zeros."""
     return {name: n for name, n in parse(pod_resources.pod_requests(spec)).items() if n}
 
 
 def unasked(spec: Obj) -> tuple[int, int]:
-    """cpu and memory by which nodes are compared: containers that ask for nothing count a little."""
+    """cpu and memory by which nodes are compared: a container without requests counts with defaults."""
     cpu = memory = 0
     for container in spec.get("containers") or ():
         asked = (container.get("resources") or {}).get("requests") or {}
@@ -56,23 +56,23 @@ def total(parts: Iterable[Mapping[str, int]]) -> Amounts:
 
 
 def rest(amounts: Mapping[str, int], less: Mapping[str, int]) -> Amounts:
-    """The first amounts less the second, never below zero."""
+    """The first amounts minus the second, never below zero."""
     return {name: max(amount - less.get(name, 0), 0) for name, amount in amounts.items()}
 
 
 def lacking(asked: Mapping[str, int], room: Mapping[str, int], names: Iterable[str]) -> list[str]:
-    """The resources among `names` of which more is asked than there is, cpu and memory first."""
+    """The resources among `names` of which more is asked than available, cpu and memory first."""
     short = [name for name in names if asked.get(name, 0) > room.get(name, 0)]
     return sorted(short, key=lambda name: (name != CPU, name != MEMORY, name))
 
 
 def words(name: str, amount: int) -> str:
-    """`1.5 cpu`, `512Mi memory`, `2 example.com/gpu`."""
+    """The amount with its resource: `1.5 cpu`, `512Mi memory`, `2 example.com/gpu`."""
     return f"{bare(name, amount)} {name}"
 
 
 def bare(name: str, amount: int) -> str:
-    """The number alone, in the unit people use for it."""
+    """The amount alone, in the unit that people use for it."""
     if name == CPU:
         return f"{(Decimal(amount) / 1000).normalize():f}"
     if name in _BYTES or name.startswith(pod_resources.HUGE_PAGES):
@@ -83,7 +83,7 @@ def bare(name: str, amount: int) -> str:
 
 
 def text(name: str, amount: int) -> str:
-    """The amount as a quantity that objects carry."""
+    """The amount as a Kubernetes quantity."""
     if name == CPU:
         return quantity.canonical(f"{amount}m")
     if name in _BYTES or name.startswith(pod_resources.HUGE_PAGES):

@@ -1,7 +1,7 @@
-"""The cluster as schedulers in this process see it: one ledger, kept up by informers, and who hears of what.
+"""The cluster as the schedulers of this process see it: one ledger kept up by informers, and its listeners.
 
 Several schedulers, each for pods of another `spec.schedulerName`, share one `Cluster`, so that none gives
-away what another has promised. Listeners are told in flags what changed (`verdict`), never asked to look at
+away what another has promised. Listeners get flags that say what changed (`verdict`), so they need not check
 every pod again.
 """
 
@@ -24,31 +24,31 @@ from longshore.scheduler.fitting import verdict
 from longshore.scheduler.fitting.pod_claims import Volumes
 from longshore.scheduler.fitting.pod_shape import Shapes
 from longshore.scheduler.ledger import Ledger, Node
-from longshore.scheduler.view import View
+from longshore.scheduler.view import SchedulerView
 
 _NO_LABELS: Final[Mapping[str, str]] = {}
 _PAUSE_SECONDS: Final = 1.0
 _DEFAULT_SCHEDULER: Final = "default-scheduler"
-"""This scheduler reads no more of a pod that has ended than whether it has."""
+"""This scheduler reads nothing of a pod that has ended except that it has."""
 
 log = logging.getLogger(__name__)
 
 
 class Listener(Protocol):
-    """A scheduler: for the pods that name it, and for what might help them."""
+    """A scheduler, called for the pods that name it and for changes that may help them."""
 
     def pod_changed(self, pod: Obj) -> None:
-        """A pod of this scheduler came or changed; `spec.nodeName` says whether it has its node."""
+        """A pod of this scheduler was added or changed; `spec.nodeName` says whether it has a node."""
 
     def pod_gone(self, pod: Obj) -> None:
         """A pod of this scheduler was deleted."""
 
     def woken(self, flags: int) -> None:
-        """Something changed that may help pods which wait for one of these flags."""
+        """Something changed that may help pods that wait for one of these flags."""
 
 
 class Cluster:
-    """Register listeners, then `run`."""
+    """Register listeners, then call `run`."""
 
     def __init__(self, context: ControllerContext) -> None:
         self.context, self.client, self.clock = context, context.client, context.clock
@@ -64,10 +64,10 @@ class Cluster:
         class_cache = self.follow(kinds.STORAGE_CLASSES, volumes)
         self._budgets = self.follow(kinds.DISRUPTION_BUDGETS, Handler())
         self.volumes = Volumes(self.claims.get, volume_cache.get, class_cache.get)
-        self._view = View(self.ledger, self.volumes, self.namespace_labels, self._budgets)
+        self._view = SchedulerView(self.ledger, self.volumes, self.namespace_labels, self._budgets)
 
-    def view(self) -> View:
-        """The present state, on which decisions are made."""
+    def view(self) -> SchedulerView:
+        """The present state, on which decisions are based."""
         return self._view
 
     def namespace_labels(self, name: str) -> Mapping[str, str]:
@@ -79,13 +79,13 @@ class Cluster:
             listener.woken(flags)
 
     def follow(self, what: tuple[str, str], handler: Handler) -> Cache:
-        """The cache of a resource, whose changes `handler` hears once the cluster runs. Ask before that."""
+        """The cache of a resource; its changes go to `handler` once the cluster runs. Call before `run`."""
         informer = self.context.informers.get(what)
         self._handlers.append((informer, handler))
         return informer.cache
 
     async def follow_if_served(self, what: tuple[str, str], handler: Handler) -> Cache:
-        """The cache of a resource that a server may lack: then it is empty. Ask while the cluster runs."""
+        """The cache of a resource; empty if the server lacks the resource. Call while the cluster runs."""
         while True:
             try:
                 await self.client.list(what)
@@ -104,7 +104,7 @@ class Cluster:
         return informer.cache
 
     async def run(self, *schedulers: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Follows the cluster, and when all of it is known, runs the schedulers, until cancelled."""
+        """Follows the cluster; once all caches are filled, runs the schedulers, until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             # Only now: what others in this process have cached already is told at once.
             for informer, handler in self._handlers:
@@ -116,7 +116,7 @@ class Cluster:
 
 
 class _Pods(Handler):
-    """Pods with a node go to the ledger, the others to their scheduler."""
+    """Passes pods with a node to the ledger, and every pod to its scheduler."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -125,7 +125,7 @@ class _Pods(Handler):
         self._seen(obj, moved=False)
 
     def on_settled(self, facts: Obj, packed: Packed) -> None:
-        """Gangs count pods that have ended, too. To others they never mattered."""
+        """Passes a settled pod on, unpacked for gangs, which count ended pods; others need only its facts."""
         if facts["spec"].get("schedulerName") == _DEFAULT_SCHEDULER:
             self._seen(facts, moved=False)
         else:
@@ -174,7 +174,7 @@ class _Pods(Handler):
 
 
 def _asks_the_same(old: Obj, new: Obj) -> bool:
-    """Whether a pod takes the same of its node: of a bound pod little more can change."""
+    """Whether a bound pod takes the same amounts of its node as before."""
     before, after = old["spec"], new["spec"]
     return before is after or (
         before["containers"] == after["containers"]
@@ -192,7 +192,7 @@ class _Nodes(Handler):
         self._cluster.wake(verdict.EVERYTHING)
 
     def on_update(self, old: Obj, new: Obj) -> None:
-        """Heartbeats change nothing that a scheduler looks at, and wake nobody."""
+        """Heartbeats change nothing that a scheduler reads, so they wake no pod."""
         ledger = self._cluster.ledger
         node = ledger.nodes.get(new["metadata"]["name"])
         before = None if node is None else _outlook(node)

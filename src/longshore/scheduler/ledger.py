@@ -1,8 +1,8 @@
-"""Who is where and what is left: nodes, what they can give, and every pod that counts on them.
+"""The ledger: nodes, their capacity, and every pod that counts on them.
 
 A pod counts from the moment a scheduler assumes a node for it, before the binding is written, until it has
-ended or is gone; so quick decisions never give the same room twice. Kept up to date change by change, never
-counted again. Knows nothing of queues, watches and writes.
+ended or is deleted; so the same room is never given twice. Updated change by change, never recounted.
+Independent of queues, watches and writes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _REMEMBERED: Final = 8192
 
 
 class Node:
-    """One node and the pods that count on it. Without `obj` it is only a name that pods mention."""
+    """One node and the pods that count on it. Without `obj` it is only a name in pods' specs."""
 
     __slots__ = (
         "allocatable",
@@ -51,12 +51,12 @@ class Node:
         self.pods: dict[str, Pod] = {}
         self.ports: dict[Port, int] = {}
         self.nominated: dict[str, Pod] = {}
-        """Pods that others make room for here."""
+        """Pods for which pods on this node are being evicted."""
         self.remembered: dict[Shape, Failure | None] = {}
-        """The verdicts of selectors, taints and such for each shape; valid until the node itself changes."""
+        """Results of selectors, taints and such for each shape; valid until the node itself changes."""
 
     def describe(self, obj: Obj) -> None:
-        """Takes over what the Node object says."""
+        """Takes labels, taints and capacity from the Node object."""
         self.obj = obj
         spec, status = obj.get("spec") or {}, obj.get("status") or {}
         self.labels = obj["metadata"].get("labels") or {}
@@ -93,13 +93,13 @@ class Node:
                 del self.ports[port]
 
     def left(self, name: str) -> int:
-        """How much of a resource nobody counts on; for `pods`, how many more may come."""
+        """The free amount of a resource; for `pods`, how many more pods fit."""
         if name == PODS:
             return self.allocatable.get(PODS, 0) - len(self.pods)
         return self.allocatable.get(name, 0) - self.used.get(name, 0)
 
     def taken(self, ports: Iterable[Port]) -> Port | None:
-        """The first of these ports that is in use here."""
+        """The first of these ports that is in use on the node; None if none is."""
         for address, protocol, number in ports:
             for other, other_protocol, other_number in self.ports:
                 if (protocol, number) == (other_protocol, other_number) and (
@@ -109,7 +109,7 @@ class Node:
         return None
 
     def copy(self) -> Node:
-        """One to try things on."""
+        """A copy for trials."""
         new = Node(self.name)
         new.obj, new.labels, new.taints, new.unschedulable = (
             self.obj,
@@ -129,17 +129,17 @@ class Node:
 
 
 class Ledger:
-    """All nodes of the cluster."""
+    """All nodes of the cluster and the pods on them."""
 
     def __init__(self) -> None:
         self.nodes: dict[str, Node] = {}
         """Nodes that exist, oldest first."""
         self.pods: dict[str, Pod] = {}
-        """Every pod that counts somewhere, by uid."""
+        """Every pod that counts on a node, by uid."""
         self.assumed: set[str] = set()
-        """The pods whose binding is not seen yet."""
+        """The pods whose binding the watch has not shown yet."""
         self.repelling: dict[str, Pod] = {}
-        """The pods with required anti-affinity: they may keep others off a node."""
+        """The pods with required anti-affinity, which may keep other pods off a node."""
         self._mentioned: dict[str, Node] = {}
         self._nominated_on: dict[str, Node] = {}
 
@@ -156,7 +156,7 @@ class Ledger:
         return node
 
     def remove_node(self, name: str) -> None:
-        """Pods that are still bound to it count again when it comes back."""
+        """Removes a node. Pods still bound to it count again if it comes back."""
         node = self.nodes.pop(name, None)
         if node is not None and node.pods:
             node.obj, node.remembered = None, {}
@@ -165,12 +165,12 @@ class Ledger:
     # ---- pods
 
     def assume(self, pod: Pod, node: str) -> None:
-        """From now on the pod counts there, although nothing is written yet."""
+        """Counts the pod on the node from now on, before its binding is written."""
         self._add(pod, node)
         self.assumed.add(pod.uid)
 
     def confirm(self, pod: Pod, node: str) -> bool:
-        """The pod is bound to `node`. False if it counted there before in the same way."""
+        """Counts a pod bound to `node`. False if it counted there with the same shape before."""
         known = self.pods.get(pod.uid)
         self.assumed.discard(pod.uid)
         if known is not None:
@@ -182,12 +182,12 @@ class Ledger:
         return True
 
     def still(self, pod: Pod, obj: Obj) -> None:
-        """A pod that counts is bound where it counts, and asks for the same: this is its latest state."""
+        """Updates the state of a pod that is bound where it counts and whose requests are unchanged."""
         pod.obj = obj
         self.assumed.discard(pod.uid)
 
     def remove(self, uid: str) -> Pod | None:
-        """The pod counts nowhere any more. None if it did not before."""
+        """Removes the pod. Returns it; None if it did not count."""
         pod = self.pods.pop(uid, None)
         if pod is None:
             return None
@@ -201,7 +201,7 @@ class Ledger:
         return pod
 
     def forget(self, uid: str) -> None:
-        """The assumption was wrong: the binding failed. A binding that was seen stays."""
+        """Undoes an assumption, because the binding failed. A binding that was seen stays."""
         if uid in self.assumed:
             self.remove(uid)
 
@@ -212,7 +212,7 @@ class Ledger:
             self.nodes[node].nominated[pod.uid] = pod
 
     def withdraw(self, uid: str) -> None:
-        """Nobody makes room for the pod any more, not even on a node that is away."""
+        """Removes the pod's nomination, also from a node that has left the cluster."""
         node = self._nominated_on.pop(uid, None)
         if node is not None:
             node.nominated.pop(uid, None)

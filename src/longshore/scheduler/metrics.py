@@ -11,7 +11,7 @@ _BUCKETS: Final = exponential_buckets(0.001, 2, 15)
 
 
 class Metrics:
-    """Of one scheduler, by its name."""
+    """The metrics of one scheduler, by its name."""
 
     def __init__(self, registry: Registry, profile: str, waiting: Callable[[], int]) -> None:
         self._profile = profile
@@ -32,7 +32,7 @@ class Metrics:
         registry.gauge("scheduler_pending_pods", "Pods without a node.", ("profile",)).ask(waiting, profile)
 
     def attempt(self, result: str) -> None:
-        """`scheduled`, `unschedulable` or `error`."""
+        """Counts an attempt; `result` is `scheduled`, `unschedulable` or `error`."""
         self._attempts.inc(result, self._profile)
 
     def victims(self, count: int) -> None:

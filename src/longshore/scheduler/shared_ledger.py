@@ -7,7 +7,6 @@ from collections.abc import Collection
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.scheduler.cluster import Cluster
-from longshore.scheduler.gang.extending import Post, nobody
 from longshore.scheduler.gang.scheduler import NAME as GANGS
 from longshore.scheduler.gang.scheduler import GangScheduler
 from longshore.scheduler.gang.settings import Settings
@@ -16,10 +15,10 @@ from longshore.scheduler.single.scheduler import DefaultScheduler
 
 
 class Schedulers:
-    """Made first, so that others can ask it to explain; `run` does the work.
+    """The schedulers of a process. They can be asked to explain before `run` starts them.
 
-    `gangs` says what the gang scheduler does in a cycle; `names` which schedulers work, None for all. Only a
-    server that knows Volcano's kinds can be asked for gangs. `post` reaches extenders.
+    `gangs` are the settings of the gang scheduler; `names` are the schedulers to run, None for all. The gang
+    scheduler needs a server with Volcano's kinds.
     """
 
     def __init__(
@@ -29,7 +28,6 @@ class Schedulers:
         group_explanations: Explanations | None = None,
         gangs: Settings | None = None,
         names: Collection[str] | None = None,
-        post: Post = nobody,
     ) -> None:
         self._cluster = cluster = Cluster(context)
         self.pods: DefaultScheduler | None = None
@@ -38,7 +36,7 @@ class Schedulers:
             self.pods = DefaultScheduler(cluster)
             cluster.listeners[SINGLE_PODS] = self.pods
         if names is None or GANGS in names:
-            self.gangs = GangScheduler(cluster, gangs or Settings(), group_explanations, post)
+            self.gangs = GangScheduler(cluster, gangs or Settings(), group_explanations)
             cluster.listeners[GANGS] = self.gangs
 
     def explain_pod(self, namespace: str, name: str) -> list[Explanation]:
@@ -51,5 +49,5 @@ class Schedulers:
         return self.gangs.explain_group(namespace, name) if self.gangs is not None else []
 
     async def run(self) -> None:
-        """Gives pods nodes until cancelled."""
+        """Schedules pods until cancelled."""
         await self._cluster.run(*(each.run for each in (self.pods, self.gangs) if each is not None))

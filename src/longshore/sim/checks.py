@@ -3,8 +3,8 @@
 | rule | holds when |
 | --- | --- |
 | `done before 06:00` | every run completes before that time, of the next day if it is queued later |
-| `done within 2h` | every run completes within so long after it is queued |
-| `starts within 10m` | every run starts within so long |
+| `done within 2h` | every run completes within that time after it is queued |
+| `starts within 10m` | every run starts within that time after it is queued |
 | `complete` | every run completes |
 | `never skipped` | no run of a CronJob is skipped |
 
@@ -17,11 +17,11 @@ from collections.abc import Iterator, Mapping
 from datetime import time, timedelta
 from typing import Final
 
+from longshore.scripts import spreads
 from longshore.sim.sim_result import CronJobRow, JobRow, Result
-from longshore.testing import spreads
 
 _MOMENT_SECONDS: Final = 1e-6
-"""A run that ends at a time does not end before it."""
+"""Tolerance: a run that ends exactly at a time has not ended before it."""
 
 
 def broken(result: Result, expect: Mapping[str, str]) -> list[str]:

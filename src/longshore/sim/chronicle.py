@@ -1,6 +1,6 @@
 """Notes what happens in a simulation, as it happens: a line for each pod and each Job that ever was.
 
-Objects are deleted on the way, by TTL, history limits and people; their lines stay. Decides nothing.
+A line stays when its object is deleted by TTL, history limits or people. Decides nothing.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from longshore.api.facts import job_state, kinds, owners, pod_state
 from longshore.api.pod_resources import pod_requests
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
-from longshore.machinery.informers.informer import Handler
-from longshore.machinery.informers.shared import Informers
+from longshore.machinery.informers.informer import Handler, Informers
 from longshore.machinery.time.clock import Clock
 
 GROUP_NAME: Final = "scheduling.k8s.io/group-name"
@@ -25,13 +24,13 @@ SCHEDULED: Final = (
     "batch.kubernetes.io/cronjob-scheduled-timestamp",
     "volcano.sh/cronjob-scheduled-timestamp",
 )
-"""The annotations in which a Job of a CronJob bears its time: Kubernetes' and Volcano's."""
+"""The annotations with the scheduled time of a CronJob's Job: Kubernetes' and Volcano's."""
 _GANG_ENDS: Final = {"Completed": "complete", "Failed": "failed", "Terminated": "failed", "Aborted": "failed"}
 
 
 @dataclass(slots=True)
 class PodLine:
-    """One pod. Times are seconds since the start of the simulation; None is not yet."""
+    """One pod. Times are seconds since the start of the simulation; None means not yet."""
 
     namespace: str
     name: str
@@ -40,7 +39,7 @@ class PodLine:
     index: int | None
     created: float
     requests: dict[str, int]
-    """In thousandths for cpu, else whole."""
+    """Requests by resource: cpu in thousandths, everything else in whole units."""
     queue: str = ""
     bound: float | None = None
     started: float | None = None
@@ -50,7 +49,7 @@ class PodLine:
     """`succeeded`, `failed`, `evicted` or `stopped`; empty while it lives."""
     code: int | None = None
     waits_for: str = ""
-    """The scheduler's last words about it, while it has no node."""
+    """The scheduler's last message about the pod, while it has no node."""
 
 
 @dataclass(slots=True)
@@ -64,7 +63,7 @@ class WorkLine:
     created: float
     completions: int | None = None
     owner: str = ""
-    """`cronjob/nightly`, `jobflow/x`; empty where a person made it."""
+    """`cronjob/nightly`, `jobflow/x`; empty if a person made it."""
     scheduled: float | None = None
     """The time of its CronJob's schedule, in seconds since 1970."""
     queue: str = ""
@@ -78,7 +77,7 @@ class WorkLine:
     gang: Obj | None = None
     """The spec of a gang that has not started; None for a Job."""
     waits_for: str = ""
-    """The scheduler's words about a gang that has not started."""
+    """The scheduler's message about a gang that has not started."""
     succeeded: int = 0
     failed: int = 0
     pods: list[PodLine] = field(default_factory=list)
@@ -88,7 +87,7 @@ class WorkLine:
         return f"{self.kind}/{self.name}"
 
     def at_once(self) -> dict[str, int]:
-        """The least that the pods of a waiting gang which must start together ask for, by resource."""
+        """The smallest requests, by resource, of the pods that a waiting gang must start together."""
         tasks = self.gang["tasks"] if self.gang is not None else ()
         each = [asked for task in tasks for asked in [_asked(task)] * (task.get("replicas") or 0)]
         least = (self.gang or {}).get("minAvailable") or len(each)
@@ -104,14 +103,14 @@ class Chronicle:
     def __init__(self, clock: Clock) -> None:
         self._now: Callable[[], float] = clock.monotonic
         self.pods: dict[str, PodLine] = {}
-        """By uid, in order of creation; so are `works`."""
+        """Pods by uid, in order of creation; `works` has Jobs and Volcano Jobs in the same form."""
         self.works: dict[str, WorkLine] = {}
         self.cron_jobs: dict[str, Obj] = {}
-        """The last state of each CronJob, by uid; so are `queues`, by name."""
+        """The last state of each CronJob, by uid; `queues` has Queues by name."""
         self.queues: dict[str, Obj] = {}
         self.queue_of: dict[str, str] = {}
         self.changes = 0
-        """How much has happened; whoever sees the same number twice knows that nothing did."""
+        """Counts changes: while the number stays the same, nothing has happened."""
         self._unsaid: dict[tuple[str, str], None] = {}
         self._by_name: dict[tuple[str, str], PodLine] = {}
 
@@ -128,7 +127,7 @@ class Chronicle:
             informers.get(kinds.EVENTS).add_handler(_Each(self._event, lambda obj: None))
 
     def went_unsaid(self, pod: Obj) -> None:
-        """Nobody said how this pod goes."""
+        """Notes that no rule or annotation says how this pod goes."""
         owner = owners.controller_of(pod)
         work = self.works.get(owner["uid"]) if owner is not None else None
         reference = f"pod/{pod['metadata']['name']}" if work is None else work.owner or work.reference
@@ -136,7 +135,7 @@ class Chronicle:
 
     @property
     def unsaid(self) -> list[tuple[str, str]]:
-        """Namespaces and names of work of which nobody said how its pods go."""
+        """Namespaces and names of work whose pods have neither a rule nor an annotation."""
         return [*self._unsaid]
 
     def _event(self, event: Obj) -> None:
@@ -245,7 +244,7 @@ class Chronicle:
 
 
 class _Each(Handler):
-    """Tells one function of every state of an object, and another of its deletion."""
+    """Calls one function with every state of an object, and another at its deletion."""
 
     def __init__(self, seen: Callable[[Obj], None], gone: Callable[[Obj], None]) -> None:
         self._seen, self._gone = seen, gone
@@ -269,7 +268,7 @@ def _result(pod: Obj, phase: str) -> str:
 
 
 def _asked(task: Obj) -> dict[str, int]:
-    """The requests of a pod of this task. A template keeps what it says; in a pod, limits are requests."""
+    """The requests of this task's pods. Limits become requests in a pod, but not in its template."""
     pod = {"spec": copy.deepcopy(task["template"]["spec"])}
     default_pod(pod)
     return {name: _number(name, amount) for name, amount in pod_requests(pod["spec"]).items()}

@@ -1,7 +1,7 @@
 """Runs that a schedule leaves out, or has twice, because clocks are set forward or back. Pure.
 
-Nothing is skipped then: the schedule itself has no such time, as with Kubernetes. A person who plans a night
-wants to know all the same.
+Such runs are not skipped: the schedule itself has no such time, as with Kubernetes. They are reported to help
+people plan a night.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from longshore.api.time.instants import SECOND
 
 
 def told(schedule: cron.Schedule, zone: cron.Zone, start: int, end: int, ran: Set[int]) -> Iterator[str]:
-    """Says what becomes of a schedule at changes of the clock between two moments, in seconds since 1970;
-    `ran` are the times at which it did run."""
+    """Says what changes of the clock between two moments (in seconds since 1970) do to a schedule; `ran` are
+    the times at which it did run."""
     zone = schedule.zone or zone
     for at, gap in _changes(zone, start, end):
         before = zone.offset(at - 1)

@@ -42,11 +42,11 @@ class Spread(msgspec.Struct):
     p50: float | None
     p95: float | None
     completes: float
-    """Of the runs in which it exists."""
+    """The share of runs that complete, of those in which the work exists."""
 
 
 def change(text: str) -> Change:
-    """Raises ValueError with what is wrong."""
+    """Parses a change. Raises ValueError with what is wrong."""
     target, equals, values = text.partition("=")
     reference, dot, path = target.partition(".")
     kind, slash, name = reference.partition("/")
@@ -71,7 +71,7 @@ def _value(each: str, text: str) -> Any:
 
 
 def variants(objects: Sequence[Obj], changes: Sequence[Change]) -> Iterator[Variant]:
-    """Every combination of values; one without words where nothing is changed."""
+    """Yields every combination of values; a single one without words if nothing is changed."""
     for chosen in itertools.product(*(each.values for each in changes)):
         changed = copy.deepcopy([*objects])
         for one, value in zip(changes, chosen, strict=True):
@@ -140,7 +140,7 @@ def spreads(results: Sequence[Result], owner_of: Callable[[str, str], str]) -> l
 
 
 def percentile(values: Sequence[float], share: float) -> float | None:
-    """The smallest value that so large a share of all does not exceed."""
+    """The smallest value that at least this share of all values does not exceed."""
     if not values:
         return None
     ordered = sorted(values)

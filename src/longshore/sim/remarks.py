@@ -57,7 +57,7 @@ def _are(count: int) -> str:
 
 
 def _short(why: str) -> str:
-    """One reason for all runs that were kept for the same cause."""
+    """Shortens a reason, so that all runs that were skipped for the same cause share one text."""
     return "the one before still runs (Forbid)" if why.endswith("is Forbid)") else why
 
 
@@ -87,7 +87,7 @@ def _never_started(result: Result, nodes: Sequence[Obj], chronicle: Chronicle) -
 
 
 def _most(nodes: Sequence[Obj], together: Callable[[int, int], int]) -> dict[str, int]:
-    """Amounts that nodes have, those of two taken together by a function."""
+    """The amounts of all nodes by resource, combined by `together`: the largest, or the sum."""
     found: dict[str, int] = {}
     for node in nodes:
         status = node.get("status") or {}

@@ -1,23 +1,32 @@
-"""The question of a simulation, and the nodes it is played on."""
+"""The question of a simulation, the nodes it is played on, and outcome files.
+
+default: {duration: 3m±20s}                      # default and pods: see scripts/script_documents.py
+nodes: {mtbf: 30d, repair: 10m}
+evictions: {mean: 12h}
+expect:
+  job/report: done before 06:00
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from longshore.api import quantity
 from longshore.api.types import Obj
-from longshore.sim.troubles import Troubles
-from longshore.testing.scripts import Rule
+from longshore.scripts import script_documents
+from longshore.scripts.pod_rules import Rule
+from longshore.testing.troubles import Troubles
 
 DAY_SECONDS: Final = 86_400.0
 DEFAULT_NODE: Final = {"cpu": "64", "memory": "256Gi", "pods": "500"}
-DEFAULT_RUN_SECONDS: Final = 60.0
-"""How long a pod runs of which nobody says anything; it exits with 0."""
 MAX_SECONDS: Final = 3660 * DAY_SECONDS
+DEFAULT_RUN_SECONDS: Final = 60.0
+"""The duration of a run for which no other is given."""
+_OUTCOME_FIELDS: Final = ("default", "evictions", "expect", "nodes", "pods")
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -28,19 +37,19 @@ class Settings(msgspec.Struct, frozen=True):
     start: datetime
     """A whole second: a CronJob runs at it if that is one of its times."""
     zone: str
-    """Of CronJobs without one, and of the times that are shown."""
+    """The time zone of CronJobs without one, and of the times that are shown."""
     seconds: float
-    """For how long at most."""
+    """The longest time that is simulated."""
     until_done: bool = False
-    """Whether it ends when nothing is left to do."""
+    """Whether the simulation ends when nothing is left to do."""
     seed: int = 0
     nodes: Sequence[Obj] = ()
-    """Used where the manifests bring none."""
+    """Used if the manifests have no nodes."""
     rules: Sequence[Rule] = ()
-    """How pods go; the latest that matches counts. Where none does, their annotations do."""
+    """How pods go. The latest rule that matches counts; without one, the pod's annotations."""
     troubles: Troubles = Troubles()
     shortcuts: bool = True
-    """Whether work is spared where nobody notices (`apiserver/shortcuts`)."""
+    """Whether shortcuts spare work where the result stays the same (`apiserver/shortcuts`)."""
 
 
 def amounts(text: str) -> dict[str, str]:
@@ -59,7 +68,7 @@ def amounts(text: str) -> dict[str, str]:
 
 
 def nodes(count: int, given: dict[str, str]) -> list[Obj]:
-    """So many nodes alike. What is not given has a node of the default."""
+    """Makes `count` equal nodes. Amounts that are not given are those of the default node."""
     capacity = {**DEFAULT_NODE, **given}
     width = len(str(count - 1))
     return [node(f"node-{number:0{width}}", capacity) for number in range(count)]
@@ -76,7 +85,7 @@ def node(name: str, capacity: dict[str, str]) -> Obj:
 
 
 def check_node(given: Obj) -> None:
-    """Raises ValueError for a Node that does not say what it has, in quantities."""
+    """Raises ValueError for a Node whose status does not give its resources as quantities."""
     name, status = given["metadata"].get("name"), given.get("status")
     has: object = None
     if isinstance(status, dict):
@@ -89,3 +98,38 @@ def check_node(given: Obj) -> None:
         except ValueError:
             text = f"{amount!r} is no quantity, such as 64, 500m or 256Gi"
             raise ValueError(f"Node {name}: {key} of status.capacity: {text}") from None
+
+
+class Outcomes(msgspec.Struct, frozen=True):
+    """The content of an outcome file."""
+
+    rules: tuple[Rule, ...] = ()
+    troubles: Troubles = Troubles()
+    expect: Mapping[str, str] = {}
+
+
+def outcomes_of(document: Any) -> Outcomes:
+    """The outcomes in a decoded YAML document. Raises ValueError with field, value and rule."""
+    found = script_documents.mapping(document, "the outcome file", _OUTCOME_FIELDS)
+    script = script_documents.script_of(found, DEFAULT_RUN_SECONDS)
+    nodes = script_documents.mapping(found.get("nodes") or {}, "nodes", ("mtbf", "repair"))
+    evictions = script_documents.mapping(found.get("evictions") or {}, "evictions", ("mean",))
+    expect = found.get("expect") or {}
+    if not isinstance(expect, dict):
+        raise ValueError(f"expect: {expect!r} is no mapping")
+    troubles = Troubles(
+        node_mtbf=_seconds(nodes.get("mtbf", 0), "nodes.mtbf"),
+        node_repair=_seconds(nodes.get("repair", 600), "nodes.repair"),
+        eviction_mean=_seconds(evictions.get("mean", 0), "evictions.mean"),
+    )
+    default = () if script.default is None else (script.default,)
+    return Outcomes(
+        (*default, *script.rules), troubles, {str(key): str(value) for key, value in expect.items()}
+    )
+
+
+def _seconds(value: Any, where: str) -> float:
+    try:
+        return script_documents.seconds_of(value)
+    except ValueError as err:
+        raise ValueError(f"{where}: {err}") from None

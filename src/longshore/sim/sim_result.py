@@ -26,17 +26,17 @@ _GANG_WAITS: Final = "GangWaits"
 
 
 class JobRow(msgspec.Struct):
-    """One Job or Volcano Job. Times are seconds since the start; None is never."""
+    """One Job or Volcano Job. Times are seconds since the start; None means never."""
 
     name: str
-    """`job/report`, with the namespace in front where it is not `default`."""
+    """`job/report`; with the namespace in front unless that is `default`."""
     owner: str
-    """`cronjob/backup`, named as `name` is; empty where a person made it."""
+    """`cronjob/backup`, written as in `name`; empty if a person made it."""
     queued: float
     started: float | None
     ended: float | None
     result: str
-    """`complete`, `failed`, `deleted`; `running` or `waiting` where it has not ended."""
+    """`complete`, `failed` or `deleted`; `running` or `waiting` if it has not ended."""
     reason: str
     pods: int
     failed: int
@@ -65,20 +65,20 @@ class CronJobRow(msgspec.Struct):
     more_skipped: int = 0
     """How many runs are skipped beyond those that are listed."""
     late: int = 0
-    """How many runs began more than a minute after their time,"""
+    """How many runs began more than a minute after their time."""
     latest: float = 0.0
-    """and by how many seconds at most."""
+    """The seconds by which the latest run was late."""
     replaced: int = 0
     """How many runs the next one ended (concurrencyPolicy Replace)."""
     clock_changes: list[str] = []
-    """Times that a change of the clock takes from the schedule, or brings twice."""
+    """Times that a change of the clock removes from the schedule, or brings twice."""
 
 
 class QueueRow(msgspec.Struct):
     name: str
     works: int
     share: float
-    """Of the cpu time that was used at all."""
+    """The queue's share of all cpu time that was used."""
     mean_wait: float
     longest_wait: float
 
@@ -87,7 +87,7 @@ class NodeRow(msgspec.Struct):
     name: str
     pods: int
     used: dict[str, float]
-    """Of what it has, by resource, over the whole time."""
+    """The used share of its capacity, by resource, over the whole time."""
 
 
 class Bar(msgspec.Struct):
@@ -118,11 +118,11 @@ class Result(msgspec.Struct):
     bars: list[Bar]
     node_failures: int
     unsaid: list[str]
-    """Work of which nobody said how its pods go: a minute, and well."""
+    """Work without a rule or annotation: its pods took the default, a minute and success."""
     remarks: list[str] = []
 
     def clock(self, seconds: float) -> datetime:
-        """The time of day in the zone at so many seconds since the start."""
+        """The time of day in the zone, `seconds` after the start."""
         moment = datetime.fromisoformat(self.start).timestamp() + seconds
         return datetime.fromtimestamp(moment, ZoneInfo(self.zone))
 
@@ -176,8 +176,8 @@ def of(
 
 
 def _waits(plane: Plane, kind: str, namespace: str, name: str) -> str:
-    """The last words of the scheduler. Of a gang that waits for room the numbers say it all; reasons of its
-    single pods would fill a page."""
+    """The last message of the scheduler. For a gang that waits for room it is the numbers alone; the reasons
+    of its single pods would fill a page."""
     ask = plane.wiring.waits.get(kind)
     said = ask(namespace, name) if ask is not None else ()
     why = said[-1].why if said else ()
@@ -259,7 +259,7 @@ def _cron_job(obj: Obj, mine: list[WorkLine], settings: Settings, began: float, 
 
 
 def _schedule(spec: Obj) -> cron.Schedule | None:
-    """A schedule with times of its own; None if it cannot be read, or counts from its last run."""
+    """The schedule, if it has fixed times; None if it cannot be read, or counts from its last run."""
     try:
         schedule = cron.parse_in_zone(spec["schedule"], spec.get("timeZone"))
     except cron.ScheduleError:

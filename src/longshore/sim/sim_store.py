@@ -1,9 +1,9 @@
 """A store for simulations: nothing is kept on disk, so a write is durable the moment it is made.
 
-A shortcut: without shortcuts a simulation has the store of every other longshore, in memory. This one has no
-batches, no writers who wait for them, and no JSON: an object is encoded only once it has to make room. Nobody
-asks who owns a field either, so objects are stored without managedFields, and what has none gets none by a
-change. A Job of a CronJob took 2.58 ms of CPU with the usual store, and 2.22 ms with this one (bench/sim.py).
+A shortcut: without shortcuts a simulation uses the usual store, in memory. This one has no batches, no
+writers that wait for them, and no JSON: an object is encoded only when it has to make room. A simulation does
+not need owners of fields, so objects are stored without managedFields, and a change adds none. A Job of a
+CronJob took 2.58 ms of CPU with the usual store, and 2.22 ms with this one (bench/sim.py).
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from longshore.store.window import Window
 _LIMITS: Final = Limits(window_events=1024, lag_events=1 << 30, lag_bytes=1 << 40)
 """Watchers in the same process read changes in the next turn of the loop, however many a turn brings."""
 _DECODED_ENTRIES: Final = 16_384
-"""Objects that are kept decoded before those that nobody holds are encoded."""
+"""Objects that are kept decoded; beyond that, those that only the store refers to are encoded."""
 _UNSHARED_REFERENCES: Final = 2
-"""To a view that only its entry holds: the entry, and `getrefcount` itself."""
+"""References to a view that only its entry holds: the entry's, and that of `getrefcount` itself."""
 
 
 class SimStore(Store):
-    """Begins empty. Whatever was written can be read, and watchers are told in a later turn of the loop."""
+    """Begins empty. A write can be read at once, and watchers get it in a later turn of the loop."""
 
     def __init__(self) -> None:
         found = Contents(_LIMITS, FIRST_REVISION, journalled=False)
@@ -61,7 +61,7 @@ class SimStore(Store):
 
 
 class _Unencoded(Entry, frozen=True, eq=False):
-    """An entry that has no bytes until somebody asks for them."""
+    """An entry that is encoded when its bytes are first read."""
 
     @property  # type: ignore[misc] # a field there, for which this is the reader
     def raw(self) -> bytes:
@@ -76,8 +76,8 @@ _BYTES: Final = Entry.__dict__["raw"]
 
 
 class _Decoded(Decoded):
-    """Bounds by number what only the store holds decoded: to know the bytes of an object would mean to encode
-    it."""
+    """Limits by number the objects that only the store holds decoded: to know the bytes of an object would
+    mean to encode it."""
 
     __slots__ = ()
 
@@ -97,7 +97,7 @@ class _Decoded(Decoded):
 
 
 class _LastChanges(Window):
-    """Bounded by number alone."""
+    """A window of changes that is limited by number, not by bytes."""
 
     __slots__ = ()
 
@@ -118,7 +118,7 @@ class _LastChanges(Window):
 
 
 class _UnweighedHub(Hub):
-    """Counts no bytes."""
+    """A hub that counts no bytes."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Plays one question to its end: the plane, the fleet and the chronicle on one virtual clock."""
+"""Plays one question to its end: a scripted world and its chronicle on the virtual clock."""
 
 from __future__ import annotations
 
@@ -14,38 +14,27 @@ from typing import Final
 from longshore.api import cron
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
-from longshore.apiserver.api import Api
+from longshore.apiserver.api import Api, ApiParts
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
-from longshore.plane.plane import Parts, Plane
+from longshore.node.capacity import Capacity
+from longshore.plane.controllers import CONTROLLERS
+from longshore.plane.plane import Plane
 from longshore.plane.supervising import cancelled
-from longshore.sim import outcome_notes, sim_result
+from longshore.scripts import annotated_pods
+from longshore.scripts.pod_rules import Rule, Scripts
+from longshore.scripts.runs import Outcome, Run
+from longshore.sim import sim_result
 from longshore.sim.chronicle import Chronicle
-from longshore.sim.fleet import Fleet
 from longshore.sim.settings import DEFAULT_RUN_SECONDS, Settings, check_node, nodes
 from longshore.sim.sim_client import SimClient
 from longshore.sim.sim_result import Result
 from longshore.sim.sim_store import SimStore
 from longshore.store import Store
-from longshore.testing import MemoryDirectories, SeededKeys
-from longshore.testing.pod_outcomes import Outcome, Run
-from longshore.testing.scripts import Rule, Scripts
+from longshore.testing.scripted_node import ScriptedNode
+from longshore.testing.world import World
 from longshore.up import startup
 
-_CONTROLLERS: Final = (
-    "cronjob",
-    "garbage",
-    "job",
-    "namespace",
-    "serviceaccount",
-    "ttl",
-    "volcano-cronjob",
-    "volcano-gc",
-    "volcano-job",
-    "volcano-jobflow",
-    "volcano-podgroup",
-    "volcano-queue",
-)
 _FIRST: Final = (
     "Namespace",
     "PriorityClass",
@@ -55,22 +44,22 @@ _FIRST: Final = (
     "LimitRange",
     "ConfigMap",
 )
-"""Kinds that others rely on, in the order in which they are created."""
+"""Kinds that other objects rely on, in the order in which they are created."""
 _WORK: Final = ("Command", "Job", "JobFlow", "Pod")
-"""Kinds that begin at the start; everything else is there before."""
+"""Kinds that are created at the start; all others are created before it."""
 _LEAD_SECONDS: Final = 2.0
-"""From the first moment of the clock to the start: one for the plane, and one for what is there before."""
+"""From the first moment of the clock to the start: 1 s for the plane, 1 s for objects created before."""
 _STEP_SECONDS: Final = 3600.0
 _QUIET_SECONDS: Final = 7200.0
-"""While no pod runs, nothing happens for so long only if nothing can: every pause of a controller is shorter,
-but for what `_quiet_seconds` adds."""
+"""A simulation in which no pod runs ends after this time without a change: every pause of a controller is
+shorter, except for what `_quiet_seconds` adds."""
 
 Progress = Callable[[float], None]
-"""Is told how many seconds have passed."""
+"""Called with the seconds that have passed."""
 
 
 def simulate(settings: Settings, progress: Progress | None = None) -> Result:
-    """The answer. Raises StatusError for a manifest that the API refuses."""
+    """Simulates, and returns the answer. Raises StatusError for a manifest that the API refuses."""
     start = settings.start.astimezone(UTC) - timedelta(seconds=_LEAD_SECONDS)
     with _collecting_seldom():
         return virtual.run(lambda clock: _play(settings, clock, progress), start=start, seed=settings.seed)
@@ -78,8 +67,8 @@ def simulate(settings: Settings, progress: Progress | None = None) -> Result:
 
 @contextmanager
 def _collecting_seldom() -> Iterator[None]:
-    """Lets the collector of garbage look less often, and not at what was there before: 800 gangs of four took
-    14.0 s of CPU without this, and 10.6 s with it (bench/sim.py)."""
+    """Makes the garbage collector run less often and skip older objects: 800 gangs of four took 14.0 s of CPU
+    without this, and 10.6 s with it (bench/sim.py)."""
     before, was_frozen = gc.get_threshold(), gc.get_freeze_count() > 0
     gc.freeze()
     gc.set_threshold(*startup.THRESHOLDS)
@@ -92,59 +81,94 @@ def _collecting_seldom() -> Iterator[None]:
 
 
 async def _play(settings: Settings, clock: VirtualClock, progress: Progress | None) -> Result:
-    store = SimStore() if settings.shortcuts else Store.open(None)
-    objects = [*settings.objects]
-    given = [obj for obj in objects if obj["kind"] == "Node"]
-    for node in given:
-        check_node(node)
-    fleet_nodes = given or [*settings.nodes] or nodes(1, {})
-    claims = any(obj["kind"] == "PersistentVolumeClaim" for obj in objects)
-    parts = Parts(
-        store,
-        clock,
-        clock.rng,
-        cron.load(settings.zone),
-        SeededKeys(clock.rng),
-        (*_CONTROLLERS, *(("volume",) if claims else ())),
-        volumes=MemoryDirectories() if claims else None,
-        keeps_records=False,
-    )
     chronicle = Chronicle(clock)
-    api = Api(store, clock=clock, rng=clock.rng, shortcuts=settings.shortcuts)
-    plane = Plane(parts, SimClient(api, chronicle.heard))
-    await plane.prepare()
-    unruled = Rule("*", (partial(_unruled, chronicle),))
-    scripts = Scripts(random.Random(f"outcomes {settings.seed}"), [unruled, *settings.rules])
-    dice = random.Random(f"troubles {settings.seed}")
-    fleet = Fleet(plane.client, clock, scripts, fleet_nodes, settings.troubles, dice)
-    await fleet.prepare()
-    informers = plane.wiring.informers.share()
-    async with plane.running():
-        chronicle.follow(informers, events=not api.shortcuts.on)
-        playing = asyncio.create_task(fleet.run(informers))
+    world = world_of(settings, clock, chronicle)
+    plane = world.plane
+    async with world.running():
+        informers = plane.wiring.informers.share()
+        chronicle.follow(informers, events=not plane.api.shortcuts.on)
+        following = asyncio.create_task(informers.run())
         try:
-            await _create_all(plane, [obj for obj in objects if obj["kind"] != "Node"])
-            await _wait(settings, clock, chronicle, fleet, progress)
+            await _create_all(plane, [obj for obj in settings.objects if obj["kind"] != "Node"])
+            await _wait(settings, chronicle, world, progress)
         finally:
-            await cancelled([playing])
+            await cancelled([following])
         answer = sim_result.of(
-            settings, chronicle, plane, fleet_nodes, _LEAD_SECONDS, clock.monotonic(), fleet.failures
+            settings,
+            chronicle,
+            plane,
+            _nodes(settings),
+            _LEAD_SECONDS,
+            clock.monotonic(),
+            world.troubles.failures,
         )
-    await store.close()
+    await plane.parts.store.close()
     return answer
 
 
+def world_of(settings: Settings, clock: VirtualClock, chronicle: Chronicle) -> World:
+    """Makes the world in which a question is played; its parts report to the chronicle."""
+    store = SimStore() if settings.shortcuts else Store.open(None)
+    claims = any(obj["kind"] == "PersistentVolumeClaim" for obj in settings.objects)
+    running = {name for name, row in CONTROLLERS.items() if row.simulated} | ({"volume"} if claims else set())
+    scripts = Scripts(
+        random.Random(f"outcomes {settings.seed}"),
+        settings.rules,
+        default=Rule(runs=(partial(_unruled, chronicle),)),
+    )
+    long_way = not settings.shortcuts
+    api = Api(
+        ApiParts(
+            store,
+            clock,
+            clock.rng,
+            shortcuts=settings.shortcuts,
+            quiet_watches=True,
+            owns_fields=long_way,
+            judges_statuses=long_way,
+        )
+    )
+    return World(
+        clock,
+        seed=settings.seed,
+        store=store,
+        nodes=[_node(clock, scripts, node) for node in _nodes(settings)],
+        troubles=settings.troubles,
+        client=SimClient(api, chronicle.heard),
+        controllers=tuple(sorted(running)),
+        zone=cron.load(settings.zone),
+        serves=False,
+        keeps_records=False,
+    )
+
+
+def _nodes(settings: Settings) -> list[Obj]:
+    """The nodes of the manifests, or else those of the question. Raises ValueError for an odd one."""
+    given = [obj for obj in settings.objects if obj["kind"] == "Node"]
+    for node in given:
+        check_node(node)
+    return given or [*settings.nodes] or nodes(1, {})
+
+
+def _node(clock: VirtualClock, scripts: Scripts, given: Obj) -> ScriptedNode:
+    has = given["status"].get("allocatable") or given["status"]["capacity"]
+    amounts = {"pods": "0", **{name: str(amount) for name, amount in has.items()}}
+    return ScriptedNode(
+        clock, scripts, name=given["metadata"]["name"], capacity=Capacity(amounts), given=given
+    )
+
+
 def _unruled(chronicle: Chronicle, pod: Obj) -> Outcome:
-    """How a pod goes that no rule is about."""
-    if outcome_notes.is_annotated(pod):
-        return outcome_notes.annotated(pod)
+    """The outcome of a pod that no rule matches."""
+    if annotated_pods.is_annotated(pod):
+        return annotated_pods.annotated(pod, DEFAULT_RUN_SECONDS)
     chronicle.went_unsaid(pod)
     return Run(DEFAULT_RUN_SECONDS)
 
 
 async def _create_all(plane: Plane, objects: list[Obj]) -> None:
-    """Creates the manifests, and namespaces that nobody gave: work at the start, and a second before it what
-    work relies on. Raises StatusError, or ValueError where that would not name the object."""
+    """Creates the manifests and missing namespaces: work at the start, and what work relies on a second
+    before. Raises StatusError, or ValueError if a StatusError would not name the object."""
 
     def order(obj: Obj) -> int:
         return _FIRST.index(obj["kind"]) if obj["kind"] in _FIRST else len(_FIRST)
@@ -160,8 +184,8 @@ async def _create_all(plane: Plane, objects: list[Obj]) -> None:
 
 
 def _begins_at_the_start(obj: Obj) -> bool:
-    """Whether it is work, or a CronJob that counts from its creation. One with times of the day is there
-    before, so that it also runs at a time that is the start."""
+    """Whether the object is created at the start: work, or a CronJob that counts from its creation. A CronJob
+    with times of the day is created before, so that it can also run at the start itself."""
     spec = obj.get("spec")
     if obj["kind"] != "CronJob" or not isinstance(spec, dict):
         return obj["kind"] in _WORK
@@ -169,7 +193,7 @@ def _begins_at_the_start(obj: Obj) -> bool:
 
 
 async def _until(plane: Plane, moment: float) -> None:
-    """Sleeps until the clock has come so far. A sleep may end a moment early, and would be in the second
+    """Sleeps until `moment`. Sleeps again if a sleep ends a little early, which would be in the second
     before."""
     while (left := moment - plane.clock.monotonic()) > 0:
         await plane.clock.sleep(left)
@@ -201,21 +225,16 @@ def _namespace(name: str) -> Obj:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 
-async def _wait(
-    settings: Settings,
-    clock: VirtualClock,
-    chronicle: Chronicle,
-    fleet: Fleet,
-    progress: Progress | None,
-) -> None:
+async def _wait(settings: Settings, chronicle: Chronicle, world: World, progress: Progress | None) -> None:
     """Lets time pass until the end, or until nothing is left to do, or nothing can happen any more."""
+    clock = world.clock
     end, quiet_since, seen = _LEAD_SECONDS + settings.seconds, clock.monotonic(), -1
     quiet_seconds = _quiet_seconds(settings)
     while (left := end - clock.monotonic()) > 0:
         await clock.sleep(min(_STEP_SECONDS, left))
         if progress is not None:
             progress(clock.monotonic() - _LEAD_SECONDS)
-        if chronicle.changes != seen or chronicle.cron_jobs or fleet.is_busy:
+        if chronicle.changes != seen or chronicle.cron_jobs or world.is_busy:
             seen, quiet_since = chronicle.changes, clock.monotonic()
         is_quiet = clock.monotonic() - quiet_since >= quiet_seconds
         if settings.until_done and (_is_done(chronicle) or is_quiet):
@@ -223,8 +242,8 @@ async def _wait(
 
 
 def _quiet_seconds(settings: Settings) -> float:
-    """How long nothing happens only if nothing can: a node may be repaired, and a Job that waits may reach
-    its deadline."""
+    """Seconds without a change after which nothing can happen any more; includes the repair of a node and the
+    deadline of a Job that waits."""
     repair = settings.troubles.node_repair if settings.troubles.node_mtbf else 0.0
     specs = [obj["spec"] for obj in settings.objects if isinstance(obj.get("spec"), dict)]
     deadlines = [spec.get("activeDeadlineSeconds") for spec in specs]

@@ -1,9 +1,9 @@
 """Remembers, beside the journal, the last revision that was acknowledged.
 
-A damaged write-ahead log looks to SQLite like an unfinished last write: it drops the rest without a
-word. With this mark we can tell. It is eight bytes in the page cache, written after each commit and
-never synced: it outlives `kill -9` for the price of a system call. After a power cut the journal may
-rightly be behind it (durability `normal`), which the machine's boot id tells apart.
+SQLite takes a damaged write-ahead log for an unfinished last write and drops the rest silently. This mark
+shows such a loss. Its revision is eight bytes in the page cache, written after each commit and never synced:
+it survives `kill -9` and costs one system call. After a power cut the journal may be behind the mark
+(durability `normal`); the boot id shows whether there was one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Acknowledged:
         self._boot = found[_REVISION_FORMAT.size :]
 
     def check(self, journal: Path, revision: int) -> None:
-        """Refuses a journal that ends before the mark when nothing but damage explains it."""
+        """Raises `JournalCorrupt` if the journal ends before the mark and no power cut explains that."""
         held_to_it = self._boot == _ANY_BOOT or self._boot == _this_boot() != _UNKNOWN_BOOT
         if revision < self.revision and held_to_it:
             raise JournalCorrupt(
@@ -43,8 +43,8 @@ class Acknowledged:
             )
 
     def begin(self, revision: int, *, survives_power_loss: bool) -> None:
-        """Starts a run at this revision. Where every commit is synced before its mark, the next
-        opening holds the journal to the mark after a power cut too."""
+        """Starts a run at this revision. If every commit is synced before its mark, the next opening checks
+        the journal against the mark even after a power cut."""
         boot = _ANY_BOOT if survives_power_loss else _this_boot()
         os.pwrite(self._fd, _REVISION_FORMAT.pack(revision) + boot, 0)
 
@@ -66,8 +66,8 @@ def revision_of(file: Path) -> int:
 
 
 def go_on_after(file: Path, revision: int) -> None:
-    """Makes a mark for an older journal that was put there on purpose: no revision up to this one is used
-    again, and whoever saw them has to list afresh."""
+    """Writes the mark for an older journal that was restored on purpose. Revisions up to this one are not
+    used again, and clients that saw them have to list again."""
     beside = file.with_name(f"{file.name}.new")
     beside.write_bytes(_REVISION_FORMAT.pack(revision) + _UNKNOWN_BOOT)
     beside.chmod(0o600)
@@ -77,6 +77,6 @@ def go_on_after(file: Path, revision: int) -> None:
 def _this_boot() -> bytes:
     try:
         boot = _BOOT_ID_FILE.read_bytes().strip()
-    except OSError:  # not Linux: then the mark tells nothing under durability `normal`
+    except OSError:  # not Linux: under durability `normal` the mark is not checked
         return _UNKNOWN_BOOT
     return boot if len(boot) == _BOOT_ID_BYTES else _UNKNOWN_BOOT

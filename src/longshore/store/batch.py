@@ -28,7 +28,7 @@ class Batch:
         self._waiters: list[asyncio.Future[None]] = []
         self._callbacks: list[Callable[[WriteFailed | None], object]] = []
         self.settled = False
-        """Whether it is durable, or `error` says that it never will be."""
+        """Whether the batch is durable, or has failed with `error`."""
         self.error: WriteFailed | None = None
 
     def add(self, event: Event) -> None:
@@ -60,7 +60,7 @@ class Batch:
             self._callbacks.append(callback)
 
     def settle(self, error: WriteFailed | None) -> None:
-        """Tells every waiter how the batch ended."""
+        """Wakes every waiter and schedules every callback."""
         self.settled = True
         self.error = error
         for waiter in self._waiters:

@@ -29,7 +29,7 @@ from longshore.store.writers import Writer, attempt
 _COMPACTION_MIN_ROWS = 256
 _COMPACTION_MAX_ROWS = 1024  # more than a batch can add, so that compaction keeps up with any load
 _GATHERING_TURNS = (
-    2  # of the event loop that a growing batch may wait for more: enough for those who are awake
+    2  # turns of the event loop that a growing batch waits: enough for writers that are ready to run
 )
 
 
@@ -60,7 +60,7 @@ class GroupCommit:
         """Whether the commit under way runs in the event loop."""
         self._slow = SlowCommits()
         self._may_tidy = False
-        """One step of housekeeping after each commit; more while nothing else waits and none fails."""
+        """Whether housekeeping may run: once after each commit, again while no write waits and none fails."""
         self._closing = False
 
     def add(self, event: Event, *, joined: bool) -> Batch:
@@ -79,7 +79,7 @@ class GroupCommit:
         return batch
 
     def tidy_soon(self) -> None:
-        """Has the journal's chores done even if nobody writes."""
+        """Starts the journal's chores soon, also when there are no writes."""
         self._may_tidy = True
         if not self._busy and not self._closing:
             self._busy = True
@@ -89,7 +89,7 @@ class GroupCommit:
         """Returns when every write that is queued or under way is durable, or has failed."""
         last = self._queue[-1] if self._queue else self._running
         if last is not None:
-            await last.waiter()  # an error is told to those who wait for the writes
+            await last.waiter()  # the waiters of the writes get the error
 
     async def close(self) -> None:
         """Commits every queued write, then closes the journal."""
@@ -148,7 +148,7 @@ class GroupCommit:
             self.on_commit(commit)
 
     def _lose(self, batch: Batch, error: WriteFailed) -> None:
-        """Tells of a failed commit everybody who waits for it, or for a write staged after it."""
+        """Fails the waiters of a failed commit, and those of all writes staged after it."""
         self.counters.failed_commits += 1
         lost = [batch, *self._queue]
         self._queue.clear()

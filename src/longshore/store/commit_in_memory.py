@@ -1,8 +1,8 @@
 """Group commit of a store that keeps nothing: batches as in commit.py, without thread, chores or stopwatch.
 
-Which writes share a batch, and in which turn of the loop they can be seen, is as with a journal that is
-always quick: on a virtual clock the same run takes the same steps. Of the 8,801 calls of a simulated Job of a
-CronJob the general way had 155 more (bench/sim.py --calls).
+Batches are formed, and become visible in a turn of the loop, as with a journal that is always quick, so that
+on a virtual clock the same run takes the same steps. A simulated Job of a CronJob takes 8,801 calls; with
+`GroupCommit` it would take 155 more (bench/sim.py --calls).
 """
 
 from __future__ import annotations

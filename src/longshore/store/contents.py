@@ -20,7 +20,7 @@ from longshore.store.types import Entry, Event, EventType, Key
 from longshore.store.window import Dead, Window
 
 FIRST_REVISION = 1
-"""Of a store that nobody wrote to. As in etcd, because "0" has a meaning of its own in the API."""
+"""The revision of an empty store, as in etcd, because "0" has a meaning of its own in the API."""
 
 
 class Contents:
@@ -34,7 +34,7 @@ class Contents:
         self.window = Window(limits.window_events, limits.window_bytes, compacted, journalled=journalled)
         self.decoded = Decoded(limits.decoded_bytes)
         self.notes: Sequence[Bundle] = ()
-        """Notes that were kept before."""
+        """Bundles of notes that were found in the journal."""
 
     def apply(self, events: Sequence[Event]) -> None:
         """Makes changes part of the state and of the history."""

@@ -11,7 +11,7 @@ class Commit(msgspec.Struct, frozen=True):
     writes: int
     bytes: int
     seconds: float
-    """From handing it to the writer thread until the event loop heard that it was durable."""
+    """From the start of the commit until the event loop learned that it was durable."""
 
 
 class Counters(msgspec.Struct):

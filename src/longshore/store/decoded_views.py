@@ -43,7 +43,7 @@ class Decoded:
         self._replaced_bytes = 0
 
     def keep(self, entry: Entry) -> None:
-        """Takes in an entry that has its decoded view, and detaches the oldest ones that no longer fit."""
+        """Records an entry that has its decoded view, and drops the oldest views that no longer fit."""
         self._kept[entry.revision] = entry
         self._bytes += len(entry.raw)
         if self._bytes > self._budget:
@@ -60,8 +60,8 @@ class Decoded:
                 self._forget(oldest)
 
     def _make_room(self) -> None:
-        """Detaches or lends a few entries more than it must, so that one call serves many writes. Then
-        checks as many of the entries that were lent earlier.
+        """Drops or lends a few views more than needed, so that one call serves many writes. Then checks the
+        same number of views that were lent earlier.
         """
         looked_at = 0
         while self._bytes > self._budget - self._budget // _ROOM_DIVISOR:

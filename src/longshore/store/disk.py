@@ -3,8 +3,8 @@
 lock            held while a process uses the directory; names its pid
 journal.db      the journal (with journal.db-wal beside it)
 acknowledged    the last acknowledged revision
-reserve         room on the disk, given up by a start that finds the disk full
-restoring       the name of a backup, while it is being put here
+reserve         space on the disk, which a start on a full disk frees
+restoring       the name of a backup, while it is being restored here
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class Disk(msgspec.Struct):
     _acknowledged: Acknowledged
 
     def acknowledge(self, revision: int) -> None:
-        """Notes that this revision is durable, before any writer is told."""
-        with suppress(OSError):  # an older mark only finds less; the write itself is safe
+        """Notes that this revision is durable, before any write is acknowledged."""
+        with suppress(OSError):  # an older mark detects less damage; the write itself is safe
             self._acknowledged.note(revision)
 
     @property
     def is_short(self) -> bool:
-        """Whether what is left of the disk is for changes and deletions alone."""
+        """Whether the disk is full: new objects are refused, changes and deletions are not."""
         return self.journal.reserve.is_short
 
     def release(self) -> None:
@@ -75,7 +75,7 @@ def open_disk(directory: Path, durability: Durability, limits: Limits) -> tuple[
         undo.callback(journal.close)
         if acknowledged.revision > contents.revision:
             # A power cut took writes that were acknowledged, as `normal` durability allows. Their
-            # revisions are not used again, and whoever saw them must list afresh.
+            # revisions are not used again, and clients that saw them must list again.
             contents.window.forget(acknowledged.revision)
             contents.revision = acknowledged.revision
             journal.compact([], acknowledged.revision)

@@ -1,7 +1,7 @@
-"""The journal's files, known by their identity: whether they are still where they were opened.
+"""Checks by device and inode whether the journal's files are still where they were opened.
 
-A process goes on writing to a file that somebody has removed, and all of it is lost at its end. So the files
-are looked for once a second. Files that were put back are the same again.
+A process that goes on writing to a removed file loses these writes when it ends, so the files are checked
+once a second. A file that is put back counts as the same.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class OpenFiles:
 
     @property
     def missing(self) -> Path | None:
-        """The first file that is not there any more, looked for at most once a second; None if all are."""
+        """The first file that was removed or replaced, looked for once a second; None if all are in place."""
         now = self._monotonic()
         if now - self._looked >= LOOK_SECONDS:
             self._looked = now

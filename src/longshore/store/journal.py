@@ -1,7 +1,7 @@
-"""The contract of a journal, which makes writes last, and the engine that keeps nothing.
+"""The protocol of a journal, which makes writes durable, and `NoJournal`, which keeps nothing.
 
-A journal is written by one caller at a time, in the event loop or in the writer thread. The SQLite engine
-is sqlite.py.
+A journal is written by one caller at a time, in the event loop or in the writer thread. The SQLite journal is
+in sqlite.py.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class Journal(Protocol):
 
     def is_quick(self, batch: Batch, was_slow: bool) -> bool:
         """Whether appending these writes takes well under a millisecond and waits for no disk; `was_slow`
-        says that appends take long these days.
+        says that recent appends took long.
         """
 
     def stopwatch(self) -> float:
-        """Seconds since some moment, by which commits are measured."""
+        """Seconds on the clock that measures commits; only differences count."""
 
     def append(self, events: Sequence[Event]) -> None:
         """Makes these writes durable, all or none."""
@@ -35,8 +35,8 @@ class Journal(Protocol):
         """Removes rows that nothing needs, and notes the revision before which history has gaps."""
 
     def note(self, bundle: Bundle, first: int) -> None:
-        """Takes notes to be written as a chore; bundles of their shelf before the number `first` go with the
-        same chore."""
+        """Queues notes to be written as a chore, which also removes the bundles of their shelf before the
+        number `first`."""
 
     def chore(self) -> Callable[[], None] | None:
         """A small step of housekeeping that is due, to be run between two commits; None when none is due."""

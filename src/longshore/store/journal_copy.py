@@ -1,7 +1,7 @@
-"""Copies of a journal: taken while it is written, or from a directory that nobody uses, and checked.
+"""Copies a journal, while it is written or from a directory that is not in use, and checks copies.
 
 SQLite copies the pages in small steps, between which writes go on; pages that change meanwhile are copied
-again, so that the copy is the journal of the moment at which it is complete. A copy is never upgraded here.
+again, so the copy shows the journal at the moment when the copy is complete. A copy is never upgraded here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from longshore.store.reader import Reader, read_only
 from longshore.store.sqlite import explained
 
 _STEP_PAGES: Final = 128
-"""A megabyte: some milliseconds in which a write has to wait."""
+"""One megabyte; a write waits some milliseconds while a step is copied."""
 _STEP_PAUSE_SECONDS: Final = 0.002
 
 
@@ -34,7 +34,7 @@ class Verified(msgspec.Struct, frozen=True):
 
 
 def copy(db: sqlite3.Connection, file: Path) -> None:
-    """Copies an open journal into a new file, which only its owner may read. None is left by a failure."""
+    """Copies an open journal into a new file, which only its owner may read. A failure leaves no file."""
     os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     try:
         with closing(sqlite3.connect(file)) as target:

@@ -1,8 +1,8 @@
-"""Notes that others keep beside the objects: bundles of bytes, bounded by age and number.
+"""Notes that other parts of longshore keep beside the objects: bundles of bytes, bounded by age and number.
 
-They are no objects: nobody watches them, they have no revision, and the store does not read them. All of them
-are in memory, and in a table of their own if there is a journal. A bundle is written between two commits, so
-that nobody waits for it; the last one may be lost with the process, and all may be lost on a full disk.
+Notes are not objects: they cannot be watched, have no revision, and the store does not read them. All of them
+are in memory, and in a table of their own if there is a journal. A bundle is written between two commits, and
+no write waits for it; the last one may be lost with the process, and all may be lost on a full disk.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Notes:
         self._write = write
 
     def add(self, at: float, notes: int, data: bytes) -> None:
-        """Keeps `data`, which holds so many notes, and forgets what is too old or too much."""
+        """Keeps `data`, which holds `notes` notes, and drops bundles beyond the shelf's number or age."""
         shelf = self._shelf
         bundle = Bundle(shelf.name, self._next, at, notes, data)
         self._next += 1

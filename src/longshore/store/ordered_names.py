@@ -1,7 +1,7 @@
-"""Names in order, in short lists: one more or less costs the same among a thousand and a hundred thousand.
+"""Sorted names in short lists: adding one costs the same among a thousand and a hundred thousand.
 
-A list of all names would be moved as a whole for each new name, and a tree is slow in Python. With lists of
-about 512 names both finding a place and taking a page from there touch two of them.
+One list of all names would be moved as a whole for each new name, and a tree is slow in Python. With lists of
+about 512 names, finding a place or reading a page from there touches two lists.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 
 _CHUNK_NAMES: Final = 512
 _REBUILD_DIVISOR: Final = 16
-"""When one in so many names changed, putting all in order anew is quicker."""
+"""If more than one name in 16 changed, sorting all names again is quicker."""
 
 
 class OrderedNames:
@@ -22,13 +22,13 @@ class OrderedNames:
 
     def __init__(self) -> None:
         self._chunks: list[list[str]] = []
-        """None is empty."""
+        """No chunk is empty."""
         self._lasts: list[str] = []
-        """The last name of each."""
+        """The last name of each chunk."""
         self._size = 0
 
     def change(self, added: set[str], gone: set[str]) -> None:
-        """Takes in names that are not there, and drops some that are."""
+        """Adds the names `added`, which must be new, and removes the names `gone`, which must exist."""
         if (len(added) + len(gone)) * _REBUILD_DIVISOR > self._size:
             names = [name for chunk in self._chunks for name in chunk if name not in gone]
             names += sorted(added)
@@ -43,7 +43,7 @@ class OrderedNames:
         self._size += len(added) - len(gone)
 
     def from_(self, start: str) -> Iterator[list[str]]:
-        """The names at and after `start`, which need not be one, in lists. Not to be changed."""
+        """The names at and after `start`, which need not exist, in lists that callers must not change."""
         at = bisect_left(self._lasts, start)
         if at == len(self._chunks):
             return
@@ -53,7 +53,7 @@ class OrderedNames:
         yield from self._chunks[at + 1 :]
 
     def count_from(self, start: str) -> int:
-        """How many there are at and after `start`."""
+        """The number of names at and after `start`."""
         at = bisect_left(self._lasts, start)
         if at == len(self._chunks):
             return 0

@@ -1,4 +1,4 @@
-"""Pages: a bounded number of objects from some place on, now or at a revision that is still remembered."""
+"""Pages: a bounded number of objects from a place on, now or at an older revision in the window."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def past(
     revision: int,
     changes: Sequence[Event],
 ) -> Page:
-    """The page as it was before `changes`, which must be all of this scope since `revision`."""
+    """The page at `revision`. `changes` must be all changes of this storage or namespace since then."""
     before: dict[Place, Entry | None] = {}
     for change in changes:
         where = change.entry.key.place

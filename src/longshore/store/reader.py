@@ -1,7 +1,6 @@
 """Checks a journal and reads it whole, through a connection that cannot write.
 
-A damaged file is therefore refused exactly as it was found: SQLite neither repairs it nor folds its log
-in.
+A damaged file is therefore refused and left as it was found: SQLite neither repairs it nor folds its log in.
 """
 
 from __future__ import annotations
@@ -79,8 +78,8 @@ def reading(file: Path, migrations: Path = journal_schema.MIGRATIONS) -> Iterato
 
 
 def _read_through(file: Path) -> None:
-    """Reads the file once, so that an error of the disk is one of reading it, which can be told. While it is
-    mapped into memory it would be a signal."""
+    """Reads the file once, so that a disk error raises an exception. In a file mapped into memory it would be
+    a signal (SIGBUS)."""
     chunk = bytearray(_CHUNK_BYTES)
     with file.open("rb", buffering=0) as source:
         while source.readinto(chunk):
@@ -88,7 +87,7 @@ def _read_through(file: Path) -> None:
 
 
 def _mapped(file: Path) -> sqlite3.Connection:
-    """A connection that cannot write and has the file mapped into memory: of 480 MB, the check and the rows
+    """A connection that cannot write and has the file mapped into memory: for 480 MB, checking and reading
     take 0.4 s of CPU instead of 0.9."""
     db = read_only(file)
     db.execute(sql.MAP_INTO_MEMORY)

@@ -1,11 +1,11 @@
-"""Room on the disk that is the journal's alone, so that a disk full of other things still takes deletions.
+"""Reserves disk space for the journal, so that deletions still work when other files have filled the disk.
 
-The journal's log and its database each have some room beyond their end (`fallocate`), which nobody else can
-take; it is renewed as they grow. When it cannot be renewed the disk is full: new objects are then refused,
-while changes and deletions go on with what is held. A file beside them, `reserve`, keeps room while longshore
-does not run: the next start on a full disk gives it up.
+The journal's log and its database each have space reserved beyond their end (`fallocate`), which no other
+file can take; it is renewed as they grow. When it cannot be renewed, or almost nothing else is free, the disk
+counts as full: new objects are refused, while changes and deletions use the reserved space. The file
+`reserve` beside them keeps space while longshore does not run; the next start on a full disk removes it.
 
-On a file system that cannot hold room, or on a tiny one, nothing is held.
+On a file system without `fallocate` nothing is reserved; new objects are still refused early.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from pathlib import Path
 from typing import Final
 
 _HELD_BYTES: Final = 4 << 20
-"""Beyond the end of each file: some thousand deletions."""
-_DISK_PARTS: Final = 64
-"""Of a small disk no more than one part of so many."""
-_MIN_DISK_BYTES: Final = 32 << 20
+"""Bytes reserved beyond the end of each file, enough for some thousand deletions."""
+_DISK_PARTS: Final = 32
+"""Each file reserves at most 1/32 of the disk: 640 KiB of 20 MiB, enough for some hundred deletions."""
 _MIN_ROOM_BYTES: Final = 64 << 10
+"""A disk with less than this free is full."""
 _FULL_BYTES: Final = 1 << 20
-"""With less than this a start may fail, so it gives up the reserve."""
+"""With less than this free a start may fail, so it removes the file `reserve`."""
 _LOOK_SECONDS: Final = 1.0
 _KEEP_SIZE: Final = 1  # FALLOC_FL_KEEP_SIZE: the file does not look longer
 _FULL_ERRORS: Final = (errno.ENOSPC, errno.EDQUOT)
 
 
 def make_room(directory: Path) -> None:
-    """Gives up the reserve of a data directory if its disk is full."""
+    """Removes the file `reserve` of a data directory if its disk is full."""
     with suppress(OSError):
         disk = os.statvfs(directory)
         if disk.f_bavail * disk.f_frsize < _FULL_BYTES:
@@ -39,7 +39,7 @@ def make_room(directory: Path) -> None:
 
 
 class Reserve:
-    """The room of one journal, from `hold` to `release`."""
+    """The reserved space of one journal, from `hold` to `release`."""
 
     def __init__(self, journal: Path, monotonic: Callable[[], float]) -> None:
         self._journal, self._monotonic = journal, monotonic
@@ -47,31 +47,33 @@ class Reserve:
         self._spare = journal.with_name("reserve")
         disk = os.statvfs(journal.parent)
         size = disk.f_blocks * disk.f_frsize
-        self.size = min(_HELD_BYTES, size // _DISK_PARTS) if size >= _MIN_DISK_BYTES else 0
-        """Bytes beyond the end of each file; 0 when nothing can be held."""
+        self.size = min(_HELD_BYTES, size // _DISK_PARTS)
+        """Bytes reserved beyond the end of each file; 0 if the file system cannot reserve any."""
         self._descriptors: dict[Path, int] = {}
-        """Kept open: to close one of the database would end SQLite's own locks on it."""
+        """Kept open: closing a descriptor of the database would release SQLite's own locks on it."""
         self.was_short = False
-        """Whether the room could not be taken when it was last tried."""
+        """Whether the disk was full at the last check."""
         self._log_bytes = 0
         self._looked = 0.0
 
     @property
     def has_log(self) -> bool:
-        """Whether the log was there to take room for: SQLite makes it with the first write."""
+        """Whether space is reserved for the log, which SQLite creates with the first write."""
         return self._log in self._descriptors
 
     def hold(self, log_bytes: int) -> None:
-        """Takes the room. `log_bytes` is the length of the log, all of which will go into the database."""
+        """Reserves the space. `log_bytes` is the length of the log, all of which will go into the
+        database."""
         self._log_bytes, self._looked = log_bytes, self._monotonic()
         if not self.size:
+            self.was_short = self._is_full()
             return
         try:
             # SQLite gives the database's room back at the end of a checkpoint, so this comes first.
             self._take(self._journal, os.stat(self._journal).st_size, log_bytes + self.size)
             self._take(self._log, log_bytes, self.size)
             self._take_spare()
-            self.was_short = False
+            self.was_short = self._is_full()
         except OSError as problem:
             if problem.errno in _FULL_ERRORS:
                 self.was_short = True
@@ -80,13 +82,23 @@ class Reserve:
 
     @property
     def is_short(self) -> bool:
-        """Whether the room could not be taken, looked at again every second."""
-        if self.was_short and self._monotonic() - self._looked >= _LOOK_SECONDS:
-            self.hold(self._log_bytes)
+        """Whether the disk is full, checked at most once a second."""
+        now = self._monotonic()
+        if now - self._looked >= _LOOK_SECONDS:
+            self._looked = now
+            if self.was_short or self._is_full():
+                self.hold(self._log_bytes)
         return self.was_short
 
+    def _is_full(self) -> bool:
+        try:
+            disk = os.statvfs(self._journal.parent)
+        except OSError:
+            return False
+        return disk.f_bavail * disk.f_frsize < _MIN_ROOM_BYTES
+
     def release(self) -> None:
-        """Gives the room back but for the file. SQLite must have closed its own."""
+        """Gives the space back, except the file `reserve`. SQLite must have closed the journal before."""
         for path, fd in self._descriptors.items():
             with suppress(OSError):
                 if path == self._journal:
@@ -95,7 +107,7 @@ class Reserve:
         self._descriptors = {}
 
     def give_up(self) -> bool:
-        """Removes the file, for those who take its room at once. False if there is none."""
+        """Removes the file `reserve`, for a caller that uses its space at once. False if there is none."""
         try:
             self._spare.unlink()
         except OSError:
@@ -103,7 +115,8 @@ class Reserve:
         return True
 
     def _take(self, file: Path, end: int, room: int) -> None:
-        """Takes room beyond the end of a file. Raises OSError after taking a part where there is no more."""
+        """Reserves space beyond the end of a file. If the disk has less, reserves a part and raises
+        OSError."""
         full: OSError | None = None
         fd = self._descriptors.get(file)
         if fd is None:

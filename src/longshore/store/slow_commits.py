@@ -1,4 +1,4 @@
-"""Slow commits: after one that held the event loop up, how many go to the writer thread before the next try.
+"""Decides how many commits go to the writer thread after one that held up the event loop.
 
 Only commits that ran in the loop are judged. In the thread a commit also waits for the interpreter lock, up
 to 5 ms beside a busy loop, however quick the disk is: judged by that, a single slow commit would send all
@@ -14,7 +14,7 @@ _MAX_ASIDE = 64
 
 
 class SlowCommits:
-    """Twice as many go to the thread each time the try after them is slow as well."""
+    """Doubles the number of commits that go to the thread each time the next try in the loop is slow too."""
 
     __slots__ = ("_last_aside", "_left")
 
@@ -24,7 +24,7 @@ class SlowCommits:
 
     @property
     def expected(self) -> bool:
-        """Whether the next commit had better not hold up the loop."""
+        """Whether the next commit goes to the writer thread, because it may be slow."""
         return self._left > 0
 
     def ran_in_loop(self, seconds: float) -> None:

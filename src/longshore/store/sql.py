@@ -24,7 +24,7 @@ CHECKPOINT_ONLY_WHEN_TOLD = "PRAGMA wal_autocheckpoint = 0"  # never between a w
 # Setting of a connection that reads a whole file: no copy and no system call for each page.
 MAP_INTO_MEMORY = f"PRAGMA mmap_size = {1 << 40}"
 
-# What a file is.
+# Facts about a file.
 READ_APPLICATION_ID = "PRAGMA application_id"
 READ_SCHEMA_VERSION = "PRAGMA user_version"
 CHECK_STRUCTURE = "PRAGMA quick_check(1)"
@@ -60,7 +60,7 @@ ROLLBACK = "ROLLBACK"
 # it takes two thirds of the time of making it longer.
 CHECKPOINT = "PRAGMA wal_checkpoint(RESTART)"
 
-# The same, and gives the room of the log back.
+# Also gives the disk space of the log back.
 CHECKPOINT_AND_EMPTY = "PRAGMA wal_checkpoint(TRUNCATE)"
 
 # How many pages the file has, and how many of them hold nothing.

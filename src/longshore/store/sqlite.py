@@ -33,21 +33,21 @@ _DAMAGE_CODES = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite
 
 
 class SqliteJournal:
-    """An open journal that takes writes. Reading comes first, in `reader.py`."""
+    """An open journal that takes writes. `reader.py` reads it before."""
 
     def __init__(self, file: Path, durability: Durability) -> None:
         self._syncs = durability == "full"
         self._log = file.with_name(file.name + "-wal")
         self._log_bytes = self._log_length()
-        """How long the log is, roughly; what is behind that in the file is left over from before."""
+        """The rough length of the log; the rest of its file is left over from before the last checkpoint."""
         self._free_pages = False
         """Whether the file has many pages that hold nothing."""
         self._bundles: list[Bundle] = []
-        """Notes to be written,"""
+        """Notes to be written."""
         self._first_bundles: dict[str, int] = {}
-        """and by shelf the first bundle to be kept."""
+        """By shelf, the first bundle of notes to be kept."""
         self._hold_at = 0
-        """The length of the log at which more room is taken for it."""
+        """The length of the log at which more disk space is reserved for it."""
         # Used by the event loop and the writer thread in turn, never by both at a time.
         self._db = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
         try:
@@ -100,7 +100,7 @@ class SqliteJournal:
             self.hold()
 
     def _make_room(self) -> None:
-        """Empties the log into the room that is held for that, so that it begins anew."""
+        """Moves the log into the space reserved for the database, so that the log starts over."""
         try:
             self._checkpoint()
         except DiskFull:
@@ -140,7 +140,7 @@ class SqliteJournal:
         return self._shrink if self._free_pages and not self.reserve.was_short else None
 
     def copy_to(self, file: Path) -> None:
-        """Copies the journal into a new file. Runs in a thread of its own, beside all that is written."""
+        """Copies the journal into a new file. Runs in a thread of its own while writes go on."""
         from longshore.store import journal_copy  # imports this module
 
         with _failing():
@@ -171,7 +171,7 @@ class SqliteJournal:
         self.hold()
 
     def hold(self) -> None:
-        """Takes room on the disk for what is still to come."""
+        """Reserves disk space for the next writes."""
         self.reserve.hold(self._log_bytes)
         if not self.reserve.size:
             self._hold_at = _NEVER_BYTES
@@ -205,9 +205,7 @@ def checksum(revision: int, storage: str, namespace: str, name: str, deleted: in
 
 @contextmanager
 def explained(file: Path) -> Iterator[None]:
-    """The store's error for an SQLite error on opening or reading, in words for the person who starts
-    longshore.
-    """
+    """Turns an SQLite error on opening or reading into an error of the store that names the cure."""
     try:
         yield
     except sqlite3.Error as error:

@@ -1,7 +1,7 @@
 """The current objects by storage, namespace and name. Durable state only.
 
-A write costs the same however many objects there are. Names are put in order when somebody lists: then each
-name that came or went since finds its place, and a page is found by its first name.
+A write costs the same however many objects there are. Names are sorted when a list needs it: then names added
+or removed since are merged in, and a page is found by its first name.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ class Space:
         self.entries: dict[str, Entry] = {}
         self._order = OrderedNames()
         self.added: set[str] = set()
-        """Names that are not in `_order` yet,"""
+        """Names that are not in `_order` yet."""
         self.gone: set[str] = set()
-        """and those that are still there."""
+        """Removed names that are still in `_order`."""
 
     def remove(self, name: str) -> None:
         del self.entries[name]
@@ -54,7 +54,7 @@ class State:
         return None if space is None else space.entries.get(key.name)
 
     def at(self, storage: str, namespace: str, name: str) -> Entry | None:
-        """The object at this place, for whoever has no key of it."""
+        """The object at this place, for a caller without a key."""
         space = self.storages.get(storage, NO_SPACES).get(namespace)
         return None if space is None else space.entries.get(name)
 
@@ -89,7 +89,7 @@ class State:
     def entries_from(
         self, storage: str, namespace: str | None, start: tuple[str, str] | None
     ) -> Iterator[list[Entry]]:
-        """The objects at and after a place, in lists, until the next change."""
+        """The objects at and after a place, in lists that are valid until the next change."""
         for space, name in self._spaces_from(storage, namespace, start):
             entries = space.entries
             for names in space.order().from_(name):

@@ -1,8 +1,8 @@
-"""The store: all objects in memory, and every write in the journal before anybody sees it.
+"""The store: all objects in memory, and every write in the journal before any reader sees it.
 
 All methods are called in the event loop's thread and, except for waiting, are synchronous. A writer reads
-`latest`, computes and stages without an await in between, so no two writers interleave. Readers and
-watchers see durable state only.
+`latest`, computes and stages without an await in between, so no two writers interleave. Readers and watchers
+see durable state only.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 _SHORT_EVENTS = 64
-"""Changes kept for watchers while the disk is full: the journal rows of older ones give room to new ones."""
+"""Changes kept for watchers while the disk is full: the journal rows of older ones make room."""
 
 
 class Store:
@@ -58,19 +58,19 @@ class Store:
         self._commit = engine(journal, writer, found.window, self._durable, self._staged.clear)
         self._journal = journal
         self.reasons = Notes(notes.reasons(retention), found.notes, self._note)
-        """Reasons that others keep beside the objects,"""
+        """The reasons of plans, kept beside the objects."""
         self.finished_jobs = Notes(notes.finished_jobs(retention), found.notes, self._note)
-        """and records of Jobs that have ended."""
+        """The records of Jobs that have ended, kept beside the objects."""
         self._waiting: dict[asyncio.Future[None], int] = {}
         self._closed = False
         self._copying: set[asyncio.Task[None]] = set()
-        # Asked several times for every write, so without a call in between.
+        # Called several times for every write, so bound here without a call in between.
         self.get: Callable[[Key], Entry | None] = found.state.get
         """For readers: the newest durable state."""
         self.latest: Callable[[Key], Entry | None] = self._staged.latest
-        """For writers: the newest staged state, which is what the next write builds upon."""
+        """For writers: the newest state, staged or durable, on which the next write builds."""
         self.is_empty: Callable[[str], bool] = self._staged.is_empty
-        """For writers: whether there are no objects of a storage, and none is staged."""
+        """For writers: whether a storage has no objects, staged or durable."""
 
     @classmethod
     def open(
@@ -82,15 +82,15 @@ class Store:
         retention: Retention | None = None,
         revision: int = contents.FIRST_REVISION,
     ) -> Store:
-        """The store of a data directory, created if it is missing; None for a store that keeps nothing, and
-        begins at `revision`.
+        """Opens the store of a data directory, which is created if it is missing. With None the store keeps
+        nothing on disk and begins at `revision`.
 
         Raises `DataDirBusy`, `JournalCorrupt`, `SchemaTooNew` or `JournalUnusable`.
         """
         limits = limits or Limits()
         if directory is None:
             return cls(None, Contents(limits, revision, journalled=False), limits, retention)
-        from longshore.store.disk import open_disk  # locks files, which not every system does in this way
+        from longshore.store.disk import open_disk  # file locks differ between systems
 
         return cls(*open_disk(directory, durability, limits), limits, retention)
 
@@ -135,22 +135,22 @@ class Store:
 
     @property
     def is_short(self) -> bool:
-        """Whether the disk is full, and what is left of it is for changes and deletions."""
+        """Whether the disk is full: new objects are refused, changes and deletions are not."""
         return self._disk is not None and self._disk.is_short
 
     @property
     def missing_file(self) -> Path | None:
-        """A file of the journal that somebody has removed or replaced; None while all are there."""
+        """A file of the journal that was removed or replaced; None while all are there."""
         return self._disk.journal.files.missing if self._disk is not None else None
 
     def check_room(self) -> None:
         """Refuses new objects while the disk is full: raises `DiskFull`."""
         disk = self._disk
-        if disk is not None and disk.journal.reserve.was_short and disk.is_short:
+        if disk is not None and disk.is_short:
             raise DiskFull("new objects are refused; changes and deletions are not")
 
     def stage(self, key: Key, obj: Obj, *, joined: bool = False) -> Staged:
-        """Writes an object. Takes `obj` over: the store sets its resourceVersion, and nobody may change it
+        """Writes an object. Takes `obj` over: the store sets its resourceVersion, and it may not be changed
         afterwards.
 
         A `joined` write belongs to the write staged just before it in the same turn of the loop: both
@@ -236,8 +236,8 @@ class Store:
         limit: int,
         revision: int,
     ) -> Page:
-        """Up to `limit` objects at and after a place at an older revision. Costs no more in a larger storage,
-        but with the number of changes since then. Raises as `list_at` does.
+        """Up to `limit` objects at and after a place at an older revision. The cost grows with the number of
+        changes since then, not with the storage. Raises as `list_at` does.
         """
         self._check_past(revision)
         changes = self._contents.window.after(revision, storage, namespace)

@@ -100,7 +100,7 @@ class Page(msgspec.Struct, frozen=True, eq=False):
     revision: int
     entries: list[Entry]
     more: int
-    """How many objects of the snapshot come after it."""
+    """How many objects of the snapshot come after this page."""
 
 
 def place(entry: Entry) -> tuple[str, str]:

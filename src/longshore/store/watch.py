@@ -50,8 +50,8 @@ class Watch:
         return self
 
     async def __anext__(self) -> list[Event]:
-        """The changes since the last call. Waits until there is at least one change, or a nudge, which
-        gives none.
+        """The changes since the last call. Waits for at least one change or a nudge; a nudge alone gives an
+        empty list.
         """
         while not self._batches:
             if self._nudged:
@@ -78,9 +78,9 @@ class Watch:
         return events
 
     def hand_to(self, taker: Taker) -> None:
-        """From now on changes go to `taker`, in the turn of the loop in which the consumer would get them.
-        It still must wait, for nudges and for the end. Waking it through all who pass changes on takes
-        ten times as long as a call."""
+        """Passes changes to `taker` from now on, in the turn of the loop in which the consumer would get
+        them. The consumer must still iterate, for nudges and for the end. A call takes a tenth of the time of
+        waking the consumer through all iterators in between."""
         self._taker = taker
 
     def _hand_over(self) -> None:
@@ -90,11 +90,11 @@ class Watch:
 
     @property
     def is_open(self) -> bool:
-        """Whether changes still come: nobody has closed it, and it was not cut off."""
+        """Whether changes still arrive: the watch was neither closed nor cut off."""
         return self._open
 
     def nudge(self) -> None:
-        """Wakes the consumer so that it can look at the clock, instead of a time limit on every wait."""
+        """Wakes the consumer to look at the clock, so that no wait needs a time limit."""
         self._nudged = True
         self._wake()
 
@@ -146,7 +146,7 @@ class _Watchers:
 
 
 class Hub:
-    """All watches, by storage and then by namespace, where None stands for every one."""
+    """All watches, by storage and then by namespace, where None stands for all namespaces."""
 
     __slots__ = ("_by_storage", "_max_bytes", "_max_events")
 

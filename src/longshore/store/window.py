@@ -1,8 +1,8 @@
 """The last changes, so that a watcher can resume and a list can show a recent older revision.
 
-The window is bounded by number and by bytes, never by age: an idle server keeps what it has. Each change
-that leaves the window names the journal rows that nothing needs any more (`dead`): the state it replaced
-and, for a deletion, the deletion itself. Compaction knows nothing else; see commit.py.
+The window is bounded by number and by bytes, never by age: an idle server keeps what it has. Each change that
+leaves the window names the journal rows that nothing needs any more (`dead`): the state it replaced and, for
+a deletion, the deletion itself. Compaction removes exactly these rows; see commit.py.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Window:
 
     def __init__(self, max_events: int, max_bytes: int, compacted: int, *, journalled: bool) -> None:
         self.compacted = compacted
-        """The last revision that is no longer here."""
+        """The newest revision that is no longer in the window."""
         self.dead: deque[Dead] = deque(maxlen=None if journalled else 0)
         self._max_events = max_events
         self._max_bytes = max_bytes

@@ -1,4 +1,4 @@
-"""Where jobs of the journal run, one at a time: a thread for all that may wait for a disk, or the event loop.
+"""Runs the jobs of the journal one at a time: in a thread if they may wait for a disk, or in the event loop.
 
 Results go to the event loop in either case.
 """
@@ -23,18 +23,18 @@ class Writer(Protocol):
         """Runs `job`, then `finished` in the running loop, with the error if there was one."""
 
     def stop(self) -> None:
-        """Ends after the jobs it has."""
+        """Stops after the jobs that were submitted."""
 
 
 class InTurn:
-    """For a store that keeps nothing: each job in the next turn of the event loop. No thread, so that on a
-    virtual clock the same run takes the same steps."""
+    """Runs each job in the next turn of the event loop, for a store that keeps nothing. Without a thread the
+    same run takes the same steps on a virtual clock."""
 
     def submit(self, job: Callable[[], None], finished: Finished) -> None:
         asyncio.get_running_loop().call_soon(lambda: finished(attempt(job)))
 
     def stop(self) -> None:
-        """Holds nothing."""
+        """Does nothing: there is no thread."""
 
 
 class WriterThread:
@@ -61,17 +61,17 @@ class WriterThread:
         while (item := self._jobs.get()) is not None:
             job, loop, finished = item
             error = attempt(job)
-            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            with suppress(RuntimeError):  # the loop is closed: nothing waits any more
                 loop.call_soon_threadsafe(finished, error)
 
 
 async def beside(job: Callable[[], None]) -> None:
-    """Runs a job in a thread of its own, beside those of the journal."""
+    """Runs a job in a thread of its own while the journal's jobs go on."""
     await asyncio.to_thread(job)
 
 
 def attempt(job: Callable[..., None], *args: object) -> WriteFailed | None:
-    """Runs a job and returns its error, of any kind: the waiters must be told."""
+    """Runs a job and returns its error, of any kind, for the waiters."""
     try:
         job(*args)
     except WriteFailed as failed:

@@ -1,13 +1,13 @@
 """Fakes and proofs for tests of what is built on longshore: nodes that run nothing, clients that die.
 
-They work on any clock; on the virtual one (`machinery.time.virtual`) a day of them takes a second, and the
+All of them work on any clock; on the virtual clock (`machinery.time.virtual`) a day takes a second, and the
 same seed gives the same run. Imports only what every operating system has.
 
 | to stand in for | take |
 | --- | --- |
-| the engine that runs containers | `ScriptedRuntime` on a `ScriptedMachine`, told by `Run`s |
+| the engine that runs containers | `ScriptedRuntime` on a `ScriptedMachine`, scripted by `Run`s |
 | a whole node of a plane | `ScriptedNode` |
-| a kubelet, without a scheduler | `ScriptedKubelet`, told by a `PodScript` |
+| a kubelet, without a scheduler | `ScriptedKubelet`, scripted by a `PodScript` |
 | what prepares pods | `ScriptedPreparer` |
 | key maker, directories of volumes | `SeededKeys`, `MemoryDirectories` |
 | a bad network and a busy server | `FaultyClient` |
@@ -20,16 +20,16 @@ from typing import TYPE_CHECKING
 from longshore.testing.resting_collector import resting_collector
 
 with resting_collector(stays=True):
+    from longshore.scripts.pod_rules import Rule, Scripts
+    from longshore.scripts.runs import Chance, Exec, Exit, Run
+    from longshore.scripts.spreads import Exponential, LogNormal, Normal, OneOf, Uniform
     from longshore.testing.cluster_for_tests import Cluster, WaitFailed
     from longshore.testing.directories import MemoryDirectories
     from longshore.testing.faults import FaultyClient
     from longshore.testing.keys import SeededKeys
-    from longshore.testing.pod_outcomes import Chance, Exit, Run
     from longshore.testing.scripted_node import ScriptedNode
     from longshore.testing.scripted_preparer import ScriptedPreparer
-    from longshore.testing.scripted_runtime import Exec, ScriptedMachine, ScriptedRuntime
-    from longshore.testing.scripts import Rule, Scripts
-    from longshore.testing.spreads import Exponential, LogNormal, Normal, OneOf, Uniform
+    from longshore.testing.scripted_runtime import ScriptedMachine, ScriptedRuntime
 
 if TYPE_CHECKING:
     from longshore.testing.crashing import Death, MortalClient, OneByOne, every_crash, until_dead
@@ -83,7 +83,7 @@ _PROOFS = {
     "an_api": "stories",
     "beside": "stories",
 }
-"""Names that a cluster for tests has no use for, by their module: loaded when somebody asks for one."""
+"""Names that a cluster for tests does not need, by module: each is loaded at its first use."""
 
 
 def __getattr__(name: str) -> object:

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.scripts.spreads import Duration, seconds
 from longshore.testing.held_loop import HeldLoop
-from longshore.testing.spreads import Duration, seconds
 
 if TYPE_CHECKING:
     from longshore.testing.cluster_for_tests import Cluster
@@ -87,7 +87,7 @@ class ClusterClock:
 
 
 def _moment(given: str | datetime, zone: str) -> datetime:
-    """A moment from a text without a zone of its own, read in `zone`, as from one with."""
+    """Parses a moment. A text or datetime without a time zone is read in `zone`."""
     try:
         found = datetime.fromisoformat(given) if isinstance(given, str) else given
     except ValueError:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from longshore.scripts.spreads import Duration, seconds
 from longshore.testing import faults as words
 from longshore.testing.injected_faults import Fault, Who, refused, unavailable
-from longshore.testing.spreads import Duration, seconds
 
 if TYPE_CHECKING:
     from longshore.testing.cluster_for_tests import Cluster

@@ -28,6 +28,7 @@ from longshore.api.types import Obj
 from longshore.client.local import LocalClient
 from longshore.machinery.time.clock import RealClock
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.scripts.spreads import Duration, seconds
 from longshore.testing import (
     cluster_snapshots,
     cluster_stories,
@@ -48,13 +49,12 @@ from longshore.testing.ready_clients import ClientName
 from longshore.testing.resting_collector import resting_collector
 from longshore.testing.seen_requests import SeenRequests
 from longshore.testing.settings import ClockName, NodeName, Settings
-from longshore.testing.spreads import Duration, seconds
 from longshore.testing.wait_verdicts import Condition, Verdict, judge
 
 __tracebackhide__ = True
 """Reports of pytest end at the line of the test that called; `--full-trace` shows the rest."""
 MANAGER = "longshore-testing"
-"""Owns the fields that `apply` sets."""
+"""The field manager of `apply`."""
 
 
 class WaitFailed(AssertionError):
@@ -65,7 +65,7 @@ class Cluster:
     """To be used in a `with` or `async with` block, or with `start` and `close`. The options: `Settings`."""
 
     _was_any: ClassVar[bool] = False
-    """Whether a cluster of this process was started before."""
+    """Whether this process has started a cluster before."""
 
     def __init__(
         self,
@@ -80,9 +80,9 @@ class Cluster:
         self.clock = ClusterClock(self)
         """Moves time; only reads it on the real clock."""
         self.pods = ClusterPods(self)
-        """Says how pods go."""
+        """Scripts how pods run and end."""
         self.faults = ClusterFaults(self)
-        """Lets things go wrong."""
+        """Injects faults."""
         self._loop: LoopThread[asyncio.AbstractEventLoop] | None = None
         self._inside: Installation | None = None
 
@@ -379,7 +379,7 @@ class Cluster:
 
     @property
     def _client(self) -> LocalClient:
-        """Talks to the API beside HTTP; no fault strikes it."""
+        """A client that calls the API without HTTP; no fault strikes it."""
         return self.inside.own_client
 
 

@@ -1,4 +1,4 @@
-"""The pods of a cluster, as a test tells them how to go: by script beforehand, or by hand."""
+"""Lets a test control the pods of a cluster: by a script beforehand, or one pod by hand."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.node.runtime import Key
-from longshore.testing.pod_outcomes import OOM_REASON, Outcome
-from longshore.testing.scripted_runtime import Exec
-from longshore.testing.scripts import CommandRule, Rule, Told
+from longshore.scripts.pod_rules import CommandRule, Rule, Told
+from longshore.scripts.runs import OOM_REASON, Exec, Outcome
 
 if TYPE_CHECKING:
     from longshore.testing.cluster_for_tests import Cluster
@@ -137,7 +136,7 @@ class ClusterPods:
         """Says how pods go that no script means. Without it they succeed at once."""
 
         def change() -> None:
-            self._cluster.inside.scripts.default = run
+            self._cluster.inside.scripts.default = Rule(runs=(run,))
 
         self._cluster.loop.call(change)
 

@@ -1,8 +1,8 @@
 """The whole state of a cluster at one moment, to begin many tests from it.
 
-Objects, time, running containers of the scripted machine with what is left of their runs, scripts and how
-often they were used, dice. Connections are not part of it: after a restore clients connect again, and watches
-begin anew, because versions go on from where they are.
+A snapshot has the objects, the time, the running containers of the scripted machine with the rest of their
+runs, the scripts with how often each was used, and the dice. It has no connections: after a restore clients
+connect again, and watches start anew, because versions go on from where they are.
 """
 
 from __future__ import annotations
@@ -14,30 +14,30 @@ import msgspec
 
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.node.runtime import Container, Key, State
+from longshore.scripts.pod_rules import CommandRule, Rule
+from longshore.scripts.runs import Run
 from longshore.store import Key as StoreKey
 from longshore.testing.cut_store import CutStore
-from longshore.testing.pod_outcomes import Outcome, Run
 from longshore.testing.promises import Ledger
 from longshore.testing.scripted_runtime import End
-from longshore.testing.scripts import CommandRule, Rule
 
 if TYPE_CHECKING:
     from longshore.testing.installation import Installation
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """To be handed to `Cluster.restore`, of this cluster or of another one of the process."""
+    """The state that `Cluster.restore` takes, of this cluster or of another one of the process."""
 
     objects: list[tuple[StoreKey, int, bytes]]
     revision: int
     now: float
     rules: list[Rule]
     commands: list[CommandRule]
-    default: Outcome
+    default: Rule
     used: Counter[tuple[int, tuple[object, ...]]]
     dice: Any
     script_dice: Any
-    """Of scripts that leave something open."""
+    """State of the dice for scripts that leave something open."""
     states: dict[Key, State]
     runs: dict[Key, Run]
     containers: dict[Key, Container]
@@ -47,7 +47,7 @@ class Snapshot(msgspec.Struct, frozen=True):
 
 
 def take(inside: Installation) -> Snapshot:
-    """The state as it is now. To be called when nothing is left to do at this moment."""
+    """Takes a snapshot. Call it when nothing is left to do at this moment."""
     machine, scripts = inside.node.machine, inside.scripts
     return Snapshot(
         inside.store.objects(),
@@ -68,7 +68,7 @@ def take(inside: Installation) -> Snapshot:
 
 
 async def put_back(inside: Installation, snapshot: Snapshot) -> None:
-    """Makes the cluster what it was."""
+    """Restores the snapshot into the cluster."""
     await inside.pause()
     machine, scripts, clock = inside.node.machine, inside.scripts, inside.clock
     if isinstance(clock, VirtualClock):

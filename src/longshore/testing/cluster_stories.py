@@ -1,6 +1,6 @@
 """Stories of a cluster for a person: events and why of an object, its report, a summary of everything.
 
-To be run on the cluster's event loop. How a story is written down: `reports.py`.
+Runs on the cluster's event loop. `reports.py` formats the stories.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from longshore.testing.installation import Installation
 
 _SHOWN: Final = ("cronjob", "job", "vcjob", "pod")
-"""The kinds of a summary."""
+"""Kinds that a summary reports on."""
 _MAX_STORIES: Final = 3
 
 
@@ -57,7 +57,7 @@ async def why(inside: Installation, name: str, namespace: str) -> str:
 
 
 async def report(inside: Installation, name: str, namespace: str) -> str:
-    """One object with its pods, its last events and why, whether it is there or not."""
+    """Reports one object with its pods, its last events and why; also if the object does not exist."""
     client = inside.own_client
     row, plain, where = object_names.one(name, namespace, await client.resources())
     obj = inside.stored_row(row, plain, where)

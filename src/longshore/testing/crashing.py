@@ -1,74 +1,42 @@
 """Controllers that die right after any one of their writes, and start again with nothing but what is stored.
 
-First something is done undisturbed, to count the writes. Then once per write and way to die. Events do not
+A story first runs undisturbed, to count its writes, and then once per write and way to die. Events do not
 count: they are written in the background, and nothing depends on them.
 
-Writes that the controllers pipeline are pipelined here too, and a pipeline dies as it does in production:
-the first so many of its writes are in the journal, those behind them were answered and are lost. Without
-shortcuts (LONGSHORE_SHORTCUTS=off) each write is waited for.
+Ordered writes are lost here as in production: the journal has those up to the last one, later ones were
+answered and are lost. Without shortcuts (LONGSHORE_SHORTCUTS=off) controllers wait for each write.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable
 from enum import Enum
-from typing import Any, Self
+from typing import Any
 
-from longshore.api.errors import StatusError
-from longshore.api.types import Obj
-from longshore.client import Client, PatchType, Unreachable, What, in_process
+from longshore.client import Client, What
 from longshore.machinery.time.clock import Clock
 
 WRITES = ("create", "update", "update_status", "patch", "apply", "delete", "delete_collection")
 _LINGERING_SECONDS = 2.0
-"""A process that writes nothing more dies anyhow, so much later."""
+"""Seconds after which a process that writes nothing more dies anyhow."""
 
 
 class Death(Enum):
     UNSEEN = "before the answer is seen"
     """The write takes place, and the process ends."""
     SEEN = "after the answer is seen"
-    """The process sees the answer, goes on, and ends when it would write again; in a pipeline, when it would
-    wait for what it wrote. Until then further writes are answered, and lost."""
+    """The process sees the answer, goes on, and ends at its next write or, with ordered writes, when it would
+    wait for them. Until then further writes are answered, and lost."""
 
 
 class OneByOne:
-    """For clients that interfere with single writes: each is waited for, and those made together are single
-    ones, side by side."""
+    """Base of clients that interfere with single writes: each write is waited for, and writes made together
+    become single writes side by side."""
 
-    create: Callable[..., Coroutine[Any, Any, Any]]
-    patch: Callable[..., Coroutine[Any, Any, Any]]
-
-    def pipelined(self) -> Self:
-        return self
-
-    async def settled(self) -> None:
-        """Each was waited for."""
-
-    async def create_together(
-        self, what: What, objs: Sequence[Obj], namespace: str = "", *, slowly: bool = False
-    ) -> list[Any]:
-        made: list[Any] = []
-        size = 1 if slowly else len(objs)
-        while len(made) < len(objs) and not any(isinstance(one, Exception) for one in made):
-            some = objs[len(made) : len(made) + size]
-            made += await _each([self.create(what, obj, namespace) for obj in some])
-            size *= 2
-        return made
-
-    async def patch_together(
-        self, what: What, names: Sequence[str], patch: Any, namespace: str = "", *, type: PatchType
-    ) -> list[Any]:
-        return await _each([self.patch(what, name, patch, namespace, type=type) for name in names])
-
-
-async def _each(writes: list[Coroutine[Any, Any, Any]]) -> list[Any]:
-    results = await asyncio.gather(*writes, return_exceptions=True)
-    for result in results:
-        if isinstance(result, BaseException) and not isinstance(result, StatusError | Unreachable):
-            raise result
-    return results
+    write: Any = Client.write
+    in_order: Any = Client.in_order
+    durable: Any = Client.durable
 
 
 class MortalClient(OneByOne):
@@ -84,22 +52,22 @@ class MortalClient(OneByOne):
         found = getattr(self._client, name)
         return self._counted(found) if name in WRITES else found
 
-    def pipelined(self) -> Any:
-        inner, settled = in_process.pipeline(self._client)
-        return self if inner is self._client else _MortalPipeline(self, inner, settled)
+    def in_order(self) -> Any:
+        inner = self._client.in_order()
+        return self if inner is self._client else _MortalInOrder(self, inner)
 
     def spare(self) -> None:
         """Lets it live on: no write is its last."""
         self._last = 0
 
     async def live_on(self) -> None:
-        """Does not come back if the process has made its last write."""
+        """Blocks for ever if the process has made its last write."""
         if self._over:
             self.dead.set()
             await _forever()
 
     async def once(self, write: Coroutine[Any, Any, Any]) -> Any:
-        """Makes a write that counts; if it is the last, what remains is to see the answer or not."""
+        """Counts a write and makes it. If it is the last, the process sees its answer or ends before that."""
         self.writes += 1
         is_last = self.writes == self._last
         if is_last:
@@ -124,19 +92,19 @@ class MortalClient(OneByOne):
         return counted
 
 
-class _MortalPipeline(OneByOne):
-    """The pipeline of a mortal client. Once that is over, writes are answered as if they took place."""
+class _MortalInOrder(OneByOne):
+    """Ordered writes of a mortal client. After its last write they are answered as if they took place."""
 
-    def __init__(self, mortal: MortalClient, pipeline: Client, settled: in_process.Settled) -> None:
-        self._mortal, self._pipeline, self._settled = mortal, pipeline, settled
+    def __init__(self, mortal: MortalClient, client: Client) -> None:
+        self._mortal, self._client = mortal, client
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._pipeline, name)
+        found = getattr(self._client, name)
         return self._counted(found) if name in WRITES else found
 
-    async def settled(self) -> None:
+    async def durable(self) -> None:
         await self._mortal.live_on()
-        await self._settled()
+        await self._client.durable()
 
     def _counted(self, write: Callable[..., Coroutine[Any, Any, Any]]) -> Any:
         async def counted(what: What, *arguments: Any, **options: Any) -> Any:
@@ -152,7 +120,7 @@ async def _forever() -> None:
 
 
 async def until_dead(work: Coroutine[Any, Any, None], mortal: MortalClient) -> None:
-    """Runs controllers on a mortal client until it dies. What they still do then reaches nobody."""
+    """Runs controllers on a mortal client until it dies. Their later writes never reach the server."""
     task = asyncio.create_task(work)
     waiting = asyncio.create_task(mortal.dead.wait())
     try:
@@ -171,8 +139,8 @@ _dying: set[asyncio.Task[None]] = set()
 
 
 def every_crash(writes: int) -> Iterable[tuple[int, Death, float]]:
-    """Each write with each death. How long the controllers are away changes from one to the next: not at all,
-    for a moment, or for so long that pods end meanwhile."""
+    """Yields each write with each death. The time until the controllers are back varies: none, 3 s, or 40 s,
+    in which pods end."""
     pauses = (0.0, 3.0, 40.0)
     for number in range(1, writes + 1):
         for death in Death:

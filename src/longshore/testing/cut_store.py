@@ -1,6 +1,6 @@
-"""A store in memory whose watches can be cut and whose history can be forgotten, to test those who watch.
+"""A store in memory whose watches can be cut and whose history can be forgotten, to test watchers.
 
-Also the way back from a snapshot: a store that begins with given objects.
+`of` makes a store with given objects; the restore of a snapshot uses it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from longshore.testing.promises import LEDGER_STORAGES, Ledger
 
 
 class CutStore(Store):
-    """Keeps nothing. `of` gives it objects to begin with."""
+    """Keeps nothing on disk. `of` makes a store with initial objects."""
 
     def __init__(self, found: Contents, limits: Limits) -> None:
         super().__init__(None, found, limits)

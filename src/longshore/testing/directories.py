@@ -1,10 +1,10 @@
-"""Directories of volumes that are only remembered."""
+"""Directories of volumes that exist only in memory."""
 
 from __future__ import annotations
 
 
 class MemoryDirectories:
-    """Hands out paths below `root`, and makes nothing there."""
+    """Returns paths below `root`, and creates nothing there."""
 
     def __init__(self, root: str = "/volumes") -> None:
         self.made: set[str] = set()

@@ -2,14 +2,14 @@
 
 | fault | what it does |
 | --- | --- |
-| 409 | an update, patch or delete is refused as if somebody had been quicker |
+| 409 | an update, patch or delete is refused as if another client had been quicker |
 | 429, 500 | any request is refused |
-| lost request | a write never reaches the server, and nobody answers |
-| lost answer | a write takes place, and nobody answers |
+| lost request | a write never reaches the server, and no answer comes |
+| lost answer | a write takes place, and no answer comes |
 | slow | a write takes place seconds later, and is answered later still |
-| 410 | a watch is told that its version is forgotten, when it begins or in the middle |
+| 410 | a watch gets 410, because its version is forgotten, at its start or later |
 | broken | a watch ends without a word or with an error |
-| lag | a watch tells of changes seconds late, each stream for itself |
+| lag | a watch delivers changes seconds late, each stream with its own delay |
 
 With the same seed on the virtual clock the same things go wrong at the same moments.
 """
@@ -25,6 +25,7 @@ from typing import Any, ClassVar
 from longshore.api.errors import StatusError
 from longshore.client import Client, TimedOut, Unreachable, WatchEvent, What
 from longshore.client.ask import Page
+from longshore.client.source import Watching
 from longshore.machinery.time.clock import Clock
 from longshore.testing.crashing import WRITES, OneByOne
 
@@ -33,11 +34,11 @@ _LOST_ANSWER, _SLOW_WRITE = "lost answer", "slow"
 
 
 class FaultyClient(OneByOne):
-    """`rate` is how many of a hundred requests go wrong, `lag` how long a watch holds a change back at most,
-    in seconds. Changes keep their order, so the delays of one watch add up."""
+    """`rate` is the share of requests that go wrong (0.1 is one in ten), `lag` the longest delay of a watched
+    change, in seconds. Changes keep their order, so the delays of one watch add up."""
 
     slow_seconds: ClassVar = 3.0
-    """How late a slow write takes place at most, and how late its answer comes after that."""
+    """The longest delay of a slow write in seconds, and of its answer after that."""
 
     def __init__(
         self, client: Client, clock: Clock, seed: int, *, rate: float = 0.1, lag: float = 3.0
@@ -47,7 +48,7 @@ class FaultyClient(OneByOne):
         self._rng = random.Random(seed)
 
     def calm(self) -> None:
-        """From now on nothing goes wrong."""
+        """Stops all faults and delays."""
         self._rate = self._lag = 0.0
 
     def __getattr__(self, name: str) -> Any:
@@ -97,12 +98,12 @@ class FaultyClient(OneByOne):
             yield page
 
     @asynccontextmanager
-    async def watch(self, what: What, *arguments: Any, **options: Any) -> AsyncIterator[Any]:
+    async def watch(self, what: What, *arguments: Any, **options: Any) -> AsyncIterator[Watching]:
         self._maybe("watch", throttled, broken, unanswered)
         if options.get("resource_version"):
             self._maybe("watch", forgotten)
         async with self._client.watch(what, *arguments, **options) as events:
-            yield self._late(events)
+            yield Watching(self._late(events))
 
     async def _late(self, events: AsyncIterator[WatchEvent]) -> AsyncIterator[WatchEvent]:
         async for event in events:

@@ -1,18 +1,18 @@
-"""An event loop whose time stands still until somebody lets it pass, while sockets and threads work as usual.
+"""An event loop whose time stands still until a test lets it pass, while sockets and threads work as usual.
 
 Time passes in one of two ways. `advance` lets it jump from timer to timer up to a moment; between two jumps
-everything that is due is done. `flow` lets it pass as real time does, or so many times as fast.
+everything that is due is done. `flow` lets it pass as real time does, or several times as fast.
 
 Before a jump nothing may be left to do at this moment. That is so when
 
 1. the loop has nothing ready to run (a write on its way to the journal in memory is ready to run),
-2. no socket has anything to read, and nobody has called into the loop from another thread,
+2. no socket has anything to read, and no other thread has called into the loop,
 3. no thread of the loop's pool works,
 4. no request is received by half,
-5. clients that were just told something, such as a change they watch, had `ANSWER_SECONDS` of real time for
-   what they do about it; each request that comes begins this anew.
+5. clients that just received something, such as a change they watch, had `ANSWER_SECONDS` of real time
+   to react; each new request starts this time again.
 
-The first four are seen, the fifth is a guess: nobody can see what another program is about to do. Code that
+The first four are observed, the fifth is a guess: another program's next action cannot be seen. Code that
 needs longer belongs on the real clock, or beside `flow`. A request that waits for time itself, such as a
 watch or a long poll, holds nothing up.
 """
@@ -29,7 +29,7 @@ import msgspec
 from longshore.machinery.time.virtual import Jumping, Ready, VirtualLoop
 
 ANSWER_SECONDS: Final = 0.02
-"""Real seconds that clients have for what they do about a change, before time goes on."""
+"""Real seconds that clients have to react to a change before time goes on."""
 _HALF_REQUEST_SECONDS: Final = 5.0
 """Real seconds to wait for the rest of a request, or for a thread."""
 _SOON_SECONDS: Final = 1e-6
@@ -37,11 +37,11 @@ _STEP_SECONDS: Final = 1.0
 
 
 class Outside:
-    """The world outside the loop, as far as it can be seen. The server of a cluster fills it in."""
+    """The clients outside the loop, as far as they can be observed. The server of a cluster overrides it."""
 
     def __init__(self) -> None:
         self.told = False
-        """Whether a client was told something since the last look."""
+        """Whether something was sent to a client since the last look."""
 
     def is_sending(self) -> bool:
         """Whether a request is received by half."""
@@ -49,7 +49,7 @@ class Outside:
 
 
 class _Way(msgspec.Struct):
-    """A wish to let time pass up to a moment, or until something is so."""
+    """A request to let time pass up to a moment, or until a condition holds."""
 
     horizon: float
     is_there: Callable[[], bool] | None
@@ -57,7 +57,7 @@ class _Way(msgspec.Struct):
 
 
 class HeldLoop(VirtualLoop):
-    """`outside` says whether a jump has to wait for others."""
+    """An event loop whose time a test moves. `outside` says whether a jump has to wait for clients."""
 
     def __init__(self) -> None:
         self.outside = Outside()
@@ -70,8 +70,8 @@ class HeldLoop(VirtualLoop):
         super().__init__(_Holding(self))
 
     async def advance(self, seconds: float, is_there: Callable[[], bool] | None = None) -> bool:
-        """Lets so much time pass, or less if `is_there` says so at a moment when nothing is left to do.
-        Returns whether it did; without it, False."""
+        """Lets `seconds` pass, or less if `is_there` becomes true at a moment when nothing is left to do.
+        Returns whether it became true; without `is_there`, False."""
         async with self._turn:
             self._way = way = _Way(self.time() + seconds, is_there, self.create_future())
             try:
@@ -80,7 +80,7 @@ class HeldLoop(VirtualLoop):
                 self._way = None
 
     async def let_pass(self, work: Coroutine[Any, Any, None]) -> None:
-        """Does the work, and lets as much time pass as it waits for. Work within it has that time, too."""
+        """Runs `work`, and lets as much time pass as it waits for. Calls inside `work` share that time."""
         if self._has_time:
             await work
             return
@@ -99,7 +99,7 @@ class HeldLoop(VirtualLoop):
         self._speed, self._flowing_since = speed, time.monotonic()
 
     def let_go(self) -> None:
-        """Never holds time again: each timer is due as soon as nothing else is to do. For the end."""
+        """Stops holding time, for the end: each timer is due as soon as nothing else is left to do."""
         self._is_let_go = True
 
     def run_in_executor(  # type: ignore[override] # as typeshed's, but for the types of the arguments
@@ -116,7 +116,7 @@ class HeldLoop(VirtualLoop):
     # ---- what the selector asks
 
     def waits_for_others(self) -> float:
-        """Real seconds to wait for others before time may pass."""
+        """Real seconds to wait for threads and clients before time may pass."""
         if self._way is None:
             return 0.0
         if self.busy_threads or self.outside.is_sending():
@@ -127,7 +127,7 @@ class HeldLoop(VirtualLoop):
         return 0.0
 
     def pass_time(self, timeout: float | None) -> bool:
-        """Jumps as far as is wished for, or notes that the end is reached. False if nobody wishes so."""
+        """Jumps as far as `advance` asked for, or notes its end. False if no call asks for time."""
         if self._is_let_go and timeout is not None:
             self.jump(timeout)
             return True
@@ -147,19 +147,19 @@ class HeldLoop(VirtualLoop):
         return True
 
     def flow_on(self) -> None:
-        """Lets the time pass that has passed in reality since the last look."""
+        """Jumps by the real time since the last call, multiplied by the speed."""
         if self._speed:
             now = time.monotonic()
             self.jump((now - self._flowing_since) * self._speed)
             self._flowing_since = now
 
     def real_timeout(self, timeout: float | None) -> float | None:
-        """Real seconds until a timer is due; None when only others can make something happen."""
+        """Real seconds until a timer is due; None if only sockets or threads can wake the loop."""
         return timeout / self._speed if self._speed and timeout is not None else None
 
 
 class _Holding(Jumping):
-    """Waits for sockets and threads where no time may pass."""
+    """A selector that waits for sockets and threads while no time may pass."""
 
     def __init__(self, loop: HeldLoop) -> None:
         super().__init__(loop.jump)

@@ -2,8 +2,8 @@
 
 Loading the certificate library and making keys takes 60 to 80 ms of CPU, so the server's key and certificate
 are kept for the next process: one file in the user's cache directory, for the user alone, new every year. The
-authority's own key is never kept: nobody can sign anything more with it. Where there is no such directory, or
-it belongs to somebody else, each process makes its own.
+authority's own key is never kept, so that nothing more can be signed with it. If there is no such directory,
+or it belongs to another user, each process makes its own.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 _DAYS: Final = 3650
-"""Longer than a file is used and a process runs: these certificates are never renewed."""
+"""Days of validity, longer than a file is used or a process runs: these certificates are never renewed."""
 _COMMENT: Final = b"# "
 _LOCK: Final = threading.Lock()
 
@@ -30,11 +30,11 @@ class Identity(NamedTuple):
 
     tls: ssl.SSLContext
     ca: bytes
-    """PEM."""
+    """The authority's certificate, in PEM."""
 
 
 def shared() -> Identity:
-    """The one of this process."""
+    """The identity of this process."""
     with _LOCK:
         return _found()
 
@@ -58,7 +58,7 @@ def _found() -> Identity:
 
 
 def _private_directory() -> Path:
-    """`longshore` in the user's cache directory. OSError where others may look into it."""
+    """`longshore` in the user's cache directory. Raises OSError if other users may read it."""
     caches = os.environ.get("XDG_CACHE_HOME", "")
     directory = (Path(caches) if os.path.isabs(caches) else Path.home() / ".cache") / "longshore"
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -69,7 +69,7 @@ def _private_directory() -> Path:
 
 
 def _keep(file: Path, content: bytes) -> None:
-    """Writes a file of mode 0600 in one step. Where another process was quicker, its file stays."""
+    """Writes a file of mode 0600 in one step. If another process was quicker, its file stays."""
     handle, beside = tempfile.mkstemp(prefix=".identity-", dir=file.parent)
     try:
         with os.fdopen(handle, "wb") as opened:
@@ -81,8 +81,8 @@ def _keep(file: Path, content: bytes) -> None:
 
 
 def _made(now: datetime) -> bytes:
-    """The server's key and certificate, and the authority's certificate as a comment: servers do not show
-    that one."""
+    """Makes the server's key and certificate. The authority's certificate follows as a comment, so that
+    servers do not send it."""
     from longshore.up import certificates, pki
 
     ca = certificates.authority(now, _DAYS)

@@ -1,22 +1,34 @@
-"""Faults on demand: which requests go wrong, how, for whom and how often. Pure but for a clock it is given.
+"""Faults on demand: which requests go wrong, how, for which clients and how often. Pure except for its clock.
 
-A fault is about a method and a resource: `PUT jobs/status`, `POST pods`, `GET *`, `*`. It strikes clients
-over HTTP, the controllers, or both. Faults that wait for their turn stand in a list; the first refusal that
-matches counts, and delays add up.
+A fault names a method and a resource: `PUT jobs/status`, `POST pods`, `GET *`, `*`. It strikes clients over
+HTTP, the controllers, or both. Of several pending faults that match, the first refusal counts, and delays add
+up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import builtins
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from fnmatch import fnmatchcase
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
 from longshore.api.clock import Clock
 from longshore.api.errors import StatusError
 from longshore.apiserver.request.call import Call
+from longshore.client.ask import Ask, Page
+from longshore.client.client import Client
+from longshore.client.local import LocalClient
+from longshore.client.source import Watching
+from longshore.client.writes import Pace, Result, Write
 from longshore.testing import faults as words
+
+if TYPE_CHECKING:
+    from longshore.api.types import Obj
+    from longshore.apiserver.api import Api
+    from longshore.machinery.time import clock as machinery_clock
 
 Who = Literal["all", "clients", "controllers"]
 METHODS: Final = {
@@ -29,21 +41,21 @@ METHODS: Final = {
     "update": "PUT",
     "watch": "GET",
 }
-"""Of HTTP, by verb."""
+"""HTTP methods by API verb."""
 
 
 class Fault(msgspec.Struct, eq=False, dict=True):
-    """One kind of trouble. `happened` says how often it struck."""
+    """One kind of fault. `happened` says how often it struck."""
 
     on: str
     who: Who
     problem: Callable[[], Exception] | None
-    """Makes the refusal; None only delays."""
+    """Makes the refusal; with None the fault only delays."""
     delay: float = 0.0
     times: int | None = None
-    """How often it will strike; None for as long as it is there."""
+    """How many more requests it strikes; None for no limit."""
     until: float | None = None
-    """Strikes before this moment of the monotonic clock."""
+    """The moment of the monotonic clock at which it stops striking; None for no such moment."""
     happened: int = 0
 
     def __post_init__(self) -> None:
@@ -66,7 +78,7 @@ class Fault(msgspec.Struct, eq=False, dict=True):
 
 
 class Faults:
-    """The faults of one cluster that wait for their turn."""
+    """The pending faults of one cluster."""
 
     def __init__(self, clock: Clock) -> None:
         self.waiting: list[Fault] = []
@@ -77,11 +89,11 @@ class Faults:
         return fault
 
     def clear(self) -> None:
-        """Everything works again."""
+        """Removes all faults."""
         self.waiting.clear()
 
     def strike(self, who: Who, verb: str, plural: str, subresource: str) -> tuple[float, Exception | None]:
-        """Seconds that a request takes longer, and the refusal it gets, if any."""
+        """Returns the seconds by which a request is delayed, and its refusal, if any."""
         if not self.waiting:
             return 0.0, None
         resource = f"{plural}/{subresource}" if subresource else plural
@@ -98,8 +110,49 @@ class Faults:
         return delay, None
 
     def strike_call(self, who: Who, call: Call) -> tuple[float, Exception | None]:
-        """Strikes a call of the API."""
+        """Calls `strike` for a call of the API."""
         return self.strike(who, call.verb, call.resource.plural, call.subresource)
+
+
+class FaultyLocalClient(LocalClient):
+    """The client of a cluster's own controllers, which faults may strike. While faults are pending, each
+    write is made alone and waited for; without any it is the plain client."""
+
+    def __init__(self, api: Api, clock: machinery_clock.Clock, faults: Faults) -> None:
+        super().__init__(api)
+        self._clock, self._faults = clock, faults
+
+    async def _one(self, ask: Ask) -> Obj:
+        if self._faults.waiting:
+            await self._struck(ask)
+        return await super()._one(ask)
+
+    async def _page(self, ask: Ask) -> Page:
+        if self._faults.waiting:
+            await self._struck(ask)
+        return await super()._page(ask)
+
+    async def write(self, writes: Sequence[Write], pace: Pace | None = None) -> builtins.list[Result]:
+        if self._faults.waiting:
+            return await Client.write(self, writes, pace)
+        return await super().write(writes, pace)
+
+    def in_order(self) -> LocalClient:
+        return self if self._faults.waiting else super().in_order()
+
+    @asynccontextmanager
+    async def _events(self, ask: Ask) -> AsyncIterator[Watching]:
+        if self._faults.waiting:
+            await self._struck(ask)
+        async with super()._events(ask) as events:
+            yield events
+
+    async def _struck(self, ask: Ask) -> None:
+        delay, problem = self._faults.strike("controllers", ask.verb, ask.resource.plural, ask.subresource)
+        if delay:
+            await self._clock.sleep(delay)
+        if problem is not None:
+            raise problem
 
 
 def unavailable() -> Exception:

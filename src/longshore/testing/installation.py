@@ -1,4 +1,4 @@
-"""One plane with its server and its node, as a cluster for tests has it. Runs on the cluster's event loop.
+"""The world and the HTTP server of a cluster for tests. Runs on the cluster's event loop.
 
 Parts of it can die and come back over the same objects: the controllers, the whole server (on its old port),
 and, with the objects of a snapshot, everything. The scripted machine survives all of that, as containers
@@ -17,32 +17,31 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from longshore.api import cron
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.apiserver.access.tokens import Tokens
-from longshore.apiserver.api import Api
+from longshore.apiserver.api import Api, ApiParts
 from longshore.apiserver.http.listener import Listener
 from longshore.apiserver.http.timeouts import Timeouts
 from longshore.client import ask
 from longshore.client.local import LocalClient
 from longshore.node.capacity import Capacity
 from longshore.plane import bootstrap
-from longshore.plane.plane import NodeFactory, Parts, Plane
+from longshore.plane.plane import NodeFactory
+from longshore.scripts.pod_rules import Scripts
+from longshore.scripts.runs import Run
 from longshore.store import Key
 from longshore.testing.cut_store import CutStore
 from longshore.testing.directories import MemoryDirectories
-from longshore.testing.faulty_local_client import FaultyLocalClient
 from longshore.testing.held_loop import HeldLoop
 from longshore.testing.identity import Identity
-from longshore.testing.injected_faults import Faults
+from longshore.testing.injected_faults import Faults, FaultyLocalClient
 from longshore.testing.keys import SeededKeys
 from longshore.testing.observed_front import ObservedFront
-from longshore.testing.pod_outcomes import Run
 from longshore.testing.scripted_node import ScriptedNode
-from longshore.testing.scripts import Scripts
 from longshore.testing.seen_requests import SeenRequests
 from longshore.testing.settings import Settings
+from longshore.testing.world import World
 from longshore.up import listening
 from longshore.up.keys import RsaKeys
 from longshore.up.volume_directories import LocalDirectories
@@ -52,15 +51,15 @@ if TYPE_CHECKING:
     from longshore.testing.language_door import LanguageDoor
 
 CAPACITY: Final = Capacity({"cpu": "1000", "memory": "4Ti", "ephemeral-storage": "64Ti", "pods": "10000"})
-"""Enough for a test that does not think of it."""
+"""The node's capacity, larger than most tests need."""
 _NEVER_SECONDS: Final = 1e9
 _PATIENT: Final = Timeouts(**dict.fromkeys(Timeouts._fields, _NEVER_SECONDS))._replace(stop=0.0)
-"""For the virtual clock, on which a month may pass while a client thinks."""
+"""Timeouts that never strike, for the virtual clock: a month may pass on it while a client thinks."""
 _BRISK: Final = Timeouts(stop=0.0)
 
 
 class Installation:
-    """`start` it, and `stop` it in the end."""
+    """The running parts of a cluster: call `start`, and `stop` at the end."""
 
     def __init__(self, settings: Settings, clock: Clock, directory: Path, identity: Identity) -> None:
         self.settings, self.clock, self.directory = settings, clock, directory
@@ -86,7 +85,7 @@ class Installation:
     # ---- beginning and end
 
     async def start(self) -> None:
-        """Returns when everything is there and takes work."""
+        """Starts everything and returns when it takes work."""
         self._serve()
         await self.plane.prepare()
         await self._listen()
@@ -103,7 +102,6 @@ class Installation:
         """Controllers, schedulers and the node's agent end in the middle of what they do, and start again
         with nothing but what is stored. Clients notice nothing."""
         await self._running.aclose()
-        self.api.collectors.remove(self.plane.wiring.registry)
         self._new_plane()
         await self._run()
 
@@ -120,7 +118,7 @@ class Installation:
         await self._running.aclose()
 
     async def resume(self, store: CutStore) -> None:
-        """Starts again, over other objects."""
+        """Starts everything again over the objects of `store`."""
         await self.store.close()
         self.store = store
         self._serve()
@@ -128,29 +126,28 @@ class Installation:
         await self._run()
 
     async def crash_node(self) -> None:
-        """The node's machine goes down and comes up: its agent starts again, and nobody knows how containers
-        ended."""
+        """Crashes the node's machine: its agent starts again, and how its containers ended is lost."""
         await self._running.aclose()
         self.node.machine.lose()
-        self.api.collectors.remove(self.plane.wiring.registry)
         self._new_plane()
         await self._run()
 
     # ---- looking and waiting
 
     def stored(self, kind: tuple[str, str], name: str, namespace: str) -> Obj | None:
-        """The object as everybody sees it now."""
+        """The stored object as it is now; None if there is none."""
         row = ask.built_in(*kind)
         assert row is not None, "a kind of our own table"
         return self.stored_row(row, name, namespace)
 
     def stored_row(self, row: Resource, name: str, namespace: str) -> Obj | None:
-        """The object of a row that is served."""
+        """The stored object of a served resource; None if there is none."""
         entry = self.store.get(Key(row.storage, namespace, name))
         return entry.obj if entry is not None else None
 
     async def until(self, is_there: Callable[[], bool], seconds: float) -> bool:
-        """Waits until it is so, for so long by the clock; whether it was. Looks after every change."""
+        """Waits until `is_there()` is true, for `seconds` at most; tests every change. Returns whether it
+        was."""
         loop = asyncio.get_running_loop()
         if isinstance(loop, HeldLoop):
             return await loop.advance(seconds, is_there)
@@ -169,31 +166,27 @@ class Installation:
     # ---- steps
 
     def _serve(self) -> None:
-        """A new API over the store, with nothing before or behind it."""
-        self.api = Api(self.store, clock=self.clock, rng=self.rng)
-        self.api.tokens = Tokens(
-            self.store, admin_token=self.token, key=self._key, clock=self.clock.timestamp
-        )
-        self.api.quiet_watches = self.settings.clock == "virtual"
+        """Makes a new API, a plane and a front door over the store, and starts none of them."""
+        tokens = Tokens(self.store, admin_token=self.token, key=self._key, clock=self.clock.timestamp)
+        quiet = self.settings.clock == "virtual"
+        self.api = Api(ApiParts(self.store, self.clock, self.rng, tokens=tokens, quiet_watches=quiet))
         self.own_client = LocalClient(self.api, manager="longshore-testing")
         self._new_plane()
         self.front = ObservedFront(self.api, self.clock, self.requests, self.faults, self.door)
 
     def _new_plane(self) -> None:
-        settings = self.settings
-        self.plane = Plane(
-            Parts(
-                self.store,
-                self.clock,
-                self.rng,
-                cron.UTC,
-                self._keys,
-                controllers=settings.running_controllers,
-                volumes=self._volumes,
-                ca=self._identity.ca.decode(),
-            ),
-            FaultyLocalClient(self.api, self.clock, self.faults),
+        self.world = World(
+            self.clock,
+            rng=self.rng,
+            store=self.store,
+            nodes=[self.node] if self.settings.node == "scripted" else [],
+            client=FaultyLocalClient(self.api, self.clock, self.faults),
+            controllers=self.settings.running_controllers,
+            keys=self._keys,
+            volumes=self._volumes,
+            ca=self._identity.ca.decode(),
         )
+        self.plane = self.world.plane
 
     async def _listen(self) -> None:
         loop = asyncio.get_running_loop()
@@ -204,33 +197,25 @@ class Installation:
         if not isinstance(loop, HeldLoop):
             self._serving.push_async_callback(listener.close)
         else:
-            # It gives clients a moment to hang up, and nobody else lets time pass meanwhile.
+            # Closing gives clients a moment to hang up, so time has to pass meanwhile.
             self._serving.push_async_callback(lambda: loop.let_pass(listener.close()))
             self.front.outside.listener = listener
             loop.outside = self.front.outside
 
     async def _run(self) -> None:
         self._running = AsyncExitStack()
-        await self._running.enter_async_context(self.plane.running(self._node()))
-
-    def _node(self) -> NodeFactory | None:
-        match self.settings.node:
-            case "scripted":
-                return self.node
-            case "process":
-                return self._process_node()
-            case "none":
-                return None
+        node = self._process_node() if self.settings.node == "process" else None
+        await self._running.enter_async_context(self.world.running(node, is_new=False))
 
     def _process_node(self) -> NodeFactory:
         from longshore.node.images import images_file
         from longshore.node.preparing.types import Server
-        from longshore.up import files, node
+        from longshore.up import files, machine, node
         from longshore.up.options import Options
 
         if sys.platform != "linux":
             raise RuntimeError('node="process" needs Linux, whose processes it runs; take node="scripted"')
         server = Server(listening.LOOPBACK, self.port, self.plane.parts.ca)
         images = images_file.ImagesFile(files.default_data_dir() / images_file.NAME)
-        place = node.Place(self.directory / "node", server, images)
+        place = node.Place(machine.name(), self.directory / "node", server, images)
         return partial(node.run, Options(in_memory=True, on_stop="kill", isolation="process"), place)

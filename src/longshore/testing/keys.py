@@ -1,4 +1,4 @@
-"""A key maker for tests and the virtual clock: texts from dice, made at once. No key that ssh would take."""
+"""A key maker for tests and the virtual clock: makes random texts, which ssh would not accept."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from longshore.controllers.volcano.plugins import KeyPair
 
 
 class SeededKeys:
-    """Keys from `rng`: the same seed gives the same ones."""
+    """Makes keys from `rng`: the same seed gives the same keys."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng

@@ -2,15 +2,15 @@
 
 | request | does |
 | --- | --- |
-| `POST /testing/script` with a rule as in a script file | says how pods go |
+| `POST /testing/script` with a rule as in a script file | adds the rule |
 | `DELETE /testing/script` | forgets all rules |
-| `GET /testing/clock` | tells the time |
+| `GET /testing/clock` | returns the time |
 | `POST /testing/clock/advance` `{"duration": "1h"}` | lets time pass |
 | `POST /testing/clock/set` `{"moment": "2027-03-28T00:30", "zone": "Europe/Berlin"}` | sets the clock |
 | `POST /testing/wait` `{"object": "job/x", "condition": "Complete", "timeout": "1m"}` | waits; 409: why not |
-| `POST /testing/faults/NAME` with the arguments of `c.faults.NAME` | lets things go wrong |
-| `POST /testing/pods/NAME/succeed` (`fail`, `oom`, `evict`, `crash_node`) | by hand; `{"code": 3}` for fail |
-| `GET /testing/requests` | the requests of clients |
+| `POST /testing/faults/NAME` with the arguments of `c.faults.NAME` | adds the fault |
+| `POST /testing/pods/NAME/succeed` (`fail`, `oom`, `evict`, `crash_node`) | does it; `{"code": 3}` for fail |
+| `GET /testing/requests` | returns the requests of clients |
 | `POST /testing/check` | `assert_consistent`; 409 with what is broken |
 
 Only in `longshore up --scripted`, and only for the administrator: never in a normal `up`. Each request runs
@@ -29,7 +29,7 @@ from longshore.api import errors
 from longshore.api.errors import StatusError
 from longshore.apiserver.http.begun import Ready
 from longshore.apiserver.http.response import Reply
-from longshore.testing import script_files
+from longshore.scripts import script_documents
 
 if TYPE_CHECKING:
     from longshore.apiserver.http.request import Request
@@ -52,7 +52,7 @@ class LanguageDoor:
         self._cluster = cluster
 
     async def answer(self, request: Request, user: User) -> Ready:
-        """The answer, once what was asked for is done."""
+        """Does what the request asks for, and returns the answer."""
         if _ADMINISTRATORS not in user.groups:
             return _reply(403, {"message": "only the administrator may use /testing/"})
         path = request.target.partition("?")[0].removeprefix(PREFIX)
@@ -71,7 +71,7 @@ class LanguageDoor:
         cluster = self._cluster
         match method, path.split("/"):
             case "POST", ["script"]:
-                rule = script_files.rule_of(given)
+                rule = script_documents.rule_of(given)
                 return lambda: cluster.loop.call(lambda: cluster.inside.scripts.add(rule))
             case "DELETE", ["script"]:
                 return lambda: cluster.loop.call(cluster.inside.scripts.clear)
@@ -127,7 +127,7 @@ def _reply(code: int, document: Any) -> Ready:
 
 
 async def _in_thread(work: Callable[[], Any]) -> Any:
-    """The result of work that blocks. Not in the loop's own pool: time does not pass while that works."""
+    """Runs blocking work in a thread of its own: time does not pass while the loop's own pool works."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[Any] = loop.create_future()
 

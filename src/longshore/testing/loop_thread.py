@@ -1,4 +1,4 @@
-"""A thread with an event loop of its own, for code that has none, or another one."""
+"""A thread with its own event loop, for callers that have no loop or run another one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class LoopThread(Generic[L]):
-    """Runs until it is stopped. Ends with the process, should nobody stop it."""
+    """Runs until `stop`, or until the process ends."""
 
     def __init__(self, make_loop: Callable[[], L], name: str) -> None:
         self.loop = make_loop()
@@ -22,8 +22,8 @@ class LoopThread(Generic[L]):
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of a coroutine, which runs in the loop; waits for it. If the wait is interrupted, the
-        work is cancelled."""
+        """Runs a coroutine in the loop, waits, and returns its result. Cancels it if the wait is
+        interrupted."""
         if threading.current_thread() is self._thread:
             work.close()
             raise RuntimeError(
@@ -40,7 +40,7 @@ class LoopThread(Generic[L]):
         return running.result()
 
     def call(self, fn: Callable[[], T]) -> T:
-        """The result of a function that is called in the loop."""
+        """Calls a function in the loop and returns its result."""
 
         async def work() -> T:
             return fn()

@@ -11,7 +11,7 @@ from longshore.api.types import Obj, copy_of
 
 
 def read(given: Mapping[str, Any] | str | os.PathLike[str]) -> list[Obj]:
-    """All objects, those of a List one by one. ValueError for what is no manifest."""
+    """Returns all objects, those of a List one by one. Raises ValueError if one is no manifest."""
     if isinstance(given, Mapping):
         documents: list[Any] = [copy_of(dict(given))]
     else:

@@ -13,7 +13,7 @@ __tracebackhide__ = True
 
 
 class Named(NamedTuple):
-    """An object, or with an empty name all of its kind."""
+    """An object; with an empty name, all objects of its kind."""
 
     resource: Resource
     name: str
@@ -24,21 +24,21 @@ class Named(NamedTuple):
 
 
 def find(text: str, namespace: str, served: Iterable[Resource]) -> Named:
-    """The object that a text names. ValueError with the cure where it names none."""
+    """The object that a text names. Raises ValueError with the cure if it names none."""
     word, _, name = text.strip().partition("/")
     row = kind(word, served)
     return Named(row, name, namespace if row.namespaced else "")
 
 
 def one(text: str, namespace: str, served: Iterable[Resource]) -> Named:
-    """One object. ValueError for a text that names a whole kind."""
+    """The one object that a text names. Raises ValueError for a text that names a whole kind."""
     if not text.strip().partition("/")[2]:
         raise ValueError(f"{text!r} names no object: write its kind and its name, as in job/x")
     return find(text, namespace, served)
 
 
 def kind(word: str, served: Iterable[Resource]) -> Resource:
-    """The resource of a word: `job`, `jobs`, `Job`, `cj`, `jobs.batch`. The first in the table counts."""
+    """The resource of a word: `job`, `jobs`, `Job`, `cj`, `jobs.batch`. The first one served counts."""
     first, _, group = word.partition(".")
     asked = first.lower()
     rows = [*served]
@@ -51,7 +51,7 @@ def kind(word: str, served: Iterable[Resource]) -> Resource:
 
 
 def of_object(obj: dict[str, object], served: Iterable[Resource]) -> Resource:
-    """The resource of a manifest. ValueError where it says no kind, or one that is not served."""
+    """The resource of a manifest. Raises ValueError if it has no kind, or one that is not served."""
     version, named = obj.get("apiVersion"), obj.get("kind")
     if not version or not named:
         raise ValueError(f"a manifest needs apiVersion and kind; this one has {version!r} and {named!r}")
@@ -62,6 +62,6 @@ def of_object(obj: dict[str, object], served: Iterable[Resource]) -> Resource:
 
 
 def plain(row: Resource, obj: Obj) -> Obj:
-    """An object of the caller's own, with its kind."""
+    """A copy of the object, with apiVersion and kind."""
     found: Obj = {"apiVersion": row.group_version, "kind": row.kind, **copy_of(obj)}
     return found

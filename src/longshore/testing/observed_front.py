@@ -1,6 +1,6 @@
 """The front door of a cluster for tests: notes every request, and lets some go wrong.
 
-Answers as `FrontDoor` does; a fault stands before it, as a proxy on a bad day would.
+Answers as `FrontDoor` does. Faults strike before it, as in a proxy on a bad day.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ OVER_HTTP: Final[ContextVar[bool]] = ContextVar("over_http", default=False)
 
 
 class _EagerFanout(Fanout):
-    """Never pauses: where time stands still, a pause would last for ever."""
+    """A fanout that never pauses: while time stands still, a pause would last for ever."""
 
     async def pause(self) -> None: ...
 
 
 class ServerOutside(Outside):
-    """The clients of one server, as the event loop wants to know of them before time passes."""
+    """The clients of one server, which the event loop checks before time passes."""
 
     listener: Listener | None = None
 
@@ -49,7 +49,7 @@ class ServerOutside(Outside):
 
 
 class ObservedFront(FrontDoor):
-    """`requests` and `faults` outlive it: they are the cluster's."""
+    """The front door. `requests` and `faults` belong to the cluster and outlive it."""
 
     def __init__(
         self,
@@ -158,7 +158,7 @@ class ObservedFront(FrontDoor):
 
 
 class _NotedSender(Sender):
-    """Notes that a client was told something."""
+    """Notes that something was sent to a client."""
 
     __slots__ = ("_outside", "_sender")
 

@@ -1,6 +1,6 @@
-"""The promises that hold in every cluster at rest, checked over all objects: what is broken, in words.
+"""Checks over all objects the promises that hold in every cluster at rest; says in words which are broken.
 
-Sees every change of Jobs and pods from the first moment on, so that a promise about the past can be kept: a
+Sees every change of Jobs and pods from the first moment on, so that it can check promises about the past: a
 terminal condition never flips, and each finished pod is counted once.
 """
 
@@ -18,17 +18,17 @@ _JOBS, _PODS = LEDGER_STORAGES = ("batch/jobs", "pods")
 
 
 class Ledger:
-    """Notes of all Jobs and pods that ever were. `note` is given each change."""
+    """Records all Jobs and pods that ever existed. `note` takes each change."""
 
     def __init__(self) -> None:
         self.ends: dict[str, str] = {}
         """The first terminal condition of each Job, by uid."""
         self.flips: list[str] = []
         self.pods: dict[str, dict[str, str]] = {}
-        """The phase in which each pod ended, or nothing, by the uid of its Job and its own."""
+        """The final phase of each pod, empty before its end, by the uid of its Job and its own uid."""
 
     def copy(self) -> Ledger:
-        """Notes that go on by themselves."""
+        """An independent copy."""
         made = Ledger()
         made.ends, made.flips = dict(self.ends), [*self.flips]
         made.pods = {uid: dict(pods) for uid, pods in self.pods.items()}
@@ -51,7 +51,7 @@ class Ledger:
 
 
 def broken(store: Store, ledger: Ledger, *, collects_garbage: bool) -> list[str]:
-    """All promises that do not hold, a sentence each."""
+    """All broken promises, a sentence each."""
     jobs = {entry.obj["metadata"]["uid"]: entry.obj for entry in store.list(_JOBS)}
     pods = [entry.obj for entry in store.list(_PODS)]
     found = [*ledger.flips]

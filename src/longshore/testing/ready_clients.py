@@ -1,4 +1,4 @@
-"""Clients of other people, set up for a cluster: whichever library is installed."""
+"""Clients of other Python libraries, if these are installed, configured for a cluster."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ ClientName = Literal["kubernetes", "kubernetes_asyncio", "kr8s", "lightkube"]
 
 @contextmanager
 def finding(kubeconfig: Path) -> Iterator[None]:
-    """Lets clients find this kubeconfig by themselves, during the block. Two libraries look at the
-    environment only when they are imported, and have to be told."""
+    """Lets clients find this kubeconfig by themselves, during the block. Two libraries read the environment
+    only at import, so the path is set in their modules, too."""
     before = os.environ.get(_VARIABLE)
     os.environ[_VARIABLE] = str(kubeconfig)
     told = [found for name in _EARLY_READERS if (found := sys.modules.get(name)) is not None]
@@ -37,8 +37,8 @@ def finding(kubeconfig: Path) -> Iterator[None]:
 
 
 def make(name: str, kubeconfig: Path) -> Any:
-    """A client of this library. ValueError for a library that is not known here, ImportError with the command
-    that helps for one that is not installed."""
+    """Makes a client of this library. Raises ValueError for an unknown library, and ImportError with the
+    command that installs it for one that is missing."""
     found = _MAKERS.get(name)
     if found is None:
         raise ValueError(f"there is no client {name!r}; there are: {', '.join(_MAKERS)}")

@@ -1,4 +1,4 @@
-"""Lets Python's collector of garbage rest while much is made that stays: modules, the parts of a cluster."""
+"""Pauses Python's garbage collector while objects are made that stay: modules, the parts of a cluster."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def resting_collector(*, stays: bool = False) -> Iterator[None]:
-    """With `stays` all that was made stays as long as the process: it is moved to the collector's oldest
-    generation unseen, where looking through it once takes 25 ms of CPU. Not where a test has frozen objects
-    itself.
-    """
+    """Pauses the collector during the block. With `stays` all objects are then moved unseen to its oldest
+    generation, where one look through them takes 25 ms of CPU; not if a test has frozen objects itself."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

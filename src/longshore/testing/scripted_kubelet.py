@@ -27,23 +27,23 @@ _STOPPING_SECONDS = 1.0
 
 @dataclass
 class ScriptedPod:
-    """One pod of all times."""
+    """One pod; it stays recorded after its deletion."""
 
     uid: str
     name: str
     job: str
-    """UID of the Job that created it; empty when none did."""
+    """UID of the Job that created it; empty if none did."""
     index: int | None
     number: int
-    """In order of creation, over all Jobs."""
+    """Position in order of creation, over all Jobs."""
     phase: str = ""
     """Succeeded or Failed once the kubelet has reported it."""
     stopping: bool = False
     """Whether the pod is being deleted, or gone."""
     finishing: bool = False
-    """Somebody wants it to end now."""
+    """Whether a test wants it to end now."""
     told: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set with either."""
+    """Set when `stopping` or `finishing` becomes true."""
 
     def stop(self) -> None:
         self.stopping = True
@@ -60,25 +60,25 @@ class PodScript:
     """How pods behave."""
 
     runs: Callable[[ScriptedPod], float | None] = lambda pod: 30.0
-    """Seconds until it ends; None never does. Asked when the pod starts."""
+    """Seconds until the pod ends; None for never. Called when the pod starts."""
     exits: Callable[[ScriptedPod, int], int] = lambda pod, nth: 0
-    """The exit code. Asked when the pod ends; `nth` pods of its Job and index have ended before it."""
+    """The exit code. Called when the pod ends; `nth` pods of its Job and index have ended before it."""
     status: Callable[[ScriptedPod], Obj] = lambda pod: {}
-    """More of the status that is reported with a failure: conditions, a reason."""
+    """Additional fields of the status of a failed pod: conditions, a reason."""
     holds: bool = False
-    """Whether pods run until somebody lets them finish; see `Kubelet.holds`."""
+    """Whether pods run until a test calls `finish`; see `ScriptedKubelet.holds`."""
     starts: float = 1.0
     """Seconds from creation to running."""
 
 
 class ScriptedKubelet:
-    """`run` until cancelled."""
+    """A kubelet over scripted pods. `run` works until cancelled."""
 
     def __init__(self, client: Client, clock: Clock, script: PodScript, namespace: str = "ns") -> None:
         self.pods: dict[str, ScriptedPod] = {}
         """Every pod that ever was, by UID, in order of creation."""
         self.holds = script.holds
-        """Whether pods that start now run until they are told to finish."""
+        """Whether pods that start now run until `finish` is called."""
         self._client, self._clock, self._script, self._namespace = client, clock, script, namespace
         self._ended: dict[tuple[str, int | None], int] = {}
 
@@ -168,7 +168,7 @@ class ScriptedKubelet:
 
 
 async def _told(clock: Clock, pod: ScriptedPod, seconds: float | None) -> None:
-    """Waits until the pod is told to stop or to finish, for so long at most; None for as long as it takes."""
+    """Waits until the pod has to stop or to finish, for `seconds` at most; None for no limit."""
     if seconds is None:
         await pod.told.wait()
         return

@@ -1,94 +1,169 @@
-"""A node for a plane that runs nothing: the real agent over a scripted engine.
+"""A node that runs nothing: the real agent over a scripted engine.
 
     node = ScriptedNode(clock, lambda container: Run(seconds=30.0))
     node = ScriptedNode(clock, Scripts(rng, [Rule("worker-*", (Exit(1, after="3s"), Exit(0)))]))
     async with plane.running(node):
         ...
 
-Pods are admitted, started, probed, reported and removed by the code that does it in `longshore up`; only how
-containers go is told by the script. Nothing is written to disk unless a run leaves logs or a termination
-message, and then below `root`. Plays on any clock.
+The code of `longshore up` admits, starts, probes, reports and removes pods; the script only says how
+containers run and end. Logs and termination messages are written below `root`; without a root they are
+dropped. Works on any clock.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from longshore.api.facts import kinds, pod_state
 from longshore.api.types import Obj
+from longshore.apiserver.api import NodeParts
+from longshore.client import Client
+from longshore.client.protocol import Packed
 from longshore.machinery.in_thread import inline
+from longshore.machinery.informers.informer import Handler, Informers
 from longshore.machinery.time.clock import Clock
+from longshore.node import eviction
 from longshore.node.agent import Agent
 from longshore.node.archive import Archive
 from longshore.node.capacity import Capacity
 from longshore.node.probes import hooks
-from longshore.node.runtime import Container, Key
-from longshore.node.serving.followed_engine import Watched
-from longshore.node.serving.node_access import Door
+from longshore.node.runtime import Container, Key, Runtime
+from longshore.node.serving.followed_runtime import FollowedRuntime
+from longshore.node.serving.node_access import NodeAccess
 from longshore.plane.plane import Plane
-from longshore.testing.pod_outcomes import Run
+from longshore.scripts.pod_rules import Scripts
+from longshore.scripts.runs import Chance, Exec, Outcome, Run, chosen
 from longshore.testing.scripted_preparer import ScriptedPreparer
-from longshore.testing.scripted_runtime import Exec, RunScript, ScriptedMachine, ScriptedRuntime
-from longshore.testing.scripts import Scripts
+from longshore.testing.scripted_runtime import RunScript, ScriptedMachine, ScriptedRuntime
 
 CAPACITY: Final = Capacity({"cpu": "64", "memory": "256Gi", "ephemeral-storage": "1Ti", "pods": "500"})
+SUCCEEDS: Final = Run()
 _NOWHERE: Final = Path("a-scripted-node-has-no-directory")
 
 
 class ScriptedNode:
-    """A `NodeFactory`. `machine` survives the node: a second run of it finds what the first one started.
+    """A `NodeFactory`. `machine` outlives a run of the node: the next run finds the containers of the last.
 
-    `script` is a function of containers, or rules about pods.
+    `script` is a function of containers, rules about pods, or one run for all. `given` is a Node with labels
+    and taints, to be created before the agent starts.
     """
 
     def __init__(
         self,
         clock: Clock,
-        script: RunScript | Scripts = lambda container: Run(),
+        script: RunScript | Scripts | Outcome = SUCCEEDS,
         *,
         name: str = "node",
         capacity: Capacity = CAPACITY,
-        root: Path = _NOWHERE,
+        root: Path | None = None,
+        given: Obj | None = None,
     ) -> None:
+        self.root = root
         self.preparer = ScriptedPreparer(root)
         self.machine = ScriptedMachine(clock)
         if isinstance(script, Scripts):
             self._obey(script)
+        elif isinstance(script, Run | Chance):
+            self.machine.script = lambda container: chosen(script, self.machine.rng)
         else:
             self.machine.script = script
-        self.name, self.capacity, self.root = name, capacity, root
+        self.name, self.capacity, self._given = name, capacity, given
+        self.started: Callable[[Container, Run], None] = lambda container, run: None
+        """Called at each start of a pod's first container, if the script is `Scripts`."""
+        self._agent: Agent | None = None
 
     def _obey(self, rules: Scripts) -> None:
         pods = self.preparer.pods
 
         def run_of(container: Container) -> Run:
-            return rules.run_of(pods[container.key.pod_uid], container.key.container)
+            pod = pods[container.key.pod_uid]
+            run = rules.run_of(pod, container.key.container)
+            if container.key.container == pod["spec"]["containers"][0]["name"]:
+                self.started(container, run)
+            return run
 
         def answer(key: Key, command: tuple[str, ...]) -> Exec:
             return rules.answer_to(pods[key.pod_uid], key.container, command)
 
         self.machine.script, self.machine.execs = run_of, answer
 
+    async def create(self, client: Client) -> None:
+        """Creates the Node that was given, before its agent does."""
+        if self._given is not None:
+            await client.create(kinds.NODES, {k: v for k, v in self._given.items() if k != "status"})
+
     async def __call__(self, plane: Plane, ready: asyncio.Event) -> None:
-        engine = Watched(ScriptedRuntime(self.machine))
-        archive = Archive(self.root / "archive")
-        plane.api.door = Door(self.name, (engine,), self.root, plane.clock, archive)
-        agent = Agent(
+        await self.run(plane, ready)
+
+    async def run(self, plane: Plane, ready: asyncio.Event, pods: PodsByNode | None = None) -> None:
+        """Runs until cancelled. With `pods` the agent gets its pods from there, and the API serves neither
+        its logs nor commands."""
+        root = self.root or _NOWHERE
+        engine: Runtime = ScriptedRuntime(self.machine)
+        plane.wiring.local_nodes.add(self.name)
+        if pods is None:
+            engine = followed = FollowedRuntime(engine)
+            door = NodeAccess(self.name, (followed,), root, plane.clock, Archive(root / "archive"))
+            plane.api.use_node(NodeParts(door))
+        self._agent = agent = Agent(
             plane.wiring.context(plane.client, plane.wiring.reasons.teller("pod", "node")),
             name=self.name,
             runtimes={"process": engine},
             preparer=self.preparer,
-            root=self.root,
+            root=root,
             capacity=self.capacity,
             in_thread=inline,
             handle=self._handle,
             heartbeats=False,
+            hears=None if pods is None else pods.of(self.name),
         )
         await agent.run(ready=ready)
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a container will end by itself, waits for its next start, or is being stopped."""
+        lives = self._agent.lives.values() if self._agent is not None else ()
+        return self.machine.is_busy or any(
+            life.timer is not None and life.memory.unstartable_since is None for life in lives
+        )
+
+    # ---- troubles
+
+    def evict(self, key: Key, message: str) -> None:
+        """Evicts the pod of a container that still runs."""
+        state = self.machine.states.get(key)
+        if self._agent is not None and state is not None and state.phase == "running":
+            self._evict(self._agent, key.pod_uid, message)
+
+    async def fail(self, message: str) -> None:
+        """The machine fails: the node takes no pods, and those it has are evicted."""
+        assert self._agent is not None, "it runs"
+        self.machine.problem = "the machine has failed"
+        await self._agent.report()
+        for uid in [*self._agent.lives]:
+            self._evict(self._agent, uid, message)
+
+    async def repair(self) -> None:
+        """The machine works again."""
+        assert self._agent is not None, "it runs"
+        self.machine.problem = ""
+        await self._agent.report()
+
+    def _evict(self, agent: Agent, uid: str, message: str) -> None:
+        life = agent.lives.get(uid)
+        if (
+            life is not None
+            and life.memory.verdict is None
+            and life.memory.deleting is None
+            and not life.final
+        ):
+            agent.evict(life, eviction.verdict(message))
+
     async def _handle(self, handler: Obj, target: hooks.Target) -> hooks.Result:
-        """Hooks and probes: commands go as the machine says, the rest well, once the container is ready."""
+        """Runs hooks and probes: commands go as the machine says, others succeed once it is ready."""
         if "exec" in handler or "sleep" in handler:
             result = await hooks.run(handler, target)
             if not result.ok:
@@ -97,3 +172,42 @@ class ScriptedNode:
         if state is not None and state.unready and handler is not target.spec.get("livenessProbe"):
             return hooks.Result(False, "the container is not ready yet, by its script")
         return hooks.Result(True)
+
+
+class PodsByNode(Handler):
+    """Passes each pod to the agent of its node, so that many agents need only one handler of pods."""
+
+    def __init__(self, informers: Informers) -> None:
+        self._pods = informers.get(kinds.PODS)
+        self._by_node: dict[str, Handler] = {}
+
+    async def run(self) -> None:
+        self._pods.add_handler(self)
+        await self._pods.run()
+
+    def of(self, node: str) -> Callable[[Handler], None]:
+        """Returns a function that registers the handler of a node and passes it the cached pods at once."""
+
+        def add(handler: Handler) -> None:
+            self._by_node[node] = handler
+            for pod in self._pods.cache.list():
+                handler.on_add(pod, True)
+
+        return add
+
+    def on_add(self, obj: Obj, initial: bool) -> None:
+        if (handler := self._by_node.get(obj["spec"].get("nodeName"))) is not None:
+            handler.on_add(obj, initial)
+
+    def on_update(self, old: Obj, new: Obj) -> None:
+        handler = self._by_node.get(new["spec"].get("nodeName"))
+        if handler is not None and (not pod_state.has_ended(old) or "deletionTimestamp" in new["metadata"]):
+            handler.on_update(old, new)
+
+    def on_delete(self, obj: Obj, stale: bool) -> None:
+        if (handler := self._by_node.get(obj["spec"].get("nodeName"))) is not None:
+            handler.on_delete(obj, stale)
+
+    def on_settled(self, facts: Obj, packed: Packed) -> None:
+        if (handler := self._by_node.get(facts["spec"].get("nodeName"))) is not None:
+            handler.on_settled(facts, packed)

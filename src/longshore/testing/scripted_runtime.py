@@ -1,8 +1,8 @@
 """An engine on the virtual clock that runs nothing: containers end when and how a script says.
 
-Keeps the contract of `node.runtime`: a key starts at most once (asking again says what became of it), what
-ran is remembered until it is removed, ends are told after they are recorded. `Machine` is what survives the
-death of longshore: give it to a new `ScriptedRuntime` and it goes on. Every call is noted in `Machine.calls`.
+Implements `node.runtime`: a key starts at most once (a second start returns its state), containers are
+remembered until they are removed, ends are recorded before they are reported. A `ScriptedMachine` survives
+the death of longshore: give it to a new `ScriptedRuntime`. Its `calls` has every call.
 """
 
 from __future__ import annotations
@@ -12,47 +12,35 @@ import os
 import random
 import signal
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from functools import partial
 from typing import Literal
 
 import msgspec
 
-from longshore.api.exec_session import Session
+from longshore.api.container_streams import Session
 from longshore.api.time import rfc3339
 from longshore.machinery.time.clock import Clock, Timer
 from longshore.node.runtime import CannotStart, Container, Features, Key, State, Usage
-from longshore.testing.pod_outcomes import Run
+from longshore.scripts.runs import Exec, Run
 
 RunScript = Callable[[Container], Run]
 End = tuple[float, int, int]
-"""Seconds, exit code, signal."""
-Execs = Callable[[Key, tuple[str, ...]], "Exec"]
-
-
-class Exec(msgspec.Struct, frozen=True):
-    """How a command beside a container goes."""
-
-    code: int = 0
-    output: str = ""
-    seconds: float = 0.0
-    reads_input: bool = False
-    """Waits for the first of its input, or its end, before it goes on, as a shell does."""
-    ends: int | None = None
-    """The code with which its container ends afterwards, as of a command that kills it; None lets it run."""
+"""Seconds, exit code and signal of an end."""
+Execs = Callable[[Key, tuple[str, ...]], Exec]
 
 
 class ScriptedMachine(msgspec.Struct, eq=False):
-    """Everything that outlives longshore."""
+    """The machine below the engine: its containers and their states outlive longshore."""
 
     clock: Clock
     script: RunScript = lambda container: Run()
     execs: Execs = lambda key, command: Exec()
     states: dict[Key, State] = msgspec.field(default_factory=dict)
     rng: random.Random = msgspec.field(default_factory=lambda: random.Random(0))
-    """Chooses where a run leaves its duration open."""
+    """Draws durations that a run leaves open."""
     problem: str = ""
-    """Why nothing can be run, while that is so."""
+    """The reason why the machine can run nothing; empty while it can."""
     started: Counter[Key] = msgspec.field(default_factory=Counter)
     """How often each key was really started: never more than once."""
     moments: dict[Key, float] = msgspec.field(default_factory=dict)
@@ -62,10 +50,15 @@ class ScriptedMachine(msgspec.Struct, eq=False):
     containers: dict[Key, Container] = msgspec.field(default_factory=dict)
     runs: dict[Key, Run] = msgspec.field(default_factory=dict)
     told: Callable[[State], None] | None = None
-    """Who hears of ends; None while nobody is connected."""
+    """Called with the state of a container that has ended or is ready; None while no runtime is connected."""
     _timers: dict[Key, Timer] = msgspec.field(default_factory=dict)
     _ends: dict[Key, End] = msgspec.field(default_factory=dict)
-    """How each timer ends its container, and when by the monotonic clock."""
+    """The end of each running container, whose seconds are a moment of the monotonic clock."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a container will end by itself, or is being stopped."""
+        return bool(self._timers)
 
     @property
     def running(self) -> list[Key]:
@@ -75,7 +68,7 @@ class ScriptedMachine(msgspec.Struct, eq=False):
         key, now = container.key, self.clock.timestamp()
         run = self.script(container).drawn(self.rng)
         if run.fails is not None:
-            raise run.fails
+            raise CannotStart(run.fails.reason, run.fails.message)
         self.started[key] += 1
         self.moments[key] = self.clock.monotonic()
         self.containers[key], self.runs[key] = container, run
@@ -89,7 +82,7 @@ class ScriptedMachine(msgspec.Struct, eq=False):
             unready=ready_after > 0,
         )
         self.states[key] = state
-        if run.logs:
+        if run.logs and container.log:
             _write_log(container, run.logs, now)
         if ready_after:
             self.clock.call_later(ready_after, lambda: self.ready(key))
@@ -98,7 +91,7 @@ class ScriptedMachine(msgspec.Struct, eq=False):
         return state
 
     def ready(self, key: Key) -> None:
-        """The container is ready now, if it still runs."""
+        """Marks the container as ready, if it still runs."""
         state = self.states.get(key)
         if state is not None and state.phase == "running" and state.unready:
             self.states[key] = msgspec.structs.replace(state, unready=False)
@@ -106,7 +99,7 @@ class ScriptedMachine(msgspec.Struct, eq=False):
                 self.told(self.states[key])
 
     def end(self, key: Key, code: int = 0, number: int = 0, reason: str = "") -> None:
-        """The container ends now. Without a reason it is the one of its run, else by the code."""
+        """Ends the container now. An empty reason means that of its run, else the code decides."""
         state = self.states.get(key)
         if state is None or state.phase != "running":
             return
@@ -131,7 +124,7 @@ class ScriptedMachine(msgspec.Struct, eq=False):
             self.told(ended)
 
     def lose(self) -> None:
-        """The machine goes down and comes up again: nobody knows how anything ended."""
+        """Crashes and restarts the machine: how its containers ended is lost."""
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
@@ -171,7 +164,7 @@ class ScriptedMachine(msgspec.Struct, eq=False):
         containers: dict[Key, Container],
         ends: dict[Key, End],
     ) -> None:
-        """Goes on from another state: with these containers, which end so many seconds from now."""
+        """Replaces the state by these containers, whose ends are in seconds from now."""
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
@@ -193,7 +186,7 @@ def _write_log(container: Container, text: str, now: float) -> None:
 
 
 class ScriptedRuntime:
-    """An engine over a `Machine`. `pause` is how long each call takes."""
+    """An engine over a `ScriptedMachine`. `pause` is the time that each call takes."""
 
     def __init__(self, machine: ScriptedMachine, *, name: str = "process", pause: float = 0.0) -> None:
         self.name, self.machine = name, machine
@@ -210,12 +203,19 @@ class ScriptedRuntime:
     async def problem(self) -> str:
         return self.machine.problem
 
-    async def start(self, container: Container) -> State:
-        known = self.machine.states.get(container.key)
-        if known is None:
-            known = self.machine.begin(container)
-        await self._called("start", container.key)
-        return self.machine.states[container.key]
+    def start(self, container: Container) -> Awaitable[State]:
+        if container.key not in self.machine.states:
+            self.machine.begin(container)
+        if self._pause:
+            return self._slow_start(container.key)
+        self._note("start", container.key)
+        started: asyncio.Future[State] = asyncio.get_running_loop().create_future()
+        started.set_result(self.machine.states[container.key])
+        return started
+
+    async def _slow_start(self, key: Key) -> State:
+        await self._called("start", key)
+        return self.machine.states[key]
 
     async def signal(self, key: Key, number: int) -> None:
         self.machine.signal(key, number)
@@ -225,7 +225,7 @@ class ScriptedRuntime:
         for key in keys:
             state = self.machine.states.get(key)
             if state is not None and state.phase != "running":
-                del self.machine.states[key]
+                del self.machine.states[key], self.machine.containers[key], self.machine.runs[key]
         await self._called("remove")
 
     async def exec(self, key: Key, command: tuple[str, ...], *, stdin: bool, tty: bool) -> Session:
@@ -244,8 +244,11 @@ class ScriptedRuntime:
             for key in self.machine.running:
                 self.machine.end(key, 137, 9)
 
-    async def _called(self, what: str, key: Key | None = None) -> None:
+    def _note(self, what: str, key: Key | None) -> None:
         self.machine.calls.append((what, str(key) if key is not None else ""))
+
+    async def _called(self, what: str, key: Key | None = None) -> None:
+        self._note(what, key)
         if self._pause:
             await self.machine.clock.sleep(self._pause)
 

@@ -15,7 +15,7 @@ import msgspec
 from longshore.apiserver.http.request import Request
 
 MAX_REQUESTS: Final = 10_000
-"""Older ones are forgotten: a client that polls all night must not fill the memory."""
+"""Older requests are forgotten, so that a client that polls all night does not fill the memory."""
 
 
 class SeenRequest(msgspec.Struct, eq=False):
@@ -27,14 +27,14 @@ class SeenRequest(msgspec.Struct, eq=False):
     user_agent: str
     raw_body: bytes
     code: int = 0
-    """Of the answer; 0 while there is none."""
+    """Status code of the answer; 0 before it."""
     ms: float = 0.0
     """Real milliseconds to the answer; to its beginning, for a watch or a log."""
     _began: float = msgspec.field(default_factory=time.perf_counter)
 
     @property
     def body(self) -> Any:
-        """The body as JSON; None without one, text where it is something else."""
+        """The body as JSON; None if it is empty, text if it is not JSON."""
         if not self.raw_body:
             return None
         try:

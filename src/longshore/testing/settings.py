@@ -18,15 +18,15 @@ class Settings(msgspec.Struct, frozen=True):
     """Raises ValueError for what cannot be."""
 
     clock: ClockName = "virtual"
-    """Whether time stands still until the test moves it."""
+    """`virtual` time stands still until the test moves it; `real` time is the machine's."""
     node: NodeName = "scripted"
-    """Whether pods go as the test says, run as processes of this machine (on the real clock), or never."""
+    """`scripted` pods go as the test says, `process` runs them (on the real clock), `none` does not."""
     controllers: Sequence[str] | None = None
     """The controllers that run; None for all."""
     volcano: bool = True
-    """Whether Volcano's controllers are among all."""
+    """Whether `controllers=None` includes Volcano's."""
     seed: int = 0
-    """Of the dice: names, uids, spreads of durations."""
+    """Seed of the dice for names, uids and spreads of durations."""
 
     def __post_init__(self) -> None:
         _one_of("clock", self.clock, get_args(ClockName))

@@ -1,7 +1,7 @@
-"""Stories told on the virtual clock: undisturbed, with controllers that die once, with ones that die always.
+"""Plays stories on the virtual clock: undisturbed, or with controllers that die once or again and again.
 
-What worlds of different controllers have in common. A world says what its story sees and what is left of it;
-how often the controllers die on the way is decided here, once for all of them.
+Shared by the worlds of different controllers. A world says what its story sees and what is left at its end;
+this module decides how often the controllers die on the way.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from longshore.apiserver.api import Api
+from longshore.apiserver.api import Api, ApiParts
 from longshore.client import Client
 from longshore.client.local import LocalClient
 from longshore.machinery.time import virtual
@@ -41,17 +41,17 @@ Life = Callable[[W], Coroutine[Any, Any, None]]
 
 @dataclass(frozen=True)
 class Telling(Generic[W, E]):
-    """One story: its world, what happens, who runs the controllers, and what is left in the end."""
+    """One story: its world, what happens in it, its controllers, and a function that returns its end."""
 
     world: Callable[[VirtualClock], AbstractAsyncContextManager[W]]
     tell: Callable[[W], Awaitable[None]]
     controllers: Controllers
     ending: Callable[[W], Awaitable[E]]
     quiet: float
-    """Seconds without a write after which it has ended."""
+    """Seconds without a write after which the story has ended."""
 
     def told(self, life: Life[W], seed: int = 0) -> E:
-        """How it ends when `life` runs its controllers."""
+        """Plays the story while `life` runs its controllers; returns its end."""
 
         async def play(clock: VirtualClock) -> E:
             async with self.world(clock) as world:
@@ -63,7 +63,7 @@ class Telling(Generic[W, E]):
         return virtual.run(play, seed=seed)
 
     def undisturbed(self) -> tuple[E, int]:
-        """How it ends, and how many writes the controllers need."""
+        """Plays the story undisturbed; returns its end and the number of the controllers' writes."""
         writes: list[MortalClient] = []
 
         async def life(world: W) -> None:
@@ -73,7 +73,7 @@ class Telling(Generic[W, E]):
         return self.told(life), writes[0].writes
 
     def crashed(self, last: int, death: Death, away: float) -> E:
-        """How it ends when the controllers die at their `last` write and come back `away` seconds later."""
+        """Plays the story with controllers that die at write `last` and come back `away` seconds later."""
         died: list[int] = []
 
         async def life(world: W) -> None:
@@ -88,7 +88,7 @@ class Telling(Generic[W, E]):
         return ended
 
     def crashed_for_ever(self, every: int, death: Death) -> E:
-        """How it ends when the controllers die at every so manieth write, again and again."""
+        """Plays the story with controllers that again and again die at write number `every`."""
 
         async def life(world: W) -> None:
             while True:
@@ -99,13 +99,13 @@ class Telling(Generic[W, E]):
 
 
 def as_client(wrapped: Any) -> Client:
-    """The wrapped client as a `Client`: it does all that one does, in ways the type checker cannot see."""
+    """The wrapped client as a `Client`: it has all its methods, in ways the type checker cannot see."""
     client: Client = wrapped
     return client
 
 
 async def quiet(world: AWorld, seconds: float) -> None:
-    """Waits until nothing was written for so long."""
+    """Waits until nothing is written for `seconds`."""
     seen = -1
     while seen != (seen := world.api.store.revision):
         await world.clock.sleep(seconds)
@@ -115,7 +115,7 @@ async def quiet(world: AWorld, seconds: float) -> None:
 async def an_api(clock: VirtualClock) -> AsyncIterator[tuple[Api, LocalClient]]:
     """An API in memory with one namespace in which pods may be made."""
     store = Store.open(None)
-    api = Api(store, clock=clock, rng=clock.rng)
+    api = Api(ApiParts(store, clock, clock.rng))
     client = LocalClient(api)
     await client.create(("v1", "Namespace"), {"metadata": {"name": NS}})
     await client.create(("v1", "ServiceAccount"), {"metadata": {"name": "default"}}, NS)

@@ -1,4 +1,4 @@
-"""When is what a test waits for true, and when can it never be? Pure: from an object to a verdict.
+"""Decides whether the condition that a test waits for is true, or can never become true. Pure.
 
 | condition | is true when |
 | --- | --- |
@@ -6,9 +6,9 @@
 | `Succeeded`, `Running`, `Completed`, … | the object is in that phase |
 | `finished` | it has ended, well or not |
 | `exists`, `deleted` | it is there, or gone |
-| a function | it says so of the object |
+| a function | it returns true for the object |
 
-Upper and lower case are the same.
+Case does not matter.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from longshore.api.types import Obj
 Condition: TypeAlias = str | Callable[[Obj], bool]
 
 _VOLCANO_ENDS: Final = ("Completed", "Failed", "Terminated", "Succeed")
-"""Of Volcano's Jobs; the last one is of a JobFlow, which may also be Failed."""
+"""Phases in which a Volcano Job has ended; `Succeed` is a JobFlow's, which may also be Failed."""
 _NEVER_ENDS: Final = ("CronJob", "Queue", "Namespace", "Node")
 _DELETED: Final = ("deleted", "gone")
 _EXISTS: Final = ("exists", "created")
@@ -41,8 +41,8 @@ YES: Final = Verdict(True)
 
 
 def judge(kind: str, condition: Condition, obj: Obj | None, *, was_there: bool) -> Verdict:
-    """The verdict on an object of this kind; `obj` is None where there is none, `was_there` whether there was
-    one while somebody waited."""
+    """Judges an object of this kind; `obj` is None if it does not exist, `was_there` says whether it existed
+    during the wait."""
     wanted = condition.lower() if isinstance(condition, str) else ""
     if wanted in _DELETED:
         return YES if obj is None else NOT_YET
@@ -65,7 +65,7 @@ def judge(kind: str, condition: Condition, obj: Obj | None, *, was_there: bool) 
 
 
 def _names_of(obj: Obj) -> set[str]:
-    """Everything that is true of an object, in lower case."""
+    """The names of all conditions and phases that hold for an object, in lower case."""
     status = obj.get("status") or {}
     listed = status.get("conditions")
     names = {

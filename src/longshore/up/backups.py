@@ -1,13 +1,13 @@
 """Backups of a data directory in one file: the journal and the secrets, and volumes if they are wanted.
 
 A backup is a compressed tar archive. Its first member is `manifest.json`, with the size and the SHA-256 of
-every other one, and the looks of volumes; only files that it names are taken from the archive. The rest of a
-data directory is not in it: logs, the files of running pods, and what the keeper knows of processes belong to
-this machine.
+every other member, and the modes, owners and links of volumes; a restore takes only files that it names.
+Other files of a data directory are not in it: logs, the files of running pods, and the keeper's records of
+processes belong to this machine.
 
-A restore checks everything in a directory of its own before it touches anything. What was there is kept
-beside it. A restore that is cut off leaves a directory that is as it was, or has a file `restoring`, and a
-start refuses it; run the restore again then.
+A restore checks everything in a directory of its own before it changes anything, and keeps the old files
+beside the new ones. A restore that is cut off leaves a directory that is unchanged, or has a file
+`restoring`, and a start refuses it; run the restore again then.
 """
 
 from __future__ import annotations
@@ -30,12 +30,13 @@ from typing import IO, Final
 import msgspec
 
 from longshore import __version__
+from longshore.machinery import file_trees
 from longshore.store import acknowledged, journal_copy, journal_schema
 from longshore.store.disk import RESTORING
 from longshore.store.errors import SchemaTooNew, StoreError
 from longshore.store.journal_copy import Verified
 from longshore.store.lock import DataDirLock
-from longshore.up import files, volume_looks
+from longshore.up import files, node_name, volume_looks
 from longshore.up.volume_looks import Look
 
 JOURNAL: Final = "journal.db"
@@ -62,15 +63,17 @@ class Manifest(msgspec.Struct, frozen=True):
 
     format: int
     longshore: str
-    """The version that made it."""
+    """The version of longshore that made it."""
     made: float
-    """Seconds since 1970."""
+    """When it was made, in seconds since 1970."""
     schema: int
     revision: int
     objects: int
     files: dict[str, Member]
     looks: dict[str, Look] = {}
-    """Of all that is in volumes; an older longshore noted none."""
+    """Modes, owners and links of everything in volumes; empty in backups of an older longshore."""
+    node: str = ""
+    """The name of the node, which keeps it after a restore; empty in backups of an older longshore."""
 
 
 def pack(directory: Path, journal: Path, out: Path, *, volumes: bool) -> Manifest:
@@ -87,7 +90,15 @@ def pack(directory: Path, journal: Path, out: Path, *, volumes: bool) -> Manifes
             members |= _copied_volumes(directory, room)
         table = {name: _measured(path) for name, path in members.items()}
         made = Manifest(
-            _FORMAT, __version__, time.time(), facts.schema, facts.revision, facts.objects, table, looks
+            _FORMAT,
+            __version__,
+            time.time(),
+            facts.schema,
+            facts.revision,
+            facts.objects,
+            table,
+            looks,
+            node_name.kept(directory),
         )
         with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             with tarfile.open(fileobj=file, mode="w:gz", compresslevel=3) as archive:
@@ -105,13 +116,13 @@ def pack(directory: Path, journal: Path, out: Path, *, volumes: bool) -> Manifes
 
 
 def _encoded(manifest: Manifest) -> bytes:
-    """In JSON that has names of files which are no UTF-8, too: pods choose them."""
+    """Encodes as JSON in ASCII, which can also carry file names that are no UTF-8: pods choose them."""
     return json.dumps(msgspec.to_builtins(manifest)).encode("ascii")
 
 
 def _copied_volumes(directory: Path, room: Path) -> dict[str, Path]:
-    """Copies of the files of volumes, by their names in the backup. Pods may write to the files themselves,
-    or delete them, between the reading for the manifest and the reading for the archive."""
+    """Copies the files of volumes; returns the copies by their names in the backup. Pods may change or delete
+    the files themselves between the reading for the manifest and the reading for the archive."""
     found: dict[str, Path] = {}
     room.mkdir(mode=0o700)
     for number, path in enumerate(_files_below(directory / VOLUMES)):
@@ -130,12 +141,10 @@ def _secrets(directory: Path) -> Iterator[Path]:
 
 
 def _files_below(directory: Path) -> Iterator[Path]:
-    """Regular files; links out of the directory are not followed."""
-    for folder, _, names in os.walk(directory):
-        for name in sorted(names):
-            path = Path(folder, name)
-            if path.is_file() and not path.is_symlink():
-                yield path
+    """Yields regular files; does not follow links."""
+    for entry in file_trees.paths_below(directory):
+        if entry.is_file(follow_symlinks=False):
+            yield Path(entry.path)
 
 
 def _measured(path: Path) -> Member:
@@ -158,7 +167,7 @@ def _add(
 def unpacked(backup: Path, into: Path) -> Iterator[tuple[Manifest, Path]]:
     """Unpacks a backup below `into` and checks all of it: every file, and every row of the journal.
 
-    The directory goes with the block. Raises `BadBackup`, or `SchemaTooNew` for one of a newer longshore.
+    Removes the directory after the block. Raises `BadBackup`, or `SchemaTooNew` for one of a newer longshore.
     """
     room = into / f"restore.{os.getpid()}"
     shutil.rmtree(room, ignore_errors=True)
@@ -232,7 +241,7 @@ def _take(archive: tarfile.TarFile, info: tarfile.TarInfo, member: Member, room:
 
 
 def _check_place(name: str, tops: tuple[str, ...], backup: Path) -> tuple[str, ...]:
-    """The parts of a name below one of `tops`; raises BadBackup for any other."""
+    """Returns the parts of a name below one of `tops`; raises BadBackup for any other name."""
     parts = PurePosixPath(name).parts
     if not parts or ".." in parts or parts[0] not in tops:
         raise BadBackup(f"{backup}: {name!r} does not belong in a data directory")
@@ -251,7 +260,7 @@ def _check_journal(journal: Path, manifest: Manifest, backup: Path) -> None:
 
 
 def restore(backup: Path, directory: Path) -> tuple[Manifest, Path | None]:
-    """Puts a backup into a data directory that no longshore uses; returns also where what was there went.
+    """Puts a backup into a data directory that no longshore uses; returns also where the old files are.
 
     Raises `BadBackup`, `DataDirBusy`, `SchemaTooNew` or `UnfitDirectory`, and then has changed nothing. A
     start refuses the directory from the first change to the last.
@@ -274,12 +283,21 @@ def restore(backup: Path, directory: Path) -> tuple[Manifest, Path | None]:
             for name in sorted(plain, key=lambda name: name == JOURNAL):
                 (directory / name).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 os.replace(room / name, directory / name)
+            _set_node_name(directory, manifest.node)
             acknowledged.go_on_after(directory / "acknowledged", max(before, manifest.revision))
             _sync(directory)
             (directory / RESTORING).unlink()
             return manifest, kept
     finally:
         lock.release()
+
+
+def _set_node_name(directory: Path, name: str) -> None:
+    """Sets the node's name. If the backup has none, the next start takes it from the journal."""
+    if name:
+        node_name.keep(directory, name)
+    else:
+        (directory / node_name.FILE).unlink(missing_ok=True)
 
 
 def _volumes(manifest: Manifest) -> list[str]:
@@ -289,9 +307,9 @@ def _volumes(manifest: Manifest) -> list[str]:
 
 
 def _keep_old(directory: Path, plain: list[str], volumes: list[str]) -> Path | None:
-    """A new directory `replaced-…` with second names of the files that a restore replaces, and with room for
-    the volumes; None if there is nothing to keep."""
-    names = (*plain, f"{JOURNAL}-wal", "acknowledged")
+    """Makes a directory `replaced-…` with hard links to the files that a restore replaces, and with room for
+    the volumes; returns None if there is nothing to keep."""
+    names = (*plain, f"{JOURNAL}-wal", "acknowledged", node_name.FILE)
     old = [name for name in names if (directory / name).exists()]
     if not old and not any(os.path.lexists(directory / name) for name in volumes):
         return None
@@ -322,8 +340,8 @@ def _sync(directory: Path) -> None:
 
 
 def _exchange(directory: Path, room: Path, kept: Path | None, name: str) -> None:
-    """Puts a volume of the backup in the place of the one that is there. It is renamed as a whole: links in
-    the old one are made by pods, and may lead anywhere."""
+    """Replaces a volume by that of the backup. The old one is renamed as a whole: pods made the links in it,
+    which may lead anywhere."""
     if kept is not None and os.path.lexists(directory / name):
         (kept / name).parent.mkdir(mode=0o700, exist_ok=True)
         os.rename(directory / name, kept / name)

@@ -43,7 +43,7 @@ class Pair(msgspec.Struct, frozen=True):
 
     @property
     def pem(self) -> bytes:
-        """Key and certificate, one after the other."""
+        """Key and certificate as one text."""
         return self.key_pem + self.cert_pem
 
     @property
@@ -54,7 +54,7 @@ class Pair(msgspec.Struct, frozen=True):
 
 
 def load(file: Path) -> Pair | None:
-    """The pair in this file; None without a file, ValueError for other content."""
+    """Reads the pair in this file. Returns None if there is no file, raises ValueError for other content."""
     try:
         pem = file.read_bytes()
     except FileNotFoundError:
@@ -63,7 +63,7 @@ def load(file: Path) -> Pair | None:
 
 
 def read(pem: bytes, place: str) -> Pair:
-    """The pair in this text, which comes from `place`; ValueError for other content."""
+    """Reads the pair in this text, which comes from `place`. Raises ValueError for other content."""
     try:
         cert = x509.load_pem_x509_certificate(pem)
         key = serialization.load_pem_private_key(pem, None)
@@ -75,7 +75,7 @@ def read(pem: bytes, place: str) -> Pair:
 
 
 def read_several(pem: bytes, place: str) -> list[x509.Certificate]:
-    """The certificates in this text, which comes from `place`; ValueError for other content."""
+    """Reads the certificates in this text, which comes from `place`. Raises ValueError for other content."""
     try:
         return x509.load_pem_x509_certificates(pem)
     except (ValueError, TypeError):
@@ -83,7 +83,7 @@ def read_several(pem: bytes, place: str) -> list[x509.Certificate]:
 
 
 def signed_by(pair: Pair, ca: Pair) -> bool:
-    """Whether this very authority issued the certificate, and not another of the same name."""
+    """Whether this authority issued the certificate, and not another one with its name."""
     try:
         pair.cert.verify_directly_issued_by(ca.cert)
     except (ValueError, TypeError, InvalidSignature):
@@ -101,7 +101,7 @@ def authority(now: datetime, days: int) -> Pair:
 
 
 def server(ca: Pair, now: datetime, days: int, dns: Iterable[str], ips: Iterable[str]) -> Pair:
-    """A certificate for a server with these names and addresses only."""
+    """Makes a certificate for a server with these names and addresses only."""
     key = ec.generate_private_key(ec.SECP256R1())
     builder = _builder(_name("longshore"), ca.cert.subject, key, now, days)
     names: list[x509.GeneralName] = [x509.DNSName(name) for name in dns]
@@ -120,7 +120,7 @@ def is_address(name: str) -> bool:
 
 
 def user(ca: Pair, now: datetime, days: int, name: str, group: str) -> Pair:
-    """A client certificate: the common name is the user, the organisation the group."""
+    """Makes a client certificate: the common name is the user, the organisation the group."""
     key = ec.generate_private_key(ec.SECP256R1())
     builder = _builder(_name(name, group), ca.cert.subject, key, now, days)
     return _leaf(builder, key, ca, ExtendedKeyUsageOID.CLIENT_AUTH)

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _OWN_NAMES = ("pki", "kubeconfig")
-"""Names in a data directory that tell it from any other directory."""
+"""Names that only the data directory of a longshore has."""
 
 
 class UnfitDirectory(Exception):
@@ -24,7 +24,7 @@ class UnfitDirectory(Exception):
 
 
 def default_data_dir() -> Path:
-    """`$LONGSHORE_HOME`, else `~/.local/share/longshore`. FileNotFoundError for a user without a home."""
+    """`$LONGSHORE_HOME`, else `~/.local/share/longshore`. Raises FileNotFoundError without a home."""
     home = os.environ.get("LONGSHORE_HOME")
     try:
         return Path(home).expanduser() if home else Path.home() / ".local" / "share" / "longshore"
@@ -35,9 +35,8 @@ def default_data_dir() -> Path:
 
 @contextmanager
 def data_dir(path: Path | None, *, temporary: bool) -> Iterator[Path]:
-    """The directory to use: the given or the default one, prepared; or a temporary one that is removed
-    with the block.
-    """
+    """The directory to use: the given or the default one, prepared; or a temporary one that is removed after
+    the block."""
     if path is None and temporary:
         made = Path(tempfile.mkdtemp(prefix="longshore-"))  # mode 0700
         try:
@@ -77,7 +76,7 @@ def prepare_data_dir(path: Path) -> Path:
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Replaces `path` by `content` in one step, durable, mode 0600."""
+    """Replaces the content of `path` in one step; the file is durable and has mode 0600."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     try:

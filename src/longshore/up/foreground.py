@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import getpass
+import logging
 import os
 import shlex
+import socket
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from longshore import __version__
 from longshore.up import logs, spare_memory, startup, stop_signals
 from longshore.up.options import Options
-from longshore.up.service_manager import ServiceManager
 
 if TYPE_CHECKING:
     from longshore.up.running import Longshore
@@ -25,7 +26,7 @@ _FULL_DISK = (
 
 
 def run(options: Options) -> None:
-    """Runs a longshore until it is told to stop. A second signal does not wait for open requests."""
+    """Runs a longshore until a signal stops it. A second signal does not wait for open requests."""
     logs.configure(options.logging)
     spare_memory.keep_together()
     with startup.quick_imports():
@@ -35,17 +36,17 @@ def run(options: Options) -> None:
 
 
 def ready_line(longshore: Longshore) -> str:
-    """The one line that tells how to go on."""
+    """The line that says how to use this longshore."""
     config = shlex.quote(str(longshore.kubeconfig))
     return f"longshore {__version__} is ready at {longshore.server}; use it with: export KUBECONFIG={config}"
 
 
 async def _until_stopped(options: Options) -> None:
-    from longshore.up import passed_sockets
+    from longshore.up import listening
     from longshore.up.running import running
 
     stop, manager = asyncio.Event(), ServiceManager.of_environment()
-    async with running(options, passed_sockets.of_environment()) as longshore:
+    async with running(options, listening.of_environment()) as longshore:
         stop_signals.on_signal(stop.set)
         print(ready_line(longshore), flush=True)
         manager.ready(f"serves {longshore.server}")
@@ -65,10 +66,11 @@ async def _lacking(longshore: Longshore) -> str:
     from longshore.api.errors import StatusError
     from longshore.api.facts import kinds
     from longshore.node import shortcomings
-    from longshore.up import machine
 
+    if not longshore.node_name:
+        return ""
     try:
-        node = await longshore.client.get(kinds.NODES, machine.name())
+        node = await longshore.client.get(kinds.NODES, longshore.node_name)
     except StatusError:
         return ""
     words = shortcomings.words(node)
@@ -85,7 +87,7 @@ def _open_words(longshore: Longshore) -> str:
 
 
 def _user() -> str:
-    """The name of the user, or the number of one that the machine has no name for, as in a container."""
+    """The name of the user; the number of a user without a name, as in a container."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -93,15 +95,53 @@ def _user() -> str:
 
 
 def _say(text: str) -> None:
-    """To the terminal, or to a file that may be on a full disk."""
+    """Prints to standard error, and ignores a full disk behind it."""
     with contextlib.suppress(OSError):
         print(text, file=sys.stderr, flush=True)
 
 
 def event_loop() -> asyncio.AbstractEventLoop:
-    """uvloop where there is one."""
+    """An event loop of uvloop if that is installed, else asyncio's."""
     try:
         import uvloop
     except ImportError:  # not made for this system
         return asyncio.new_event_loop()
     return uvloop.new_event_loop()
+
+
+# Reports the state of a longshore to a service manager, by systemd's notification protocol.
+#
+# A datagram to the socket that `NOTIFY_SOCKET` names: `READY=1` when requests are answered, `STOPPING=1` when
+# it begins to stop, and `STATUS=` with a line for `systemctl status`. Other service managers understand it,
+# too. Without the variable nothing is sent. The variable is taken out of the environment: pods must not speak
+# for longshore.
+
+VARIABLE: Final = "NOTIFY_SOCKET"
+
+log = logging.getLogger(__name__)
+
+
+class ServiceManager:
+    """The service manager that started this process, if one did."""
+
+    def __init__(self, address: str = "") -> None:
+        self._address = f"\0{address[1:]}" if address.startswith("@") else address
+
+    @classmethod
+    def of_environment(cls) -> ServiceManager:
+        return cls(os.environ.pop(VARIABLE, ""))
+
+    def ready(self, status: str) -> None:
+        self._tell(f"READY=1\nSTATUS={status}\nMAINPID={os.getpid()}")
+
+    def stopping(self) -> None:
+        self._tell("STOPPING=1\nSTATUS=stopping")
+
+    def _tell(self, lines: str) -> None:
+        if not self._address:
+            return
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as to:
+                to.sendto(lines.encode(), self._address)
+        except OSError as err:
+            log.warning("the service manager at %s was not told: %s", self._address, err)

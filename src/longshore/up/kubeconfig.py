@@ -19,5 +19,5 @@ def text(*, server: str, ca: bytes, token: str) -> str:
 
 
 def write(path: Path, *, server: str, pki: Pki, token: str) -> None:
-    """Replaces `path` by such a kubeconfig."""
+    """Replaces `path` by a kubeconfig for the admin of this server."""
     write_private(path, text(server=server, ca=pki.ca_cert.read_bytes(), token=token).encode())

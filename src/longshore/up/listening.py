@@ -1,7 +1,7 @@
 """The addresses that longshore listens on, the names its certificate has for them, and why it cannot listen.
 
-It listens on the loopback address always, since pods and the kubeconfig use that one; on others only if told
-so. Nothing is served without credentials on any of them but health and version.
+longshore always listens on the loopback address, which pods and the kubeconfig use; on others only by option.
+Without credentials it serves only health and version, on any address.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import ipaddress
 import os
 import socket
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from longshore.apiserver.http.listener import Listener
 
@@ -24,7 +25,7 @@ class CannotListen(Exception):
 
 
 def names(listen: Sequence[str], tls_names: Iterable[str]) -> tuple[str, ...]:
-    """The names and addresses, besides those of the loopback interface, that others reach this server by."""
+    """The names and addresses by which others reach this server, besides those of the loopback interface."""
     asked = [*tls_names, *(address for address in listen if address not in _EVERYWHERE)]
     return tuple(dict.fromkeys(name for name in asked if name != LOOPBACK))
 
@@ -32,8 +33,8 @@ def names(listen: Sequence[str], tls_names: Iterable[str]) -> tuple[str, ...]:
 async def start(
     listener: Listener, listen: Sequence[str], port: int, passed: Sequence[socket.socket] = ()
 ) -> int:
-    """Listens on the loopback address and on these, all with the same port, which is returned. For an address
-    that a passed socket listens on, that one is taken."""
+    """Listens on the loopback address and on those of `listen`, all with the same port, and returns the port.
+    An address for which a socket was passed uses that socket."""
     known = {sock.getsockname()[0]: sock for sock in passed}
     for address in addresses(listen):
         try:
@@ -44,14 +45,14 @@ async def start(
 
 
 def addresses(listen: Sequence[str]) -> tuple[str, ...]:
-    """All that it listens on: these, and the loopback address unless they mean that one, too."""
+    """All addresses to listen on: `listen`, and the loopback address unless `0.0.0.0` includes it."""
     first = "0.0.0.0" if "0.0.0.0" in listen else LOOPBACK
     every = dict.fromkeys((first, *listen))
     return tuple(address for address in every if address != LOOPBACK or first == LOOPBACK)
 
 
 def url(name: str, port: int) -> str:
-    """The server's address by a name or an address."""
+    """The server's URL by a name or an address."""
     try:
         is_long = ipaddress.ip_address(name).version == 6
     except ValueError:
@@ -81,3 +82,51 @@ def _first_free_port() -> int:
             return int(file.read())
     except (OSError, ValueError):
         return 1024
+
+
+# A service manager may open the sockets and pass them on (systemd's LISTEN_FDS). It keeps them open while
+# longshore is restarted: clients that connect meanwhile wait, and are not refused. The variables are taken
+# out of the environment: they are not for pods.
+
+_FIRST: Final = 3
+"""The descriptor of the first socket: systemd's convention, after the three standard streams."""
+_VARIABLES: Final = ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES")
+
+
+def of_environment(first: int = _FIRST) -> tuple[socket.socket, ...]:
+    """The sockets that a service manager passed to this process; empty without one."""
+    pid, count, _ = (os.environ.pop(name, "") for name in _VARIABLES)
+    if pid != str(os.getpid()) or not count.isdecimal():
+        return ()
+    found = []
+    for fd in range(first, first + int(count)):
+        try:
+            os.set_inheritable(fd, False)
+            found.append(socket.socket(fileno=fd))
+        except OSError as err:
+            said = f"descriptor {fd}, which the service manager passes, is no socket: {err.strerror}"
+            raise CannotListen(said) from None
+    return tuple(found)
+
+
+def port_of(sockets: Sequence[socket.socket], listen: Sequence[str], port: int) -> int:
+    """The port of the passed sockets; `port` if there are none. Raises CannotListen for an address that the
+    options of longshore do not name."""
+    for sock in sockets:
+        if sock.family not in (socket.AF_INET, socket.AF_INET6) or not _is_listening(sock):
+            raise CannotListen("the service manager passes a socket that is not one for TCP connections")
+        address, chosen = sock.getsockname()[:2]
+        if address != LOOPBACK and address not in listen:
+            said = f"the service manager passes a socket on {address}; to be reached there, pass"
+            raise CannotListen(f"{said} --listen {address}")
+        if port not in (0, chosen):
+            said = (
+                f"the service manager passes a socket on port {chosen}, and longshore is to have port {port}"
+            )
+            raise CannotListen(f"{said}; pass --port {chosen}, or change ListenStream= in the socket unit")
+        port = chosen
+    return port
+
+
+def _is_listening(sock: socket.socket) -> bool:
+    return bool(sock.type == socket.SOCK_STREAM and sock.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN))

@@ -1,6 +1,6 @@
 """The time zone of this process, found as Go finds it: $TZ, else /etc/localtime, else UTC.
 
-It counts for CronJobs without a time zone of their own. Read once; a machine that moves needs a restart.
+CronJobs without a time zone use it. It is read once; a machine that moves needs a restart.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _MACHINE: Final = Path("/etc/localtime")
 
 
 def local_zone(environ: Mapping[str, str] = os.environ, machine: Path = _MACHINE) -> cron.Zone:
-    """Never fails: what cannot be read is UTC."""
+    """The local zone. Never fails: if it cannot be read, it is UTC."""
     wanted = environ.get("TZ")
     if wanted is None:
         return _from_file(machine)
@@ -31,7 +31,7 @@ def local_zone(environ: Mapping[str, str] = os.environ, machine: Path = _MACHINE
 
 
 def _from_file(path: Path) -> cron.Zone:
-    """By its name if the file is a link into a zone database, so that people see the name."""
+    """Loads the zone by its name if the file is a link into a zone database, so that people see the name."""
     name = str(path.resolve()).rpartition("/zoneinfo/")[2]
     try:
         if not name.startswith("/"):

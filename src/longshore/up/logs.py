@@ -1,7 +1,7 @@
 """The log of a process: to standard error, as text or as one JSON object a line.
 
-A record may carry `fields` (Kubernetes' key names); in JSON they stand beside the message. Refuses nothing:
-a value that is no JSON is written as text.
+A record may carry `fields` (Kubernetes' key names), which JSON has beside the message. A value that is no
+JSON is written as text.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Logging(msgspec.Struct, frozen=True):
     """How a process logs."""
 
     verbosity: int = 0
-    """0: what a person should know of; 1: also what is usual; 2: everything."""
+    """0: what a person should know; 1: also Events and routine messages; 2: also each sync."""
     format: Format = "text"
 
 

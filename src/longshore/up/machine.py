@@ -1,4 +1,4 @@
-"""The machine as a node describes it: what it has to give, its system, its name."""
+"""The machine as a node describes it: its capacity, its system, its name."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def described() -> Machine:
 
 
 def name() -> str:
-    """The machine's name, as an object of the API can be called."""
+    """The machine's name, changed to one that an object of the API can have."""
     return re.sub("[^a-z0-9.-]+", "-", socket.gethostname().lower()).strip("-.") or "localhost"
 
 

@@ -1,4 +1,4 @@
-"""Wires the node of one longshore: its engines, what pods are prepared with, and the agent that runs them."""
+"""Wires the node of one longshore: its engines, the preparation of pods, and the agent that runs them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from longshore.plane.supervising import cancelled
-from longshore.up import failed_pods, image_page, machine
+from longshore.up import machine, own_pages
+from longshore.up.secret_places import SecretPlaces
 
 if TYPE_CHECKING:
     from longshore.node.images.images_file import ImagesFile
@@ -22,37 +23,41 @@ if TYPE_CHECKING:
 
 
 class Place(msgspec.Struct, frozen=True):
-    """The node's place: its directory, the server its pods may ask, and the meaning of images here."""
+    """The node's place: its name, its directory, the server that its pods may call, and the table of
+    images."""
 
+    name: str
     directory: Path
     server: Server
     images: ImagesFile
 
 
 async def run(options: Options, place: Place, plane: Plane, ready: asyncio.Event) -> None:
-    """Runs the node until cancelled, and opens the API's door to its pods."""
+    """Runs the node until cancelled, and connects the API to its pods."""
+    from longshore.apiserver.api import NodeParts
     from longshore.node.agent import Agent
     from longshore.node.archive import Archive
     from longshore.node.disk_pressure import free_on
-    from longshore.node.engine_by_image import EngineByImage
     from longshore.node.preparing.preparer import Preparer
     from longshore.node.preparing.types import NodeFacts
-    from longshore.node.runtime_classes import RuntimeClasses
-    from longshore.node.serving.followed_engine import Watched
-    from longshore.node.serving.node_access import Door
+    from longshore.node.runtime_choice import RuntimeByImage, RuntimeClasses
+    from longshore.node.serving.followed_runtime import FollowedRuntime
+    from longshore.node.serving.node_access import NodeAccess
 
-    client, wiring, api = plane.client, plane.wiring, plane.api
+    client, wiring = plane.client, plane.wiring
     root = place.directory
     root.mkdir(mode=0o700, exist_ok=True)
     amounts = machine.capacity(root, declared=options.node_capacity)
-    engines = {name: Watched(engine) for name, engine in _engines(options, root).items()}
-    name = machine.name()
+    engines = {name: FollowedRuntime(engine) for name, engine in _engines(options, root).items()}
+    name = place.name
+    wiring.local_nodes.add(name)
     archive = Archive(root / "archive", options.retention)
-    api.door = Door(name, tuple(engines.values()), root, wiring.clock, archive)
-    api.pages[failed_pods.PREFIX] = failed_pods.page(archive)
+    door = NodeAccess(name, tuple(engines.values()), root, wiring.clock, archive)
     classes = RuntimeClasses()
-    by_image = EngineByImage(place.images) if options.runtime == "auto" else None
-    api.pages[image_page.PREFIX] = image_page.page(place.images, _default(options), by_image)
+    by_image = RuntimeByImage(place.images) if options.runtime == "auto" else None
+    image_pages = own_pages.images_page(place.images, _default(options), by_image)
+    pages = {own_pages.FAILED: own_pages.failed_page(archive), own_pages.IMAGES: image_pages}
+    plane.api.use_node(NodeParts(door, pages))
     facts = NodeFacts(
         name,
         allocatable=amounts.amounts,
@@ -60,6 +65,7 @@ async def run(options: Options, place: Place, plane: Plane, ready: asyncio.Event
         by_image=by_image,
         classes=classes,
         isolation=options.isolation,
+        data_directory=root.parent,
     )
 
     async def can_mount() -> bool:
@@ -101,21 +107,25 @@ async def run(options: Options, place: Place, plane: Plane, ready: asyncio.Event
 
 
 def _engines(options: Options, root: Path) -> dict[str, Runtime]:
-    """The default one first."""
+    """The engines by name, the default one first."""
     default = _default(options)
     from longshore.node.runtimes.process import ProcessRuntime
 
+    hidden = SecretPlaces(root.parent)
     process = ProcessRuntime(
-        root / "keeper", owned=options.in_memory, hidden=(root.parent,), isolation=options.isolation
+        root / "keeper",
+        owned=options.in_memory,
+        hidden=hidden,
+        isolation=options.isolation,
     )
     made: dict[str, Runtime] = {"process": process}
     if default == "podman" or shutil.which("podman"):
         from longshore.node.runtimes.podman import PodmanRuntime
 
-        made["podman"] = PodmanRuntime(root / "podman")
+        made["podman"] = PodmanRuntime(root / "podman", hidden=hidden)
     return {default: made[default], **made}
 
 
 def _default(options: Options) -> str:
-    """The engine that the node cannot do without."""
+    """The name of the default engine, which the node needs."""
     return "process" if options.runtime == "auto" else options.runtime

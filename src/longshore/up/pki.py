@@ -1,6 +1,6 @@
 """longshore's own certificate authority: created at the first start and renewed before it expires.
 
-There are three certificates: the authority's, the server's (loopback names, and those it is told) and the
+There are three certificates: the authority's, the server's (loopback names, and those of the options) and the
 admin's, whose organisation `system:masters` may do everything. Keys are EC P-256: created in a millisecond,
 with short handshakes. A certificate and its key are one file, so a crash cannot leave half of a new pair. A
 file in another format is an error and is never overwritten.
@@ -25,9 +25,9 @@ ADMIN_GROUP = "system:masters"
 
 CA_DAYS = 3650
 LEAF_DAYS = 365
-"""kubeadm's validity. Every start renews certificates that are due."""
+"""Days of validity, as kubeadm's. Every start renews certificates that are due."""
 CA_RENEW_BEFORE = timedelta(days=LEAF_DAYS + 30)
-"""The authority outlives every certificate it signs."""
+"""Time before its end at which the authority is renewed, so that it outlives every certificate it signs."""
 LEAF_RENEW_BEFORE = timedelta(days=60)
 
 SERVER_DNS = (
@@ -50,14 +50,14 @@ class BrokenPki(Exception):
 
 
 class Pki(msgspec.Struct, frozen=True):
-    """The places of the certificates. `renewed` says whether this call created any of them."""
+    """The paths of the certificates. `renewed` says whether this call created any of them."""
 
     directory: Path
     renewed: bool
 
     @property
     def ca_cert(self) -> Path:
-        """The authority's certificate alone: what a client needs to trust this longshore."""
+        """The authority's certificate alone, which a client needs to trust this longshore."""
         return self.directory / "ca.crt"
 
     @property
@@ -117,7 +117,7 @@ def _renew(directory: Path, now: datetime, names: Sequence[str]) -> None:
 
 
 def _names(directory: Path) -> list[str]:
-    """The names that the server's certificate has besides those of loopback, as far as is known."""
+    """The names of the server's certificate besides those of loopback, as `renewal.json` has them."""
     try:
         found = json.loads((directory / _RENEWAL).read_bytes()).get(_NAMES, [])
     except (OSError, ValueError, AttributeError):

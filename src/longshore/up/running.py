@@ -14,15 +14,23 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
+from secrets import token_urlsafe
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.apiserver.access.browser_sessions import CODE_SECONDS, BrowserSessions
 from longshore.apiserver.access.tokens import Tokens
-from longshore.apiserver.api import Api
+from longshore.apiserver.api import Api, ApiParts
+from longshore.apiserver.documents import own_group
+from longshore.apiserver.documents.own_group import MadeDocument
+from longshore.apiserver.http.dashboard import Dashboard
 from longshore.apiserver.http.server import HttpServer
+from longshore.apiserver.request.call import Call
 from longshore.client import Client
-from longshore.client.http import posting
+from longshore.client.local import LocalClient
 from longshore.machinery.time.clock import Clock, RealClock
 from longshore.node.images import images_file
 from longshore.node.images.images_file import ImagesFile
@@ -35,23 +43,30 @@ from longshore.store import file_identity
 from longshore.store.errors import JournalGone, StoreError
 from longshore.store.lock import DataDirLock
 from longshore.store.store import Store
+from longshore.ui.bundle import Bundle
 from longshore.up import (
     files,
-    kept_figures,
     kubeconfig,
     listening,
+    machine,
     node,
-    passed_sockets,
+    node_name,
+    own_pages,
     pki,
     secrets,
-    serving_dashboard,
     snapshots,
     spare_memory,
 )
+from longshore.up.files import write_private
 from longshore.up.keys import RsaKeys
 from longshore.up.local_zone import local_zone
 from longshore.up.options import Options
 from longshore.up.volume_directories import LocalDirectories
+
+if TYPE_CHECKING:
+    from longshore.apiserver.access.tokens import Tokens
+    from longshore.apiserver.api import Api
+    from longshore.machinery.time.clock import Clock
 
 HOST = listening.LOOPBACK
 
@@ -60,15 +75,17 @@ _RENEWAL_SECONDS = 24 * 3600.0
 
 
 class Longshore(msgspec.Struct, frozen=True):
-    """The public face of a running longshore."""
+    """The parts of a running longshore that callers use."""
 
     server: str
     elsewhere: tuple[str, ...]
-    """The server's addresses for other machines, if it has any."""
+    """The server's URLs for other machines, if it has any."""
     kubeconfig: Path
     client: Client
-    """Talks to it without HTTP, from the same event loop."""
+    """A client without HTTP, for the same event loop."""
     api: Api
+    node_name: str
+    """The name of the node here; empty if this longshore runs no node."""
 
 
 @asynccontextmanager
@@ -87,35 +104,44 @@ async def running(options: Options, passed: Sequence[socket.socket] = ()) -> Asy
         certificates = pki.ensure(directory / "pki", clock.now(), names)
         tls = _tls(certificates)
         own = secrets.ensure(directory)
+        tokens = Tokens(store, admin_token=own.admin_token, key=own.signing_key, clock=clock.timestamp)
+        sessions, rng = _sessions(tokens, directory, clock), random.Random()
+        copies = () if options.in_memory else (snapshots.document(store, directory),)
+        api = Api(
+            ApiParts(
+                store,
+                clock,
+                rng,
+                shortcuts=options.shortcuts,
+                tokens=tokens,
+                browser_sessions=sessions,
+                documents=(_login_links(sessions), *copies),
+                pages={own_pages.KEPT: own_pages.kept_page(store, options.retention)},
+            )
+        )
         plane = Plane(
             Parts(
                 store,
                 clock,
-                random.Random(),
+                rng,
                 local_zone(),
                 RsaKeys(),
                 controllers=options.controllers if options.controllers is not None else _controllers(options),
                 scheduler=options.scheduler,
-                workloads=options.workloads,
                 gang_settings=options.scheduler_conf or options.scheduler_actions,
                 volumes=LocalDirectories(directory / "volumes"),
                 ca=certificates.ca_cert.read_text(),
                 shortcuts=options.shortcuts,
                 limits=options.limits,
                 retention=options.retention,
-                post=posting.post,
-            )
+            ),
+            LocalClient(api),
         )
-        api = plane.api
-        api.tokens = Tokens(store, admin_token=own.admin_token, key=own.signing_key, clock=clock.timestamp)
-        api.pages[kept_figures.PREFIX] = kept_figures.page(store, options.retention)
-        if not options.in_memory:
-            snapshots.serve(api, directory)
         with _told_by_the_store():
             await plane.prepare()
-        http = HttpServer(api, tls=tls, dashboard=serving_dashboard.serve(api, api.tokens, directory, clock))
+        http = HttpServer(api, tls=tls, dashboard=Dashboard(Bundle(), sessions))
         stack.push_async_callback(http.close)
-        wanted = passed_sockets.port_of(passed, options.listen, options.port)
+        wanted = listening.port_of(passed, options.listen, options.port)
         port = await listening.start(http, options.listen, wanted, passed)
         with _told_by_the_store():
             await bootstrap.service(plane.client, HOST, port)
@@ -132,16 +158,18 @@ async def running(options: Options, passed: Sequence[socket.socket] = ()) -> Asy
         watching = asyncio.create_task(_watch_journal(store, clock), name="watch of the journal")
         trimming = asyncio.create_task(spare_memory.give_back(clock), name="spare memory")
         stack.push_async_callback(cancelled, [renewal, watching, trimming])
-        place = node.Place(directory / "node", Server(HOST, port, plane.parts.ca), images)
+        with _told_by_the_store():
+            name = await _node_name(options, directory, plane.client)
+        place = node.Place(name, directory / "node", Server(HOST, port, plane.parts.ca), images)
         run_node = partial(node.run, options, place) if options.node else None
         await stack.enter_async_context(plane.running(run_node))
         elsewhere = tuple(listening.url(name, port) for name in names) if options.listen else ()
-        yield Longshore(url, elsewhere, config, plane.client, api)
+        yield Longshore(url, elsewhere, config, plane.client, api, name)
 
 
 @contextmanager
 def _told_by_the_store() -> Iterator[None]:
-    """Raises the store's own error for a write that it could not make: a full disk is no bug."""
+    """Raises the store's own error for a write that the store could not make: a full disk is no bug."""
     try:
         yield
     except StatusError as err:
@@ -150,13 +178,21 @@ def _told_by_the_store() -> Iterator[None]:
         raise
 
 
+async def _node_name(options: Options, directory: Path, client: Client) -> str:
+    if not options.node:
+        return ""
+    if options.in_memory:
+        return options.node_name or machine.name()
+    return await node_name.settle(client, directory, options.node_name)
+
+
 def _controllers(options: Options) -> tuple[str, ...]:
-    """Without a node there is nowhere to keep volumes: whoever brings the nodes brings their storage."""
+    """All controllers; without a node not `volume`, because other nodes bring their own storage."""
     return tuple(name for name in CONTROLLERS if options.node or name != "volume")
 
 
 def _images(options: Options) -> Path:
-    """A longshore in memory has the images of the usual directory, as people say there what images mean."""
+    """The default file of images, in the usual directory also for a longshore in memory."""
     return (options.data_dir or files.default_data_dir()).expanduser() / images_file.NAME
 
 
@@ -164,7 +200,7 @@ def _store(options: Options, directory: Path, stack: AsyncExitStack) -> Store:
     if options.in_memory:
         lock = DataDirLock(directory)  # the kubeconfig in it must be of one longshore only
         stack.callback(lock.release)
-        # By the clock: clients of the longshore before find their versions too old, and not far ahead.
+        # From the clock: versions of clients of an earlier longshore are then too old, and not far ahead.
         store = Store.open(None, retention=options.retention, revision=time.time_ns() // 1000)
     else:
         store = Store.open(directory, durability=options.durability, retention=options.retention)
@@ -173,7 +209,7 @@ def _store(options: Options, directory: Path, stack: AsyncExitStack) -> Store:
 
 
 def _tls(certificates: pki.Pki) -> ssl.SSLContext:
-    """The server's side: asks for a client certificate, and takes only those of longshore's own authority."""
+    """TLS of the server: asks for a client certificate, which longshore's own authority must have signed."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.load_cert_chain(certificates.server)
@@ -185,7 +221,7 @@ def _tls(certificates: pki.Pki) -> ssl.SSLContext:
 
 
 async def _watch_journal(store: Store, clock: Clock) -> None:
-    """Says at once that the journal's files are gone; the store refuses writes by itself."""
+    """Logs at once that the journal's files are missing; the store refuses writes by itself."""
     known: Path | None = None
     while True:
         await clock.sleep(file_identity.LOOK_SECONDS)
@@ -200,8 +236,8 @@ async def _watch_journal(store: Store, clock: Clock) -> None:
 async def _renew(
     directory: Path, names: tuple[str, ...], renewed: Callable[[pki.Pki], None], clock: Clock
 ) -> None:
-    """Renews certificates of a longshore that runs for months; new connections get the new one. What fails,
-    on a full disk say, is tried again the next day: weeks are left when a renewal is due."""
+    """Renews certificates of a longshore that runs for months; new connections get the new one. A renewal
+    that fails, on a full disk say, is retried the next day: weeks are left when it is due."""
     is_owed = False
     while True:
         await clock.sleep(_RENEWAL_SECONDS)
@@ -213,3 +249,46 @@ async def _renew(
                 is_owed = False
         except (OSError, pki.BrokenPki) as err:
             log.warning("cannot renew the certificates, trying again tomorrow: %s", err)
+
+
+# The dashboard's `uilogins` of longshore.dev are one-time login links. Each user of the API may create one:
+# the session has the user's own rights, nothing more.
+
+_LOGIN_ROW: Final = own_group.row("UILogin", "uilogins", namespaced=False, verbs=("create",))
+_SECRET_BYTES: Final = 32
+
+
+def _sessions(tokens: Tokens, directory: Path, clock: Clock) -> BrowserSessions:
+    """The dashboard's sessions, kept in the data directory."""
+    return BrowserSessions(
+        SessionsFile(directory / "ui-sessions.json"),
+        tokens,
+        clock=clock.timestamp,
+        secret=lambda: token_urlsafe(_SECRET_BYTES),
+    )
+
+
+def _login_links(sessions: BrowserSessions) -> MadeDocument:
+    """Makes links by which a browser logs in."""
+
+    async def link(call: Call) -> Obj:
+        path = f"/ui/login#{sessions.code_for(call.user)}"
+        return {"metadata": {}, "status": {"path": path, "expirationSeconds": CODE_SECONDS}}
+
+    return own_group.document(_LOGIN_ROW, link)
+
+
+class SessionsFile:
+    """Keeps the sessions in a file: a `Shelf` of `apiserver.access.browser_sessions`."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def read(self) -> bytes:
+        try:
+            return self._path.read_bytes()
+        except FileNotFoundError:
+            return b""
+
+    def write(self, data: bytes) -> None:
+        write_private(self._path, data)

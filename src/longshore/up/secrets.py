@@ -1,7 +1,7 @@
 """Two secrets of a data directory: the admin's bearer token, and the key that signs account tokens.
 
-Both are kept, so that issued tokens survive a restart. Refuses a file that is empty or cut off: whoever sends
-no token at all would be the admin, and anybody could sign.
+Both are kept, so that issued tokens survive a restart. Refuses a file that is empty or truncated: with it a
+request without a token would be the admin's, and any client could sign.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Secrets(msgspec.Struct, frozen=True):
 
 
 def ensure(directory: Path) -> Secrets:
-    """Reads the secrets in `directory`, and creates missing ones. Raises `UnfitDirectory` for a file that
-    holds none."""
+    """Reads the secrets in `directory`, and creates missing ones. Raises `UnfitDirectory` for a file without
+    a whole secret."""
     return Secrets(_token(directory / "token"), _key(directory / "pki" / "token.key"))
 
 
@@ -49,7 +49,7 @@ def _key(path: Path) -> bytes:
 
 
 def _kept(path: Path) -> bytes:
-    """64 random hexadecimal digits, from the file or new."""
+    """64 random hexadecimal digits: those in the file, or new ones."""
     try:
         return path.read_bytes().strip()
     except FileNotFoundError:

@@ -2,8 +2,8 @@
 
     GET /apis/longshore.dev/v1/snapshots/NAME      copies the journal, and says where the copy is
 
-The copy is a file in the data directory, which only its owner can read; whoever asked for it takes it away.
-One is made at a time, and older ones that nobody holds go first. It is for administrators.
+The copy is a file in the data directory, which only its owner can read; the client that asked for it removes
+it. Copies are made one at a time, after old ones that no process holds are removed; administrators only.
 """
 
 from __future__ import annotations
@@ -21,20 +21,21 @@ from longshore.apiserver.documents import own_group
 from longshore.store import StoreError
 
 if TYPE_CHECKING:
-    from longshore.apiserver.api import Api
+    from longshore.apiserver.documents.own_group import MadeDocument
     from longshore.apiserver.request.call import Call
+    from longshore.store import Store
 
 ROW: Final = own_group.row("Snapshot", "snapshots", namespaced=False)
 DIRECTORY: Final = "snapshots"
 
 
 def path(name: str) -> str:
-    """The path of a snapshot on the server."""
+    """The API path of a snapshot."""
     return f"/apis/{own_group.GROUP}/{own_group.VERSION}/snapshots/{name}"
 
 
-def serve(api: Api, directory: Path) -> None:
-    """Serves snapshots of the journal in this data directory."""
+def document(store: Store, directory: Path) -> MadeDocument:
+    """The API resource that makes snapshots of the journal in this data directory."""
     room, one_at_a_time = directory / DIRECTORY, asyncio.Lock()
     _empty(room)
 
@@ -44,18 +45,18 @@ def serve(api: Api, directory: Path) -> None:
             room.mkdir(mode=0o700, exist_ok=True)
             file = room / f"{call.name}.db"
             try:
-                await api.store.copy_to(file)
+                await store.copy_to(file)
             except (StoreError, OSError) as err:
                 raise errors.internal(str(err)) from err
         return {"metadata": {"name": call.name}, "file": str(file)}
 
-    api.own.serve(ROW, answer)
+    return own_group.document(ROW, answer)
 
 
 @contextmanager
 def held(copy: Path) -> Iterator[Path]:
-    """Keeps a copy for this process alone, and removes it after the block. FileNotFoundError when another
-    backup, or a longshore that starts, has removed it before."""
+    """Locks a copy for this process, and removes it after the block. Raises FileNotFoundError if another
+    backup, or a longshore that starts, has already removed it."""
     with copy.open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_SH)
         try:
@@ -66,7 +67,7 @@ def held(copy: Path) -> Iterator[Path]:
 
 
 def _empty(room: Path) -> None:
-    """Removes the copies that were left. The lock of whoever holds one ends with its process."""
+    """Removes copies that no process locks; a lock ends with its process."""
     for copy in room.glob("*.db"):
         with suppress(BlockingIOError, FileNotFoundError), copy.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,11 +1,11 @@
-"""Keeps memory that is free from staying with the C library, which would give little of it back by itself.
+"""Gives free memory back to the system, because the C library gives back little of it by itself.
 
-Objects come and go in all sizes, and what they leave behind is kept in pieces. Under a steady load of 20
+Objects of all sizes come and go, and the free memory between them is in pieces. Under a steady load of 20
 Jobs a second longshore grew by 16 % from the fifth minute to the thirtieth (bench/soak.py), and nothing in it
-was new. So large pieces are the system's own from the beginning (the C library would raise the size that
-counts as large with each one that is freed), threads share one heap, and once a minute all that is free is
-given back, which takes some milliseconds in a thread of its own. Where the C library has no such calls
-(musl), nothing is done.
+was new. So large blocks are always mapped from the system (the C library would otherwise raise the size that
+counts as large with each block that is freed), threads share one heap, and once a minute all free memory is
+given back, which takes some milliseconds in a thread of its own. If the C library has no such calls (musl),
+nothing is done.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from longshore.machinery.time.clock import Clock
 
 _EVERY_SECONDS: Final = 60.0
 _LARGE_BYTES: Final = 288 << 10
-"""More than the 256 KiB that uvloop sets aside for every read from a TLS connection. As the system's own each
-of these was mapped, shrunk, touched for the first time and unmapped: 5 system calls for a one-pod Job."""
+"""More than the 256 KiB that uvloop allocates for every read from a TLS connection. Mapped from the system,
+each of them was mapped, shrunk, touched for the first time and unmapped: 5 system calls for a one-pod Job."""
 _FREE_BYTES: Final = 1 << 20
 """Free memory at the end of the heap that is kept between one such read and the next."""
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
@@ -26,22 +26,22 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
 
 
 def keep_together() -> None:
-    """Sets the C library up: before there are threads, as one that has a heap of its own keeps it. Importing
-    `ctypes` takes 3 ms, a hundredth of a start."""
+    """Sets the C library up, before there are threads: a thread that has a heap of its own keeps it.
+    Importing `ctypes` takes 3 ms, a hundredth of a start."""
     _call("mallopt", _MMAP_THRESHOLD, _LARGE_BYTES)
     _call("mallopt", _TRIM_THRESHOLD, _FREE_BYTES)
     _call("mallopt", _ARENA_MAX, 1)
 
 
 async def give_back(clock: Clock) -> None:
-    """Runs until cancelled."""
+    """Gives free memory back once a minute, until cancelled."""
     while True:
         await clock.sleep(_EVERY_SECONDS)
         await asyncio.to_thread(_call, "malloc_trim", 0)
 
 
 def _call(name: str, *arguments: int) -> None:
-    """Calls this function of the C library, if it has it."""
+    """Calls this function of the C library, if the library has it."""
     import ctypes
 
     function = getattr(ctypes.CDLL(None), name, None)

@@ -11,10 +11,10 @@ _NUMBERS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def on_signal(asked: Callable[[], object]) -> None:
-    """Calls `asked` at the first of these signals. The second one is not waited for: it ends the process.
+    """Calls `asked` at the first of these signals. A second signal ends the process at once.
 
-    SIGINT and SIGHUP stay ignored where they were when the process started: that is what `nohup` is for, and
-    Ctrl-C at a script is not for what the script started with `&`. SIGTERM always stops.
+    SIGINT and SIGHUP stay ignored if they were when the process started: `nohup` relies on that, and Ctrl-C
+    at a script must not stop what the script started with `&`. SIGTERM always stops.
     """
     loop = asyncio.get_running_loop()
     numbers = [n for n in _NUMBERS if n == signal.SIGTERM or signal.getsignal(n) != signal.SIG_IGN]

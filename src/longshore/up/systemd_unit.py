@@ -1,8 +1,8 @@
 """The systemd units of a longshore, its service and its sockets: their texts, and where they go. Installs
 nothing; see `longshore service`.
 
-The sockets are systemd's, so that clients wait while the service is restarted and are not refused. The
-service starts with the machine all the same: it has work without clients.
+systemd holds the sockets, so that clients wait while the service restarts and are not refused. The service
+starts with the machine all the same: it has work without clients.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Unit(msgspec.Struct, frozen=True):
     has_sockets: bool = True
     """Whether there is a socket unit beside it."""
     directory: str = ""
-    """The directory from which relative paths among the arguments begin."""
+    """The directory to which relative paths among the arguments refer."""
 
     @property
     def file(self) -> Path:
@@ -97,11 +97,11 @@ class Unit(msgspec.Struct, frozen=True):
 
 
 class SocketUnit(msgspec.Struct, frozen=True):
-    """The sockets of that service."""
+    """The sockets of the service."""
 
     user: bool
     addresses: tuple[str, ...]
-    """In the order of `longshore.up.listening`: the loopback address or every one, then others."""
+    """In the order of `longshore.up.listening`: the loopback address or `0.0.0.0`, then others."""
     port: int
 
     @property
@@ -117,7 +117,7 @@ class SocketUnit(msgspec.Struct, frozen=True):
 
 
 def file(user: bool, name: str = NAME) -> Path:
-    """Where a unit's file is."""
+    """The path of a unit's file."""
     if not user:
         return Path("/etc/systemd/system") / name
     config = os.environ.get("XDG_CONFIG_HOME")
@@ -125,6 +125,6 @@ def file(user: bool, name: str = NAME) -> Path:
 
 
 def quoted(word: str) -> str:
-    """A word as systemd reads it back: `%` and `$` mean nothing, blanks stay inside."""
+    """A word quoted for systemd: `%` and `$` have no special meaning, blanks stay inside."""
     plain = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
     return plain if plain and not any(sign in plain for sign in " \t'\"\\;") else f'"{plain}"'

@@ -1,11 +1,11 @@
-"""The directories behind volumes that longshore makes: one each, named after the volume, under one root."""
+"""The directories of volumes that longshore makes: one for each, named after the volume, under one root."""
 
 from __future__ import annotations
 
 import asyncio
 from pathlib import Path
 
-from longshore.machinery import remove_tree
+from longshore.machinery import file_trees
 
 
 class LocalDirectories:
@@ -25,4 +25,4 @@ class LocalDirectories:
         return str(path)
 
     async def remove(self, name: str) -> None:
-        await asyncio.to_thread(remove_tree.remove_tree, self._root / name)
+        await asyncio.to_thread(file_trees.remove_tree, self._root / name)

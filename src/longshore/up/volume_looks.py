@@ -1,31 +1,33 @@
-"""Looks of the volumes in a backup: their directories and links, and modes and owners, which the contents of
-files do not tell. A pod that runs as another user than longshore cannot use its files without them."""
+"""Directories, links, modes and owners of the volumes in a backup, besides the contents of files. Without
+them a pod that runs as another user than longshore cannot use its files."""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
+from longshore.machinery import file_trees
+
 
 class Look(msgspec.Struct, frozen=True):
-    """A regular file, a directory or a link, as `lstat` tells."""
+    """Mode and owner of a regular file, a directory or a link, as `lstat` returns them."""
 
     mode: int
     uid: int
     gid: int
     target: str = ""
-    """Of a link."""
+    """The target of a link."""
 
 
 def of(directory: Path, volumes: Path) -> dict[str, Look]:
-    """The looks of all that is below `volumes`, by path from `directory`. Links are not followed."""
+    """The looks of everything below `volumes`, by path from `directory`. Links are not followed."""
     found: dict[str, Look] = {}
-    for path in _below(volumes):
+    for path in (Path(entry.path) for entry in file_trees.paths_below(volumes)):
         with suppress(FileNotFoundError):
             info = path.lstat()
             target = os.readlink(path) if stat.S_ISLNK(info.st_mode) else ""
@@ -33,18 +35,13 @@ def of(directory: Path, volumes: Path) -> dict[str, Look]:
     return found
 
 
-def _below(volumes: Path) -> Iterator[Path]:
-    for folder, folders, names in os.walk(volumes):
-        yield from (Path(folder, name) for name in (*folders, *names))
-
-
 def give(room: Path, files: Collection[str], looks: Mapping[str, Look]) -> None:
-    """Gives these looks to the volumes that were unpacked in `room`, to which nobody else has access.
+    """Gives these looks to the volumes that were unpacked in `room`, to which no other process has access.
 
-    A link comes after everything that a path could reach through it. Modes of directories come last, as one
-    may forbid to make the links inside. Files never run as their owner afterwards (the set-user-ID bit). A
-    pod may have put a file, a directory and a link in each other's places during the backup: then the one
-    that is there first stays.
+    A link is made after everything that a path could reach through it. Modes of directories are set last,
+    because one may forbid making the links inside. The set-user-ID bit is never restored. A pod may have
+    replaced a file, a directory or a link by another of these during the backup: then the one that is made
+    first stays.
     """
     folders = [name for name in sorted(looks) if stat.S_ISDIR(looks[name].mode) and _made(room / name)]
     for name in files:
@@ -62,7 +59,7 @@ def give(room: Path, files: Collection[str], looks: Mapping[str, Look]) -> None:
 
 
 def _made(folder: Path) -> bool:
-    """Whether there is this directory now; False where a file is in the way."""
+    """Makes the directory; returns False if a file is in its place."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
@@ -71,6 +68,6 @@ def _made(folder: Path) -> bool:
 
 
 def _own(path: Path, look: Look) -> None:
-    """Only root can give files to others."""
+    """Sets the owner, which only root can."""
     if os.geteuid() == 0:
         os.chown(path, look.uid, look.gid, follow_symlinks=False)

@@ -1,38 +1,40 @@
-"""The stories of claims and volumes: which volume and why, what is waited for, what holds one that goes."""
+"""The stories of claims and volumes: which volume and why, what a claim waits for, what delays a deletion."""
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
+from longshore.machinery import catalogue
+from longshore.machinery.catalogue import Place
 from longshore.machinery.records import PROBLEM, Record
 from longshore.why.deletion import deleted
-from longshore.why.story import Line, View, merged, of_event, of_record, once, problem
+from longshore.why.story import Line, StoryView, could_not, merged, of_event, of_record, once
+
+_UNBOUND: Final = ("ExternalProvisioning", "FailedBinding", "ProvisioningFailed", "WaitForFirstConsumer")
+_NO_CLASS: Final = re.compile(r'storageclass\.storage\.k8s\.io "([^"]+)" not found')
+_EXTERNAL: Final = re.compile(r"provisioner '?\"?([^'\" ]+)")
 
 
-def lines(view: View) -> list[Line]:
+def lines(view: StoryView) -> list[Line]:
     found = [line for record in view.own if (line := _line(view, record)) is not None]
     return once(found) if found else merged(of_event(event) for event in view.events)
 
 
-def _line(view: View, record: Record) -> Line | None:
-    if record.code in ("Protected", "Bound", "Available"):
+def _line(view: StoryView, record: Record) -> Line | None:
+    if catalogue.place(record.code) is Place.STEP:
         return None  # the state is told under `now`
     if gone := deleted(record, view.kind.title):
         return gone
     if record.code == PROBLEM:
-        return of_record(record, f"could not go on: {problem(record.words)}")
-    words = record.words
-    for now_, then in (("is bound ", "bound "), ("gets ", "got "), ("finishes ", "finished ")):
-        if words.startswith(now_):
-            words = then + words.removeprefix(now_)
-    return of_record(record, words)
+        return could_not(record)
+    return of_record(record)
 
 
-def now(view: View) -> list[str]:
+def now(view: StoryView) -> list[str]:
     if view.obj is None:
         return []
     phase = view.status.get("phase") or "Pending"
-    if "deletionTimestamp" in view.meta:
-        held = ", ".join(view.meta.get("finalizers") or ())
-        return [f"it is being deleted, held by {held}" if held else "it is being deleted"]
     if view.kind.word == "pv":
         ref = view.spec.get("claimRef") or {}
         claim = f"{ref.get('namespace')}/{ref.get('name')}"
@@ -42,7 +44,7 @@ def now(view: View) -> list[str]:
     return [f"the claim is {phase}" + (f", to volume {volume}" if volume else "")]
 
 
-def following(view: View) -> list[str]:
+def following(view: StoryView) -> list[str]:
     if view.obj is None:
         return [f"nothing: the {view.kind.title} is gone"]
     if view.kind.word == "pv":
@@ -51,14 +53,36 @@ def following(view: View) -> list[str]:
             return [
                 f"nothing: its reclaim policy is {policy}. Delete it with: longshore delete pv/{view.name}"
             ]
-        return [f"when its claim goes, its reclaim policy decides: {policy}"]
-    codes = {record.code for record in view.own}
-    if "deletionTimestamp" in view.meta:
-        users = [pod["metadata"]["name"] for pod in view.pods]
-        by = f": {', '.join(users[:5])}" if users else ""
-        return [f"it goes when no pod uses it any more{by}"]
+        ref = view.spec.get("claimRef") or {}
+        if view.status.get("phase") == "Available":
+            return ["it waits for a claim that it fits"]
+        if view.status.get("phase") == "Failed":
+            return [f"nothing: it could not be reclaimed. Delete it with: longshore delete pv/{view.name}"]
+        about = [f"about its claim: longshore why pvc/{ref['name']} -n {ref['namespace']}"] if ref else []
+        return [f"when its claim goes, its reclaim policy decides: {policy}", *about]
     if view.status.get("phase") == "Bound":
         return ["nothing: pods can use it"]
-    if "WaitForFirstConsumer" in codes:
-        return ["it is bound when a pod that uses it has a node"]
-    return ["it is tried again when a volume or a storage class changes. See: longshore get pv,storageclass"]
+    return _unbound(view)
+
+
+def _unbound(view: StoryView) -> list[str]:
+    """The step that gives a claim its volume, by its last reason or event."""
+    told = [(event["reason"], event.get("message") or "") for event in view.events]
+    told += [(record.code, record.words) for record in view.own]
+    code, words = next((each for each in reversed(told) if each[0] in _UNBOUND), ("", ""))
+    if code == "WaitForFirstConsumer":
+        if not view.pods:
+            return ["it is bound when a pod that uses it has a node; no pod uses it yet"]
+        name = view.pods[0]["metadata"]["name"]
+        return [f"it is bound when pod {name} has a node. About the pod: longshore why pod/{name}"]
+    if found := _NO_CLASS.search(words):
+        see = "the storage classes that exist: longshore get storageclass"
+        return [f"it is bound when storage class {found[1]} exists, or a volume of this class fits it", see]
+    if found := _EXTERNAL.search(words):
+        return [f"it is bound when {found[1]} has made a volume for it, which longshore does not do"]
+    wants = f"{(view.spec.get('resources') or {}).get('requests', {}).get('storage', 'its size')} or more"
+    modes = ", ".join(view.spec.get("accessModes") or ())
+    return [
+        f"it is bound when a volume fits it: {wants}, {modes}, storage class "
+        f"{view.spec.get('storageClassName') or 'none'}. See: longshore get pv,storageclass"
+    ]

@@ -1,4 +1,4 @@
-"""Who deleted it: a person, the garbage collector, the TTL controller, or the collector of ended pods."""
+"""The cause of a deletion: a person, the garbage collector, the TTL controller, or the pod collector."""
 
 from __future__ import annotations
 
@@ -6,21 +6,31 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from longshore.machinery.records import Record
-from longshore.why.story import Line, counted, of_record
+from longshore.why.story import Line, StoryView, of_record
 
 ASKED: Final = "DeletedBy"
-"""The code of a record of the API server: somebody asked it to delete the object."""
+"""The code of the API server's record that a user asked to delete the object."""
 ITSELF: Final = "longshore"
-"""The user, in such a record, if a part of longshore asked."""
+"""The user in such a record if a part of longshore asked for the deletion."""
 _COLLECTED: Final[Mapping[str, frozenset[str]]] = {
     "garbage collector": frozenset(("OwnerGone", "OwnerWaiting")),
     "pod collector": frozenset(("DeletedUnscheduled", "NodeGone", "NodeOutOfService", "TooManyEnded")),
 }
-"""The codes with which a collector deletes something."""
+"""The reason codes with which each collector deletes an object."""
+
+
+_RELEASES: Final = {
+    "foregroundDeletion": "the objects that it owns are gone",
+    "orphan": "the objects that it owns no longer name it as their owner",
+    "batch.kubernetes.io/job-tracking": "its Job has counted it",
+    "kubernetes.io/pv-protection": "no claim has it any more",
+    "kubernetes.io/pvc-protection": "no pod uses it any more",
+}
+"""By finalizer, the condition under which it is removed."""
 
 
 def by_somebody(records: Sequence[Record]) -> list[Record]:
-    """The records, without the deletions by longshore itself of which one of its parts tells the reason."""
+    """The records without deletions by longshore for which a controller recorded the reason itself."""
     told = {int(record.at) for record in records if _collects(record)}
     return [record for record in records if not _is_told(record, told)]
 
@@ -35,15 +45,26 @@ def _collects(record: Record) -> bool:
     return record.code == "TtlOver" or record.code in _COLLECTED.get(record.who, ())
 
 
+def going(view: StoryView) -> tuple[str, str] | None:
+    """State and next step of an object that finalizers keep from being deleted; None for any other."""
+    held = view.meta.get("finalizers")
+    if "deletionTimestamp" not in view.meta or not held:
+        return None
+    steps = [_RELEASES.get(name) or f"whoever set the finalizer {name} removes it" for name in held]
+    users = [pod["metadata"]["name"] for pod in view.pods] if view.kind.word == "pvc" else []
+    by = f": {', '.join(users[:5])}" if users else ""
+    return f"it is being deleted, held by {', '.join(held)}", f"it goes when {' and '.join(steps)}{by}"
+
+
 def asked(record: Record, what: str) -> str:
-    """Who deleted something, and with which program if that is known."""
+    """A sentence that names the user that deleted something, and the program if it is known."""
     numbers = record.numbers
     agent = f" with {numbers['agent']}" if numbers.get("agent") else ""
     return f"{numbers.get('user')} deleted {what}{agent}"
 
 
 def deleted(record: Record, title: str) -> Line | None:
-    """The line of a record that tells of a deletion; None for any other."""
+    """The line of a record about a deletion; None for any other record."""
     if record.code == ASKED:
         numbers = record.numbers
         if numbers.get("user") == ITSELF:
@@ -54,10 +75,8 @@ def deleted(record: Record, title: str) -> Line | None:
         if record.code in _COLLECTED[record.who]:
             return of_record(record, f"the {record.who} deleted it: {record.words}")
         if record.code == "DependentsOrphaned":
-            many = counted(int(record.numbers.get("dependents", 0)), "dependent")
-            return of_record(record, f"left behind: {many}, not to be deleted with it")
+            return of_record(record)
         return of_record(record, f"{record.who}: {record.words}")
     if record.code == "TtlOver":
-        ttl = record.numbers.get("ttlSeconds")
-        return of_record(record, f"the TTL controller deleted it: ttlSecondsAfterFinished is {ttl}")
+        return of_record(record)
     return None

@@ -1,4 +1,4 @@
-"""Records made up from objects, where none were kept: a story of a cluster whose controllers keep no reasons.
+"""Records inferred from objects if none were kept: a story for a cluster whose controllers record no reasons.
 
 Says less than the controllers would: which pods were created together, which failed and how, the verdict.
 """
@@ -9,19 +9,19 @@ from collections.abc import Iterator
 from typing import Final
 
 from longshore.api import indexes
-from longshore.api.facts import job_state, pod_end, pod_state
+from longshore.api.facts import job_state, pod_state
 from longshore.api.facts.pod_state import COMPLETION_INDEX
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.machinery.reasons import Number
 from longshore.machinery.records import Record
-from longshore.why.story import View
+from longshore.why.story import StoryView
 
 _NOBODY: Final = ""
-"""Who said it: a guess is not a reason of anybody."""
+"""The source of inferred records: no controller said them."""
 
 
-def of_job(view: View) -> Iterator[Record]:
+def of_job(view: StoryView) -> Iterator[Record]:
     """The records of a Job, from its conditions and its pods."""
     if view.obj is None:
         return
@@ -38,7 +38,7 @@ def of_job(view: View) -> Iterator[Record]:
 
 
 def end_time(job: Obj, ended: Obj) -> float:
-    """When a Job ended, by the condition that ended it or by the best other witness."""
+    """When a Job ended: the time of the condition that ended it, or else the best other time known."""
     completed = (job.get("status") or {}).get("completionTime")
     created = job["metadata"].get("creationTimestamp")
     return rfc3339.seconds(ended.get("lastTransitionTime") or completed or created)
@@ -49,11 +49,11 @@ def index_of(pod: Obj) -> int | None:
     return int(text) if text and text.isdigit() else None
 
 
-def _record(view: View, at: float, code: str, numbers: dict[str, Number]) -> Record:
-    return Record(at, view.kind.word, view.namespace, view.name, view.uid, _NOBODY, code, code, numbers)
+def _record(view: StoryView, at: float, code: str, numbers: dict[str, Number]) -> Record:
+    return Record(at, view.kind.word, view.namespace, view.name, view.uid, _NOBODY, code, numbers=numbers)
 
 
-def _created(view: View, pods: list[Obj]) -> dict[str, Number]:
+def _created(view: StoryView, pods: list[Obj]) -> dict[str, Number]:
     numbers: dict[str, Number] = {"pods": len(pods)}
     for key in ("completions", "parallelism"):
         if view.spec.get(key) is not None:
@@ -65,7 +65,7 @@ def _created(view: View, pods: list[Obj]) -> dict[str, Number]:
 
 
 def _failed(pod: Obj) -> dict[str, Number]:
-    end = pod_end.of(pod)
+    end = pod_state.end_of(pod)
     numbers: dict[str, Number] = {"pod": pod["metadata"]["name"]}
     index = index_of(pod)
     if index is not None:
@@ -80,18 +80,16 @@ def _failed(pod: Obj) -> dict[str, Number]:
 
 
 def _end_of(pod: Obj) -> float:
-    """The last end of a container, or the pod's creation."""
-    status = pod.get("status") or {}
+    """When the last container ended; the pod's creation if none has."""
     ends = [
         rfc3339.seconds(ended["finishedAt"])
-        for kind in ("initContainerStatuses", "containerStatuses")
-        for container in status.get(kind) or ()
+        for container in pod_state.statuses_of(pod)
         if (ended := (container.get("state") or {}).get("terminated")) and ended.get("finishedAt")
     ]
     return max(ends, default=rfc3339.seconds(pod["metadata"]["creationTimestamp"]))
 
 
-def _ended(view: View, condition: Obj) -> dict[str, Number]:
+def _ended(view: StoryView, condition: Obj) -> dict[str, Number]:
     status = view.status
     numbers: dict[str, Number] = {
         "reason": condition.get("reason") or "",

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from typing import Any, Final
+from collections.abc import Iterator, Mapping, Sequence, Set
+from typing import Final
+
+import msgspec
 
 from longshore.api import indexes
+from longshore.machinery import catalogue
+from longshore.machinery.catalogue import Place
 from longshore.machinery.reasons import Number
 from longshore.machinery.records import PROBLEM, Record
+from longshore.machinery.sentences import ranges, stamp
 from longshore.why import inferred, pod, restarts
 from longshore.why.deletion import deleted
 from longshore.why.job_failures import Failures, folded
-from longshore.why.story import Line, View, counted, merged, of_record, problem, ranges, single, stamp
+from longshore.why.story import Created, Line, StoryView, could_not, merged, of_record, single
 
 _ENDS: Final = ("Complete", "Failed")
-_VERDICTS: Final = frozenset(
-    (
-        "BackoffLimitExceeded",
-        "DeadlineExceeded",
-        "FailedIndexes",
-        "MaxFailedIndexesExceeded",
-        "PodFailurePolicy",
-        "PodsTerminating",
-        "SuccessPolicy",
-    )
-)
-"""Codes of a verdict that is on record while pods still go; the end itself comes after."""
-_UNTOLD: Final = frozenset(("TtlRuns", "BadTtl"))
+_LIMITS: Final = ("completions", "backoffLimit", "maxFailedIndexes", "activeDeadlineSeconds")
+"""Fields of a Job that the line about its end mentions."""
 
 
-def lines(view: View) -> list[Line]:
+def lines(view: StoryView) -> list[Line]:
     kept = view.own
     codes = {record.code for record in kept if record.who.endswith("controller")}
     guessed = [record for record in inferred.of_job(view) if _is_unknown(record, codes)]
@@ -38,8 +32,8 @@ def lines(view: View) -> list[Line]:
     return sorted([*told, *_restarts(view)], key=lambda line: line.at)
 
 
-def _restarts(view: View) -> Iterator[Line]:
-    """The ends and restarts of containers in pods that go on after them (restartPolicy OnFailure)."""
+def _restarts(view: StoryView) -> Iterator[Line]:
+    """Lines for container ends and restarts in pods that continue after them (restartPolicy OnFailure)."""
     by_pod: dict[str, list[Record]] = {}
     for record in view.pod_records:
         by_pod.setdefault(record.name, []).append(record)
@@ -55,29 +49,29 @@ def _restarts(view: View) -> Iterator[Line]:
 
 
 def _is_unknown(guess: Record, codes: Set[str]) -> bool:
-    """Whether the controllers' own reasons say nothing of it: they keep none, or have forgotten it."""
+    """Whether an inferred record adds something: controllers recorded no such reason, or it was dropped."""
     if guess.code == "PodFailed":
         return not codes
     return not codes & set(_ENDS) if guess.code in _ENDS else guess.code not in codes
 
 
 class _Telling:
-    """Goes through the records once, from the oldest on."""
+    """Goes through the records once, from the oldest to the newest."""
 
-    def __init__(self, view: View, records: Sequence[Record]) -> None:
+    def __init__(self, view: StoryView, records: Sequence[Record]) -> None:
         self._view, self._records = view, records
         self._failures = Failures(view)
-        self._ended = any(record.code in _ENDS for record in records)
+        self._has_ended = any(catalogue.place(record.code) is Place.END for record in records)
         self._created = 0
         self._suspended = False
         self._replacing = False
         """Whether pods failed since the last creation."""
         self._all_active = True
-        """Whether no pod had ended when more were created: the Job takes its time, or wants more now."""
+        """Whether no pod had ended when more were created: the Job starts slowly, or wants more now."""
 
     def lines(self) -> Iterator[Line]:
         batch: list[Record] = []
-        """Creations in a row, after the first: one line."""
+        """Consecutive creations after the first; they become one line."""
         for record in self._carried_out():
             if record.code == "PodsCreated" and self._is_one_of_many(record):
                 batch.append(record)
@@ -92,8 +86,8 @@ class _Telling:
         yield from self._more_created(batch)
 
     def _line(self, record: Record) -> Iterator[Line]:
-        code = record.code
-        if code in _UNTOLD or (code in _VERDICTS and self._ended):
+        code, place = record.code, catalogue.place(record.code)
+        if place is Place.STEP or (place is Place.VERDICT and self._has_ended):
             return
         if code == "Suspended" and self._suspended:
             return
@@ -103,17 +97,26 @@ class _Telling:
         elif gone := deleted(record, "Job"):
             yield gone
         elif code == PROBLEM:
-            yield of_record(record, f"could not go on: {problem(record.words)}")
+            if (line := could_not(record)) is not None:
+                yield line
+        elif code == "PodsCreated":
+            yield of_record(record, self._pods_created(record))
         else:
-            words = _WORDS.get(code)
-            yield of_record(record, words(self, record.numbers) if words is not None else record.words)
+            self._suspended = self._suspended or code == "Suspended"
+            yield of_record(record, self._ended(record) if place is Place.END else "")
 
     def _carried_out(self) -> Iterator[Record]:
-        """The records without the creations that came to nothing."""
+        """The records; a creation that failed counts the pods that were created all the same, if any."""
         spoiled = {record.at for record in self._records if record.code == PROBLEM}
+        created = Created(self._view.pods)
         for record in self._records:
-            if record.code != "PodsCreated" or record.at not in spoiled:
-                yield record
+            if record.code == "PodsCreated":
+                many = created.at(record.at, int(record.numbers.get("pods", 0)))
+                if record.at in spoiled and not many:
+                    continue
+                if record.at in spoiled:
+                    record = msgspec.structs.replace(record, numbers={"pods": many})
+            yield record
 
     def _is_one_of_many(self, record: Record) -> bool:
         return bool(self._created) and not self._suspended and not self._is_retry(record)
@@ -123,15 +126,13 @@ class _Telling:
         known = self._failures.indexes
         return bool(listed) and all(index in known for index in single(listed))
 
-    def created(self, numbers: Mapping[str, Number]) -> str:
-        pods, first, resumed = int(numbers.get("pods", 0)), not self._created, self._suspended
+    def _pods_created(self, record: Record) -> str:
+        numbers, first, resumed = record.numbers, not self._created, self._suspended
+        pods = int(numbers.get("pods", 0))
         self._created, self._suspended = self._created + pods, False
-        listed = str(numbers.get("indexes", ""))
-        if not first and listed and all(index in self._failures.indexes for index in single(listed)):
-            return f"{_indexes(listed)} started again"
-        said = f"created {counted(pods, 'pod')}" + (f" ({_indexes(listed)})" if listed else "")
-        if resumed:
-            said = f"resumed: {said}"
+        if not first and self._is_retry(record):
+            return f"{_indexes(str(numbers['indexes']))} started again"
+        said = f"resumed: {record.then()}" if resumed else record.then()
         return said + (_at_a_time(pods, numbers) if first or resumed else "")
 
     def _more_created(self, batch: list[Record]) -> Iterator[Line]:
@@ -152,68 +153,13 @@ class _Telling:
             line.more = (f"the last at {stamp(batch[-1].at)}",)
         yield line
 
-    def suspended(self, numbers: Mapping[str, Number]) -> str:
-        self._suspended = True
-        pods = int(numbers.get("pods", 0))
-        return f"suspended: removed {counted(pods, 'pod')}" if pods else "suspended"
-
-    def failed(self, numbers: Mapping[str, Number]) -> str:
-        reason, spec = str(numbers.get("reason", "")), self._view.spec
-        succeeded, many = int(numbers.get("succeeded", 0)), int(numbers.get("failed", 0))
-        listed = str(numbers.get("failedIndexes", ""))
-        count = len(single(listed))
-        of = spec.get("completions")
-        so = f"; {succeeded} succeeded"
-        match reason:
-            case "FailedIndexes":
-                how = f"{count} of {of}" if of else counted(count, "index")
-            case "MaxFailedIndexesExceeded":
-                how = f"{counted(count, 'index')} failed{_limit(spec, 'maxFailedIndexes')}"
-            case "BackoffLimitExceeded":
-                how = f"{counted(many, 'pod')} failed{_limit(spec, 'backoffLimit')}"
-            case "DeadlineExceeded":
-                deadline = spec.get("activeDeadlineSeconds")
-                how = (
-                    f"it was active for more than {f'{deadline} s' if deadline else 'activeDeadlineSeconds'}"
-                )
-            case _:
-                how = str(numbers.get("message", ""))
-        how = f", {how}" if how else ""
-        return f"the Job failed: {reason}{how}{so}"
-
-    def complete(self, numbers: Mapping[str, Number]) -> str:
-        succeeded, many = int(numbers.get("succeeded", 0)), int(numbers.get("failed", 0))
-        of = self._view.spec.get("completions")
-        said = f"{succeeded} of {of} succeeded" if of is not None else f"{succeeded} succeeded"
-        if numbers.get("reason") == "SuccessPolicy":
-            said = f"its successPolicy is met, {said}"
-        failed = f"; {counted(many, 'pod')} failed on the way" if many else ""
-        return f"the Job is complete: {said}{failed}"
-
-
-_WORDS: Final[Mapping[str, Callable[[_Telling, Mapping[str, Any]], str]]] = {
-    "PodsCreated": _Telling.created,
-    "Suspended": _Telling.suspended,
-    "Failed": _Telling.failed,
-    "Complete": _Telling.complete,
-    "PodsRemoved": lambda _, n: (
-        f"removed {counted(n['pods'], 'pod')}: {n['active']} were active, {n['wanted']} wanted"
-    ),
-    "ActiveDeleted": lambda _, n: f"deleted {counted(n['pods'], 'pod')} that still ran",
-    "BackingOff": lambda _, n: (
-        f"{counted(n['failures'], 'pod')} failed in a row: the next one starts at {n['until']}"
-    ),
-    "MoreFailed": lambda _, n: f"{counted(n['pods'], 'more pod')} failed",
-}
-
-
-def _limit(spec: Mapping[str, Any], field: str) -> str:
-    """`, backoffLimit is 2`; nothing of a Job that is gone, whose limits nobody kept."""
-    return f", {field} is {spec[field]}" if field in spec else ""
+    def _ended(self, record: Record) -> str:
+        limits = {name: self._view.spec[name] for name in _LIMITS if self._view.spec.get(name) is not None}
+        return record.then(count=len(single(str(record.numbers.get("failedIndexes", "")))), **limits)
 
 
 def _at_a_time(pods: int, numbers: Mapping[str, Number]) -> str:
-    """Why so many: `: 3 of 6 completions wanted at a time`."""
+    """Why so many pods are created: `: 3 of 6 completions wanted at a time`."""
     completions, parallelism = numbers.get("completions"), int(numbers.get("parallelism", pods))
     if completions is None:
         return f": {parallelism} at a time, until one succeeds" if "parallelism" in numbers else ""

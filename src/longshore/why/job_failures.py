@@ -10,8 +10,9 @@ from longshore.api import indexes
 from longshore.api.types import Obj
 from longshore.machinery.reasons import Number
 from longshore.machinery.records import Record
+from longshore.machinery.sentences import OUT_OF_MEMORY, exit_words, ordinal, quoted, ranges, span, stamp
 from longshore.why.deletion import ASKED, asked
-from longshore.why.story import Line, View, of_record, ordinal, quoted, ranges, span, stamp
+from longshore.why.story import Line, StoryView, memory_limit, of_record, without_use
 
 _MEANINGS = {
     "Count": "so it counts",
@@ -36,7 +37,7 @@ _PLURALS: Final = (
 
 
 def folded(lines: Iterable[Line]) -> list[Line]:
-    """The lines; failures in a row for the same cause are one, and so are their retries."""
+    """The lines, with consecutive failures of the same cause folded into one, and their retries too."""
     found: list[Line] = []
     row: list[Line] = []
     for line in lines:
@@ -52,7 +53,7 @@ def folded(lines: Iterable[Line]) -> list[Line]:
 def _together(row: list[Line]) -> list[Line]:
     groups: dict[tuple[str, str], list[Line]] = {}
     for line in row:
-        groups.setdefault((line.code, _ONE.sub("", line.words)), []).append(line)
+        groups.setdefault((line.code, without_use(_ONE.sub("", line.words))), []).append(line)
     return [_one_line(rest, group) for (_, rest), group in groups.items()]
 
 
@@ -74,9 +75,9 @@ def _one_line(rest: str, group: list[Line]) -> Line:
 
 
 class Failures:
-    """Remembers what was told before: who failed already, and in which container."""
+    """Makes the lines of failures. Remembers the pods that have one, and the container that failed last."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: StoryView) -> None:
         self._view = view
         self._told: set[str] = set()
         self.indexes: dict[int, str] = {}
@@ -127,25 +128,33 @@ class Failures:
             message = str(numbers.get("message", ""))
             return f"{reason}, {quoted(message)}" if reason and message else reason
         code = numbers.get("exitCode")
-        said = f"out of memory (exit code {code})" if reason == "OOMKilled" else f"exit code {code}"
-        if reason not in ("", "Error", "OOMKilled"):
+        pod = str(numbers.get("pod", ""))
+        memory = self._noted(pod, container, "memory") or self._limit(container)
+        said = exit_words(code, reason, memory)
+        if reason not in ("", "Error", OUT_OF_MEMORY):
             said += f" ({reason})"
         known = index is not None and self.indexes.get(int(index)) == container
         if not known:
             said += f" in container {container}"
-        message = str(numbers.get("message", "")) or self._last_words(str(numbers.get("pod", "")), container)
+        message = str(numbers.get("message", ""))
+        if not message or message == memory:
+            message = self._noted(pod, container, "message")
         return f"{said}, {quoted(message)}" if message and not known else said
 
-    def _last_words(self, pod: str, container: str) -> str:
-        """The last line of the container's log, as the node noted it."""
+    def _noted(self, pod: str, container: str, what: str) -> str:
+        """A value that the node recorded at the container's end: its last words (`message`), or `memory`."""
         for record in reversed(self._view.pod_records):
             told = record.name, record.code, record.numbers.get("container")
             if told == (pod, "ContainerFailed", container):
-                return str(record.numbers.get("message", ""))
+                return str(record.numbers.get(what, ""))
         return ""
 
+    def _limit(self, container: str) -> str:
+        template = self._view.spec.get("template") or {}
+        return memory_limit(template.get("spec") or {}, container)
+
     def _rules(self, numbers: Mapping[str, Number]) -> tuple[str, ...]:
-        """The words of the failure policy on it, and on the first failure how many retries there are."""
+        """The words about the failure policy and, on the first failure, about the number of retries."""
         spec = self._view.spec
         rules: Sequence[Obj] = (spec.get("podFailurePolicy") or {}).get("rules") or []
         said: list[str] = []
@@ -166,7 +175,7 @@ class Failures:
 
 
 def _rule(rule: Obj) -> str:
-    """`onExitCodes 42`, `onPodConditions DisruptionTarget`."""
+    """A rule in words: `onExitCodes 42`, `onPodConditions DisruptionTarget`."""
     if codes := rule.get("onExitCodes"):
         values = ", ".join(map(str, codes.get("values") or ()))
         return f"onExitCodes {'not ' if codes.get('operator') == 'NotIn' else ''}{values}"

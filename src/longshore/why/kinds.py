@@ -13,9 +13,9 @@ class Kind(NamedTuple):
     plural: str
     namespaced: bool = True
     spellings: tuple[str, ...] = ()
-    """Other words for it."""
+    """Other spellings of the kind."""
     named: str = ""
-    """The kind, where that is not the title."""
+    """The kind, if it differs from the title."""
 
     @property
     def group(self) -> str:
@@ -28,11 +28,11 @@ class Kind(NamedTuple):
 
     @property
     def root(self) -> str:
-        """The path of its version of the API."""
+        """The path of its API version."""
         return f"/apis/{self.api_version}" if "/" in self.api_version else f"/api/{self.api_version}"
 
     def explanation(self, namespace: str, name: str) -> str:
-        """The path of the explanation of an object, by its escaped name."""
+        """The path of the explanation of an object; `name` must be escaped."""
         where = f"namespaces/{namespace}/explanations" if self.namespaced else "clusterexplanations"
         return f"/apis/longshore.dev/v1/{where}/{self.word}.{name}"
 
@@ -86,7 +86,9 @@ KINDS: Final = {
         Kind("namespace", "Namespace", "v1", "namespaces", False, ("namespaces", "ns")),
     )
 }
-"""By their short names."""
+"""The kinds that have a story, by their short names."""
+NODE: Final = Kind("node", "Node", "v1", "nodes", False)
+"""A kind without a story of its own; nodes are part of the stories of pods."""
 
 _BY_RESOURCE: Final = {(kind.group, kind.plural): kind for kind in KINDS.values()}
 _BY_SPELLING: Final = {
@@ -99,11 +101,11 @@ _BY_SPELLING: Final = {
         f"{kind.plural}.{kind.group}",
     )
 }
-"""Also as `get -o name` and `apply` print them: job.batch, job.batch.volcano.sh."""
+"""All spellings, also those that `get -o name` and `apply` print: job.batch, job.batch.volcano.sh."""
 
 
 def named(word: str) -> Kind | None:
-    """The kind that a person means by this word."""
+    """The kind that a person means by this word; None if there is none."""
     return _BY_SPELLING.get(word.lower())
 
 

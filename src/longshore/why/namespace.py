@@ -1,4 +1,4 @@
-"""The story of a namespace: what was made in it, and what keeps it from going."""
+"""The story of a namespace: what was created in it, and what delays its deletion."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 from longshore.api.facts import conditions
 from longshore.machinery.records import PROBLEM, Record
 from longshore.why.deletion import deleted
-from longshore.why.story import Line, View, of_event, of_record, once, problem
+from longshore.why.story import Line, StoryView, could_not, of_event, of_record, once
 
 _HOLDING: Final = (
     "NamespaceDeletionDiscoveryFailure",
@@ -18,7 +18,7 @@ _HOLDING: Final = (
 )
 
 
-def lines(view: View) -> list[Line]:
+def lines(view: StoryView) -> list[Line]:
     found = [line for record in view.own if (line := _line(record)) is not None]
     return once(found) if found else once(of_event(event) for event in view.events)
 
@@ -27,28 +27,11 @@ def _line(record: Record) -> Line | None:
     if gone := deleted(record, "namespace"):
         return gone
     if record.code == PROBLEM:
-        return of_record(record, f"could not go on: {problem(record.words)}")
-    match record.code:
-        case "ContentDeleted":
-            return of_record(record, f"deleted what is in it: {_contents(record)}")
-        case "ContentRemains":
-            return of_record(record, f"waits until these are gone: {_contents(record)}")
-        case "Empty":
-            return of_record(record, "it is empty, and goes")
-    words = record.words
-    for now_, then in (("creates ", "created "), ("binds ", "bound "), ("deletes ", "deleted ")):
-        if words.startswith(now_):
-            words = then + words.removeprefix(now_)
-    return of_record(record, words.removesuffix(", which is not there"))
+        return could_not(record)
+    return of_record(record)
 
 
-def _contents(record: Record) -> str:
-    """`pods (3), jobs.batch (1)`, most first."""
-    counts = sorted(record.numbers.items(), key=lambda item: (-int(item[1]), item[0]))
-    return ", ".join(f"{name} ({count})" for name, count in counts)
-
-
-def now(view: View) -> list[str]:
+def now(view: StoryView) -> list[str]:
     if view.obj is None:
         return []
     if "deletionTimestamp" not in view.meta:
@@ -61,7 +44,7 @@ def now(view: View) -> list[str]:
     return [f"it is being deleted since {view.meta['deletionTimestamp']}", *held]
 
 
-def following(view: View) -> list[str]:
+def following(view: StoryView) -> list[str]:
     name = view.name
     if view.obj is None:
         return ["nothing: the namespace is gone"]
@@ -77,8 +60,8 @@ def following(view: View) -> list[str]:
     return [f"it goes when nothing is left in it. See what is: {see}"]
 
 
-def _left(view: View) -> str:
-    """The kinds of the objects that were seen last, as `longshore get` takes them."""
+def _left(view: StoryView) -> str:
+    """The kinds of objects that were left when last seen, as `longshore get` accepts them."""
     for record in reversed(view.own):
         if record.code == "ContentRemains" and record.numbers:
             return ",".join(sorted(record.numbers))

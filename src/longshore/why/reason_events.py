@@ -1,7 +1,7 @@
-"""Reasons as Events, for controllers outside: an Event carries all of a record, and becomes one again.
+"""Reasons as Events, for outside controllers: an Event carries a whole record and can be read back as one.
 
 Its reason is the record's code, its message the words; the rest is in an annotation. So people see reasons in
-`kubectl describe`, and stories are told from them in any cluster, for as long as it keeps events.
+`kubectl describe`, and stories work in any cluster, for as long as it keeps events.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import msgspec
 from longshore.api.facts import own_names
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
+from longshore.machinery import catalogue
 from longshore.machinery.reasons import Number
-from longshore.machinery.records import PROBLEM, Record
+from longshore.machinery.records import Record
 from longshore.why.kinds import KINDS, Kind
 
 COMPONENT: Final = "longshore"
 _MAX_MESSAGE_CHARACTERS: Final = 1024
-"""The API refuses more."""
-_WARNINGS: Final = frozenset(("Failed", "PodFailed", PROBLEM))
+"""Longest message that the API accepts."""
 
 
 class _Rest(msgspec.Struct, omit_defaults=True):
@@ -49,7 +49,7 @@ def event_of(record: Record, name: str) -> Obj:
             "annotations": {own_names.REASON: rest},
         },
         "involvedObject": about,
-        "type": "Warning" if record.code in _WARNINGS else "Normal",
+        "type": catalogue.event(record.code, record.numbers).type,
         "reason": record.code,
         "message": record.words[:_MAX_MESSAGE_CHARACTERS],
         "source": {"component": COMPONENT},
@@ -67,7 +67,7 @@ def record_of(event: Obj, kind: Kind) -> Record | None:
         return None
     try:
         rest = _decode(text)
-    except msgspec.DecodeError:  # somebody else's annotation of this name
+    except msgspec.DecodeError:  # an annotation of this name that is not longshore's
         return None
     about = event.get("involvedObject") or {}
     return Record(

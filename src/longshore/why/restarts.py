@@ -1,19 +1,20 @@
-"""Restarts of a container, told once: the first end in full, the ones like it as a number."""
+"""Folds restarts of a container: the first end gets all its lines, equal ones become a number."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Final
 
-from longshore.why.story import Line, stamp
+from longshore.machinery.sentences import stamp
+from longshore.why.story import Line, without_use
 
 STEPS: Final = ("ContainerFailed", "CrashLoopBackOff", "Restarted")
-"""Codes of the records that restarts are made of."""
+"""Codes of the records that make up a restart."""
 
 
 def folded(lines: Iterable[Line]) -> list[Line]:
-    """The lines, with the repeats of one and the same end taken together. The last end keeps its own lines,
-    so that the story ends with what is so now."""
+    """The lines, with repetitions of an equal end folded. The last end keeps its own lines, so that the story
+    ends with the present state."""
     found: list[Line] = []
     held: list[Line] = []
     for line in lines:
@@ -28,7 +29,7 @@ def folded(lines: Iterable[Line]) -> list[Line]:
 
 def _fold(steps: list[Line]) -> list[Line]:
     ends = [at for at, line in enumerate(steps) if line.code == "ContainerFailed"]
-    if len(ends) < 4 or len({steps[at].words for at in ends}) > 1:
+    if len(ends) < 4 or len({without_use(steps[at].words) for at in ends}) > 1:
         return steps
     first, last = steps[: ends[1]], steps[ends[-1] :]
     many, again = len(ends) - 2, steps[ends[1]]

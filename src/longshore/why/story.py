@@ -1,4 +1,4 @@
-"""A story: lines with times, what is so now, and what is next. Plain data, and how lines are put together."""
+"""A story: lines with times, the present state, the next steps. Plain data, and how lines are combined."""
 
 from __future__ import annotations
 
@@ -16,29 +16,30 @@ from longshore.machinery.records import Record
 from longshore.why.kinds import Kind
 
 _GENERATED: Final = re.compile(r'("[a-z0-9.-]+)-[bcdfghjklmnpqrstvwxz2456789]{5}"')
-_MAX_QUOTED: Final = 100
-"""Characters of a quotation."""
-_NUMBERS: Final = ("no", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
+_CONFLICT: Final = "the object has been modified"
+_USE: Final = re.compile(r"used \S+ of memory, ")
+START_SECONDS: Final = 10.0
+"""Seconds that longshore's own node may take to start; waits for a node in that time are left out."""
 
 
 class Line(msgspec.Struct):
-    """One thing that happened. Times in its words are RFC 3339, and shown in the reader's zone."""
+    """One thing that happened. Times in its words are RFC 3339; they are shown in the reader's time zone."""
 
     at: float
     """Seconds since 1970."""
     words: str
     more: tuple[str, ...] = ()
-    """Lines below, without a time of their own."""
+    """Further lines below it, without a time."""
     code: str = ""
     numbers: Mapping[str, Number] = {}
     who: str = ""
     times: int = 1
     until: float = 0.0
-    """When it happened last, if more than once."""
+    """The time of the last repetition, if there was one."""
 
 
 class Story(msgspec.Struct):
-    """All that is told of one object."""
+    """The whole story of one object."""
 
     kind: Kind
     namespace: str
@@ -50,7 +51,7 @@ class Story(msgspec.Struct):
     next: Sequence[str] = ()
 
     def document(self) -> dict[str, Any]:
-        """The story for programs, as JSON; `text.lines` makes the text for people of it."""
+        """The story as JSON for programs; `text.lines` turns it into text for people."""
         about: Obj = {"apiVersion": self.kind.api_version, "kind": self.kind.kind, "name": self.name}
         if self.namespace:
             about["namespace"] = self.namespace
@@ -78,8 +79,8 @@ def _line(line: Line) -> Obj:
     return made
 
 
-class View(msgspec.Struct, frozen=True):
-    """All that `tell` may know."""
+class StoryView(msgspec.Struct, frozen=True):
+    """Everything that `tell` reads."""
 
     kind: Kind
     namespace: str
@@ -87,23 +88,35 @@ class View(msgspec.Struct, frozen=True):
     now: float
     """Seconds since 1970."""
     obj: Obj | None = None
-    """The object; None when it is gone."""
+    """The object; None if it is gone."""
     records: Sequence[Record] = ()
-    """The reasons that were kept for objects of this name, oldest first."""
+    """The recorded reasons of objects of this name, oldest first."""
     events: Sequence[Obj] = ()
     pods: Sequence[Obj] = ()
-    """The pods of a Job or a gang, by creation."""
+    """The pods of a Job or a gang, oldest first."""
     pod_records: Sequence[Record] = ()
-    """The reasons that were kept for pods that the records name."""
+    """The recorded reasons of the pods that the records name."""
     jobs: Sequence[Obj] = ()
     """The Jobs of a CronJob or a JobFlow."""
     group: Obj | None = None
     """The PodGroup of a Volcano Job."""
     group_records: Sequence[Record] = ()
     waits: Sequence[Reason] = ()
-    """The scheduler's reasons right now, in numbers."""
+    """The scheduler's present reasons, in numbers."""
+    pod_events: Sequence[Obj] = ()
+    """The events of some pods that have a node and have not started."""
+    nodes: Sequence[Obj] = ()
+    """All nodes, if a pod or a gang waits for one."""
+    claims: Sequence[Obj] = ()
+    """The claims of the namespace, if a pod that waits for a node uses any."""
+    queue: Obj | None = None
+    """The queue of a gang."""
+    gangs: Sequence[Obj] = ()
+    """The PodGroups of a queue."""
+    failed_runs: Mapping[str, StoryView] = {}
+    """The newest failed Jobs of a CronJob or a JobFlow, by name."""
     zone: cron.Zone = cron.UTC
-    """The zone of CronJobs that name none."""
+    """The time zone of CronJobs that name none."""
 
     @property
     def meta(self) -> Obj:
@@ -122,18 +135,18 @@ class View(msgspec.Struct, frozen=True):
 
     @property
     def uid(self) -> str:
-        """Of the object, or of the last one of this name."""
+        """The uid of the object, or of the last object of this name."""
         return self.meta.get("uid") or (self.records[-1].uid if self.records else "")
 
     @property
     def own(self) -> list[Record]:
-        """The records of this very object, not of an earlier one of the same name."""
+        """The records of this very object, not of an earlier object of the same name."""
         return [record for record in self.records if record.uid == self.uid]
 
 
 def of_record(record: Record, words: str = "", more: tuple[str, ...] = ()) -> Line:
-    """The line of a record, in other words if there are any."""
-    return Line(record.at, words or record.words, more, record.code, record.numbers, record.who)
+    """The line of a record, in `words` if given, else in the catalogue's."""
+    return Line(record.at, words or record.then(), more, record.code, record.numbers, record.who)
 
 
 def of_event(event: Obj, words: str = "") -> Line:
@@ -148,7 +161,7 @@ def of_event(event: Obj, words: str = "") -> Line:
 
 
 def merged(lines: Iterable[Line], *, by_time: bool = True) -> list[Line]:
-    """In order of time, if they are not yet; lines in a row that say the same are one."""
+    """The lines in order of time (unless `by_time` is false), with equal consecutive lines folded."""
     found: list[Line] = []
     for line in sorted(lines, key=lambda line: line.at) if by_time else lines:
         last = found[-1] if found else None
@@ -161,34 +174,28 @@ def merged(lines: Iterable[Line], *, by_time: bool = True) -> list[Line]:
 
 
 def once(lines: Iterable[Line]) -> list[Line]:
-    """In order of time; a line that was said before is left out. For what a restart says again."""
+    """The lines in order of time, without repetitions: controllers repeat reasons after a restart."""
     found: dict[tuple[str, tuple[str, ...]], Line] = {}
     for line in sorted(lines, key=lambda line: line.at):
         found.setdefault((line.words, line.more), line)
     return list(found.values())
 
 
+class Created:
+    """Assigns pods to creations, each pod to one of them. A creation takes up to a second."""
+
+    def __init__(self, pods: Iterable[Obj]) -> None:
+        self._times = [rfc3339.seconds(pod["metadata"]["creationTimestamp"]) for pod in pods]
+
+    def at(self, at: float, most: int) -> int:
+        """The number of pods that a creation of `most` pods resulted in."""
+        found = [time for time in self._times if int(at) <= time <= at + 1][:most]
+        for time in found:
+            self._times.remove(time)
+        return len(found)
+
+
 # ---- words
-
-
-def counted(many: int, noun: str) -> str:
-    """`1 pod`, `3 pods`, `2 indexes`."""
-    if many == 1:
-        return f"1 {noun}"
-    return f"{many} {noun}es" if noun.endswith("x") else f"{many} {noun}s"
-
-
-def ordinal(number: int) -> str:
-    """`first`, `second`, `12th`."""
-    if number < len(_NUMBERS):
-        return _NUMBERS[number]
-    suffix = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{suffix}"
-
-
-def ranges(listed: str) -> str:
-    """Indexes as people write them: `0-2,5` becomes `0–2, 5`."""
-    return ", ".join(part.replace("-", "–") for part in listed.split(","))
 
 
 def single(listed: str) -> list[int]:
@@ -196,28 +203,27 @@ def single(listed: str) -> list[int]:
     return [index for first, last in indexes.read(listed, 1 << 31) for index in range(first, last + 1)]
 
 
-def quoted(text: str) -> str:
-    """The last line of a text, in quotes; empty for none."""
-    lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
-    if not lines:
-        return ""
-    last = lines[-1]
-    return f'"{last if len(last) <= _MAX_QUOTED else last[: _MAX_QUOTED - 1] + "…"}"'
+def without_use(words: str) -> str:
+    """The words without the amount of memory used, which differs between ends."""
+    return _USE.sub("", words)
+
+
+def memory_limit(pod_spec: Obj, container: str) -> str:
+    """The memory limit in words, `the limit is 64Mi`; empty for a container without one."""
+    for each in (*(pod_spec.get("initContainers") or ()), *(pod_spec.get("containers") or ())):
+        limit = ((each.get("resources") or {}).get("limits") or {}).get("memory")
+        if each["name"] == container and limit:
+            return f"the limit is {limit}"
+    return ""
+
+
+def could_not(record: Record) -> Line | None:
+    """The line of a plan that failed; None for a conflict, which is retried at once."""
+    if _CONFLICT in record.words:
+        return None
+    return of_record(record, f"could not go on: {problem(record.words)}")
 
 
 def problem(words: str) -> str:
-    """An error in words that stay the same from try to try: without the random end of a pod's name."""
+    """An error in words that are the same at each retry: without the random suffix of a pod's name."""
     return _GENERATED.sub(r'\1-…"', words)
-
-
-def stamp(seconds: float) -> str:
-    """A time in words, which the text shows in the reader's zone."""
-    return rfc3339.from_seconds(seconds)
-
-
-def span(seconds: float) -> str:
-    """`10 s`, `5 min`, `2 h`, `1.5 h`."""
-    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= 2 * size or seconds == size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds:.3g} s"

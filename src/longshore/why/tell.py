@@ -1,4 +1,4 @@
-"""From a view to a story: the one place that knows which kind is told by whom."""
+"""Makes a story of a view: the only place that knows which module tells which kind."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from longshore.api.facts import pod_state
 from longshore.why import claim, cronjob, job, job_next, namespace, pod, volcano
-from longshore.why.deletion import ASKED, by_somebody
-from longshore.why.story import Line, Story, View
+from longshore.why.deletion import ASKED, by_somebody, going
+from longshore.why.story import Line, Story, StoryView
 
 
 class Teller(NamedTuple):
-    lines: Callable[[View], list[Line]]
-    now: Callable[[View], list[str]]
-    following: Callable[[View], list[str]]
+    lines: Callable[[StoryView], list[Line]]
+    now: Callable[[StoryView], list[str]]
+    following: Callable[[StoryView], list[str]]
 
 
 _CRONJOB: Final = Teller(cronjob.lines, cronjob.now, cronjob.following)
@@ -33,22 +34,29 @@ TELLERS: Final[Mapping[str, Teller]] = {
     "pv": _CLAIM,
     "namespace": Teller(namespace.lines, namespace.now, namespace.following),
 }
-"""By the short name of the kind."""
+"""The teller of each kind, by its short name."""
 
 
-def tell(view: View) -> Story | None:
-    """The story; None when there is no such object, and nothing is known of an earlier one."""
+def tell(view: StoryView) -> Story | None:
+    """The story; None if there is no such object and nothing is known of an earlier one."""
     if view.obj is None and not view.records and not view.events:
         return None
     view = msgspec.structs.replace(view, records=by_somebody(view.records))
     teller = TELLERS[view.kind.word]
     lines = [*_earlier(view), *teller.lines(view)]
     now, following = teller.now(view), teller.following(view)
+    if (held := going(view)) is not None and view.kind.word != "namespace" and not _runs(view):
+        now, following = [held[0]], [held[1]]
     return Story(view.kind, view.namespace, view.name, view.uid, view.obj is None, lines, now, following)
 
 
-def _earlier(view: View) -> list[Line]:
-    """That there was another object of this name before, and who deleted it if that is known."""
+def _runs(view: StoryView) -> bool:
+    """Whether it is a pod that has not ended."""
+    return view.kind.word == "pod" and view.obj is not None and not pod_state.has_ended(view.obj)
+
+
+def _earlier(view: StoryView) -> list[Line]:
+    """A line about an earlier object of this name, and the user that deleted it if known."""
     others = [record for record in view.records if record.uid != view.uid]
     if not others:
         return []

@@ -1,6 +1,6 @@
-"""A story as people read it: one line for each thing, with its time of day; newest last.
+"""A story as text for people: one line per thing that happened, with its time of day; newest last.
 
-Takes the document of a story (`Story.document`), so that a client needs nothing else of the package.
+Takes the document of a story (`Story.document`), so that a client needs no other part of the package.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _INDENT: Final = 10
 
 
 def lines(story: Mapping[str, Any], zone: tzinfo | None, now: datetime, most: int = 0) -> list[str]:
-    """The text, in this zone (None: the machine's own). Of more than `most` lines, if any, the newest."""
+    """The text, in this zone (None: the machine's own). If `most` is not 0, only that many newest lines."""
     told = story["story"]
     cut = len(told) - most if most and len(told) > most else 0
     out: list[str] = []
@@ -36,7 +36,7 @@ def lines(story: Mapping[str, Any], zone: tzinfo | None, now: datetime, most: in
 
 
 def _below(title: str, words: Sequence[str], width: int) -> list[str]:
-    """The title before the first line, and the others below it."""
+    """The words, one per line, with the title before the first."""
     titles = [title, *[""] * len(words)]
     return [f"{title:<{width}}{line}" for title, line in zip(titles, words, strict=False)]
 
@@ -46,8 +46,8 @@ def _in_zone(words: str, zone: tzinfo | None, now: datetime) -> str:
 
 
 def _shown(stamp: str, zone: tzinfo | None, now: datetime) -> str:
-    """The time of day; with the date on another day than today. A stamp in the last words of a container may
-    be none that a calendar has, as 0000-00-00, or none in this zone, as the year 1: it stays as it is."""
+    """The time of day; with the date if that is not today. The last words of a container may hold a stamp
+    that is no valid date (0000-00-00) or not in this zone (year 1): it stays as it is."""
     try:
         at = datetime.fromisoformat(stamp).astimezone(zone)
     except (ValueError, OverflowError):

@@ -14,7 +14,7 @@ import pytest
 
 from longshore.api import codec, shape
 from longshore.api.apply import fieldset, managed
-from longshore.api.defaults import cronjob, job, pod
+from longshore.api.defaults import job, pod
 from longshore.api.errors import StatusError
 from longshore.api.kinds import table
 from longshore.api.resources import Resource
@@ -23,7 +23,7 @@ from support.places import RECORDED
 
 VECTORS = RECORDED / "vectors/api"
 NOW = "2024-01-01T00:00:00Z"
-DEFAULTS = {"CronJob": cronjob.default_cronjob, "Job": job.default_job, "Pod": pod.default_pod}
+DEFAULTS = {"CronJob": job.default_cronjob, "Job": job.default_job, "Pod": pod.default_pod}
 CHECKED_ELSEWHERE = ("no-manager", "json-media-variant", "name-mismatch", "with-stale-version")
 
 

@@ -10,7 +10,7 @@ import pytest
 from longshore.api import codec
 from longshore.api.errors import StatusError
 from longshore.api.kinds import table
-from longshore.api.kinds.structural import StructuralStrategy
+from longshore.api.kinds.structural import structural_strategy
 from longshore.api.resources import Resource
 from longshore.api.strategy import Strategy
 from longshore.apiserver.request import body
@@ -233,7 +233,7 @@ def test_custom_kinds_are_read_by_their_own_schema() -> None:
         "type": "object",
         "properties": {"data": {"type": "object", "additionalProperties": {"type": "string"}}},
     }
-    ruled = msgspec.structs.replace(CUSTOM, strategy=StructuralStrategy(lambda: schema))
+    ruled = msgspec.structs.replace(CUSTOM, strategy=structural_strategy(lambda: schema))
     raw = b'{"apiVersion":"x.io/v1","kind":"Thing","metadata":{"name":"x"},"data":{"a":"b"},"bogus":1}'
     warnings: list[str] = []
     assert read(raw, ruled, warnings=warnings) == {"metadata": {"name": "x"}, "data": {"a": "b"}}

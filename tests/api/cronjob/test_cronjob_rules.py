@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from longshore.api import codec
-from longshore.api.kinds.cronjob import CronJobStrategy
+from longshore.api.kinds.cronjob import STRATEGY as HOOKS
 from longshore.api.strategy import Context
 from longshore.api.types import copy_of
 
-HOOKS, CONTEXT = CronJobStrategy(), Context("2026-01-01T00:00:00Z")
+CONTEXT = Context("2026-01-01T00:00:00Z")
 POD = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox:1.36"}]}
 
 
@@ -25,11 +25,11 @@ def cronjob(name: str = "c", job: dict[str, Any] | None = None, **spec: Any) -> 
 
 
 def refused(obj: dict[str, Any]) -> list[str]:
-    return [str(p) for p in HOOKS.validate_create(obj, CONTEXT)]
+    return [str(p) for p in HOOKS.validate_create(obj)]
 
 
 def refused_update(new: dict[str, Any], old: dict[str, Any]) -> list[str]:
-    return [str(p) for p in HOOKS.validate_update(new, old, CONTEXT)]
+    return [str(p) for p in HOOKS.validate_update(new, old)]
 
 
 def test_the_job_inside_gets_defaults_for_its_pods_only() -> None:
@@ -69,7 +69,7 @@ def test_a_zone_inside_the_schedule_is_a_relic() -> None:
 
 def test_every_update_of_a_relic_is_warned_about() -> None:
     relic = cronjob(schedule="TZ=UTC 0 * * * *")
-    assert HOOKS.warnings_update(relic, relic, CONTEXT) == [
+    assert HOOKS.warnings_update(relic, relic) == [
         "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see "
         "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"
     ]
@@ -97,7 +97,7 @@ def test_zones_of_the_database_are_accepted(zone: str) -> None:
     ],
 )
 def test_other_zones_are_unknown(zone: str) -> None:
-    found = HOOKS.validate_create(cronjob(timeZone=zone), CONTEXT)
+    found = HOOKS.validate_create(cronjob(timeZone=zone))
     assert [(p.field, p.value, p.detail) for p in found] == [
         ("spec.timeZone", zone, f"unknown time zone {zone}")
     ]
@@ -132,7 +132,7 @@ def test_problems_come_in_the_order_of_the_spec() -> None:
         failedJobsHistoryLimit=-1,
         job={"parallelism": -1, "manualSelector": True, "selector": {"matchLabels": {"a": "b"}}},
     )
-    assert [p.field for p in HOOKS.validate_create(obj, CONTEXT)] == [
+    assert [p.field for p in HOOKS.validate_create(obj)] == [
         "spec.schedule",
         "spec.startingDeadlineSeconds",
         "spec.timeZone",
@@ -149,7 +149,7 @@ def test_warnings_about_the_pods_inside_carry_the_long_path() -> None:
     pod = copy_of(POD)
     pod["containers"][0]["env"] = [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]
     obj = cronjob(name="a.b", job={"template": {"spec": pod}})
-    warnings = HOOKS.warnings_create(obj, CONTEXT)
+    warnings = HOOKS.warnings_create(obj)
     assert [w.partition(":")[0] for w in warnings] == [
         "metadata.name",
         "spec.jobTemplate.spec.template.spec.containers[0].env[1]",
@@ -159,4 +159,4 @@ def test_warnings_about_the_pods_inside_carry_the_long_path() -> None:
 def test_status_is_taken_as_it_comes() -> None:
     old = cronjob()
     new = {**copy_of(old), "status": {"lastScheduleTime": "2020-01-01T00:00:00Z", "active": []}}
-    assert HOOKS.validate_status(new, old, CONTEXT) == []
+    assert HOOKS.validate_status(new, old) == []

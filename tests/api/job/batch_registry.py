@@ -7,13 +7,12 @@ from typing import Any
 
 from longshore.api import codec, strategy
 from longshore.api.errors import StatusError, invalid
-from longshore.api.kinds.cronjob import CronJobStrategy
-from longshore.api.kinds.job import JobStrategy
+from longshore.api.kinds import cronjob, job
 from longshore.api.patch import merge_patch, strategic
 from longshore.api.types import Obj, copy_of
 from longshore.api.validation import metadata
 
-KINDS = {"jobs": ("Job", JobStrategy()), "cronjobs": ("CronJob", CronJobStrategy())}
+KINDS = {"jobs": ("Job", job.STRATEGY), "cronjobs": ("CronJob", cronjob.STRATEGY)}
 NAMESPACE = "demo"
 SUFFIX = "24567"
 """The end of every generated name; what is random is the business of the real registry."""
@@ -45,10 +44,10 @@ class BatchRegistry:
         context = strategy.Context(NOW)
         hooks.prepare_create(obj, context)
         problems = metadata.validate_create(meta, namespaced=True, name_rule=hooks.name_rule)
-        problems += hooks.validate_create(obj, context)
+        problems += hooks.validate_create(obj)
         if problems:
             raise invalid("batch", kind, meta.get("name", ""), problems)
-        warnings = hooks.warnings_create(obj, context)
+        warnings = hooks.warnings_create(obj)
         hooks.default(obj)
         self.objects[plural, meta["name"]] = obj
         return obj, warnings
@@ -83,17 +82,17 @@ class BatchRegistry:
         if subresource:
             hooks.prepare_status(new, old, context)
         else:
-            hooks.prepare_update(new, old, context)
+            hooks.prepare_update(new, old)
             if hooks.generation_changed(new, old):
                 meta["generation"] += 1
         problems = metadata.validate_update(meta, old_meta)
         if subresource:
-            problems += hooks.validate_status(new, old, context)
+            problems += hooks.validate_status(new, old)
         else:
-            problems += hooks.validate_update(new, old, context)
+            problems += hooks.validate_update(new, old)
         if problems:
             raise invalid("batch", kind, name, problems)
-        warnings = [] if subresource else hooks.warnings_update(new, old, context)
+        warnings = [] if subresource else hooks.warnings_update(new, old)
         hooks.default(new)
         self.objects[plural, name] = new
         return new, warnings

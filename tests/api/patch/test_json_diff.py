@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from longshore.api import types
-from longshore.api.patch import json_diff, json_patch
+from longshore.api.patch import json_patch
+
+pytestmark = pytest.mark.long
 
 LEAVES = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from(["", "a", "b"])
 KEYS = st.sampled_from(["a", "b", "a/b", "~", "~1", "0", "-"])
@@ -23,20 +26,20 @@ DOCUMENTS = st.dictionaries(KEYS, VALUES, max_size=4)
 @given(DOCUMENTS, DOCUMENTS)
 def test_the_patch_makes_the_one_of_the_other(old: Any, new: Any) -> None:
     before = types.copy_of(old)
-    operations = json_diff.difference(old, new)
+    operations = json_patch.difference(old, new)
     assert types.encode(_sorted(json_patch.patched(old, operations))) == types.encode(_sorted(new))
     assert old == before
 
 
 @given(DOCUMENTS)
 def test_equal_documents_have_no_patch(document: Any) -> None:
-    assert json_diff.difference(document, types.copy_of(document)) == []
+    assert json_patch.difference(document, types.copy_of(document)) == []
 
 
 def test_only_what_differs_is_named() -> None:
     old = {"spec": {"tasks": [{"name": "w", "replicas": 2}], "queue": "q"}}
     new = {"spec": {"tasks": [{"name": "w", "replicas": 2, "maxRetry": 3}], "queue": "default"}}
-    assert json_diff.difference(old, new) == [
+    assert json_patch.difference(old, new) == [
         {"op": "add", "path": "/spec/tasks/0/maxRetry", "value": 3},
         {"op": "replace", "path": "/spec/queue", "value": "default"},
     ]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from longshore.api.defaults import cronjob, job, pod
+from longshore.api.defaults import job, pod
 from longshore.api.errors import StatusError
 from longshore.api.kinds import table
 from longshore.api.resources import Resource
@@ -21,7 +21,7 @@ from support.places import RECORDED
 
 VECTORS = RECORDED / "vectors/api"
 BY_SERVER = {"generation", "resourceVersion", "namespace", "uid", "creationTimestamp"}
-DEFAULTS = {"CronJob": cronjob.default_cronjob, "Job": job.default_job, "Pod": pod.default_pod}
+DEFAULTS = {"CronJob": job.default_cronjob, "Job": job.default_job, "Pod": pod.default_pod}
 ADDED_BY_ADMISSION = {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from longshore.api.time.doubling import Doubling
+from longshore.api.time.backoff import Doubling
 
 PAUSES = Doubling(10.0, 300.0)
 

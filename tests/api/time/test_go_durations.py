@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from longshore.api.time import durations
-from longshore.api.time.errors import TimeError
+from longshore.api.time.rfc3339 import TimeError
 
 _NS, _US, _MS, _S, _M, _H = 1, 10**3, 10**6, 10**9, 60 * 10**9, 3600 * 10**9
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from longshore.api.time import instants, rfc3339
-from longshore.api.time.errors import TimeError
+from longshore.api.time.rfc3339 import TimeError
 
 _LAYOUT = '"2006-01-02T15:04:05Z07:00"'
 _MICRO_LAYOUT = '"2006-01-02T15:04:05.000000Z07:00"'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from longshore.api.time.token_bucket import TokenBucket
+from longshore.api.time.backoff import TokenBucket
 
 
 def test_a_burst_is_followed_by_the_rate() -> None:

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from longshore.api.errors import StatusError
-from longshore.api.kinds import table
-from longshore.api.kinds.limitrange import LimitRangeStrategy
+from longshore.api.kinds import limitrange, table
 from longshore.api.types import Obj
 from longshore.apiserver.admission import limitranger
 
@@ -18,7 +17,7 @@ CLAIMS = next(r for r in table.RESOURCES if r.storage == "persistentvolumeclaims
 
 def a_range(kind: str = "Container", **item: Any) -> Obj:
     out: Obj = {"metadata": {"name": "l"}, "spec": {"limits": [{"type": kind, **item}]}}
-    LimitRangeStrategy().default(out)
+    limitrange.STRATEGY.default(out)
     return out
 
 

@@ -37,6 +37,20 @@ async def test_a_definition_gets_defaults_names_and_conditions_at_once(server: S
     )
 
 
+async def test_the_answer_to_a_create_has_no_conditions_and_a_change_with_them_follows(
+    server: Server,
+) -> None:
+    made = (await server.send("POST", DEFINITIONS, definition())).body
+    assert made["status"] == {
+        "conditions": None,
+        "acceptedNames": {"plural": "", "kind": ""},
+        "storedVersions": ["v1"],
+    }
+    now = (await server.send("GET", f"{DEFINITIONS}/widgets.example.com")).body
+    assert int(now["metadata"]["resourceVersion"]) > int(made["metadata"]["resourceVersion"])
+    assert condition(now, "Established")[0] == "True"
+
+
 async def test_its_kind_is_served_when_the_create_has_answered(server: Server) -> None:
     before = await server.send("GET", WIDGETS)
     assert (before.code, before.body) == (404, b"404 page not found\n")
@@ -205,7 +219,8 @@ async def test_new_short_names_are_accepted_with_the_update(server: Server) -> N
     await define(server, definition())
     patch = {"spec": {"names": {"shortNames": ["wg"]}}}
     path = f"{DEFINITIONS}/widgets.example.com"
-    crd = (await server.send("PATCH", path, patch, type="application/merge-patch+json")).body
+    await server.send("PATCH", path, patch, type="application/merge-patch+json")
+    crd = (await server.send("GET", path)).body
     assert crd["status"]["acceptedNames"]["shortNames"] == ["wg"]
     assert (await server.send("GET", "/apis/example.com/v1")).body["resources"][0]["shortNames"] == ["wg"]
 
@@ -225,7 +240,7 @@ async def test_a_version_once_stored_cannot_be_dropped(server: Server) -> None:
 
 async def test_what_longshore_does_not_do_is_said(server: Server) -> None:
     ruled = SPEC | {"x-kubernetes-validations": [{"rule": "self.size != ''"}]}
-    answer = await define(server, definition(version(spec=ruled)))
+    answer = await server.send("POST", DEFINITIONS, definition(version(spec=ruled)))
     assert answer.warning == (
         '299 - "spec.versions[0].schema: rules in x-kubernetes-validations are kept but not evaluated by '
         'longshore"'

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from apiserver.crd.widgets import DEFINITIONS, WIDGETS, define, definition, version, widget
-from longshore.apiserver.api import Api
+from longshore.apiserver.api import Api, ApiParts
 from longshore.apiserver.crd.clearing import clear_definitions
 from longshore.client.local import LocalClient
 from longshore.machinery.time.clock import RealClock
@@ -126,13 +126,13 @@ async def test_all_definitions_can_be_deleted_at_once(server: Server) -> None:
 
 async def test_definitions_are_served_again_after_a_restart(tmp_path: Path) -> None:
     store = Store.open(tmp_path)
-    client = LocalClient(Api(store, clock=RealClock(), rng=random.Random()))
+    client = LocalClient(Api(ApiParts(store, RealClock(), random.Random())))
     await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
     crds = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
     await client.create(crds, definition(version()))
     await client.create(("example.com/v1", "Widget"), widget(), "default")
     await store.close()
     store = Store.open(tmp_path)
-    again = LocalClient(Api(store, clock=RealClock(), rng=random.Random()))
+    again = LocalClient(Api(ApiParts(store, RealClock(), random.Random())))
     assert (await again.get(("example.com/v1", "Widget"), "w", "default"))["spec"]["replicas"] == 2
     await store.close()

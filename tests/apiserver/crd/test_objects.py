@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from apiserver.crd.widgets import SPEC, WIDGETS, define, definition, version, widget
+from apiserver.crd.widgets import DEFINITIONS, SPEC, WIDGETS, define, definition, version, widget
+from longshore.api.types import copy_of
 from support.api_in_memory import Server
 
 pytestmark = pytest.mark.anyio
@@ -334,3 +335,35 @@ async def test_a_new_quota_counts_the_objects_that_are_there(server: Server) -> 
     assert answer.body["status"] == {"hard": {name: "1"}, "used": {name: "2"}}
     assert (await server.send("DELETE", f"{WIDGETS}/a")).code == 200
     assert (await server.send("GET", f"{quotas}/q")).body["status"]["used"] == {name: "1"}
+
+
+def parts(count: int) -> list[dict[str, str]]:
+    return [{"name": f"p{number}"} for number in range(count)]
+
+
+def with_a_large_default() -> dict[str, Any]:
+    spec = copy_of(SPEC)
+    text = {"type": "string", "default": "x" * 100_000}
+    spec["properties"]["parts"]["items"]["properties"]["text"] = text
+    return definition(version(spec=spec))
+
+
+async def test_defaults_that_would_make_a_huge_object_of_a_small_one_are_refused(server: Server) -> None:
+    path = f"{DEFINITIONS}/widgets.example.com"
+    await server.send("PATCH", path, {"spec": with_a_large_default()["spec"]}, type=MERGE)
+    few = await server.send("POST", WIDGETS, widget(parts=parts(3)))
+    assert [len(part["text"]) for part in few.body["spec"]["parts"]] == [100_000] * 3
+    many = await server.send("POST", WIDGETS, widget("many", parts=parts(2_000)))
+    assert (many.code, many.body["reason"]) == (413, "RequestEntityTooLarge")
+    text = "Request entity too large: the defaults of its schema add more than 3145728 bytes"
+    assert many.message == text
+
+
+async def test_an_object_that_later_defaults_make_too_large_can_be_read_and_deleted(server: Server) -> None:
+    await server.send("POST", WIDGETS, widget(parts=parts(2_000)))
+    path = f"{DEFINITIONS}/widgets.example.com"
+    changed = await server.send("PATCH", path, {"spec": with_a_large_default()["spec"]}, type=MERGE)
+    assert changed.code == 200, changed.body
+    found = await server.send("GET", f"{WIDGETS}/w")
+    assert (found.code, len(found.body["spec"]["parts"])) == (200, 2_000)
+    assert (await server.send("DELETE", f"{WIDGETS}/w")).code == 200

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from longshore.api.structural import defaults, prune, validate
+from longshore.api.structural import kind_schema, prune, validate
 from longshore.api.structural.node import Node, compiled
 from longshore.api.types import copy_of
 
@@ -54,7 +54,7 @@ def fitted(value: Any, node: Node) -> Any:
     own = copy_of(value)
     if isinstance(own, dict | list):
         prune.prune(own, node)
-    defaults.fill(own, node)
+    kind_schema.fill(own, node)
     return own
 
 
@@ -115,7 +115,7 @@ def test_fields_a_part_knows_are_pruned_even_if_it_keeps_others() -> None:
 def test_a_default_gets_the_defaults_inside_it() -> None:
     inner = {"type": "object", "default": {}, "properties": {"b": {"type": "integer", "default": 5}}}
     value: dict[str, Any] = {}
-    defaults.fill(value, compiled({"type": "object", "properties": {"a": inner}}))
+    kind_schema.fill(value, compiled({"type": "object", "properties": {"a": inner}}))
     assert value == {"a": {"b": 5}}
 
 

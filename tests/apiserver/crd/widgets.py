@@ -62,10 +62,10 @@ def definition(*versions: dict[str, Any], kind: str = "Widget", **spec: Any) -> 
 
 
 async def define(server: Server, crd: dict[str, Any]) -> Answer:
-    """Creates a definition, which must be accepted."""
+    """Creates a definition, which must be accepted. Returns it with its conditions."""
     answer = await server.send("POST", DEFINITIONS, crd)
     assert answer.code == 201, answer.body
-    return answer
+    return await server.send("GET", f"{DEFINITIONS}/{answer.body['metadata']['name']}")
 
 
 def widget(name: str = "w", version: str = "v1", **spec: Any) -> dict[str, Any]:

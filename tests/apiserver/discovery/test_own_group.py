@@ -7,7 +7,7 @@ import pytest
 from longshore.api.types import Obj
 from longshore.apiserver.documents import own_group
 from longshore.apiserver.request.call import Call
-from support.api_in_memory import Server, api_in_memory
+from support.api_in_memory import api_in_memory
 
 pytestmark = pytest.mark.anyio
 TIDES = own_group.row("Tide", "tides", namespaced=True, verbs=("get", "list"))
@@ -20,15 +20,13 @@ async def tides(call: Call) -> Obj | None:
     return {"metadata": {"name": call.name}, "height": 3} if call.name == "high" else None
 
 
-async def served(server: Server) -> Server:
-    server.api.own.serve(TIDES, tides)
-    return server
+SERVED = (own_group.document(TIDES, tides),)
 
 
 async def test_a_resource_is_found_by_discovery_and_answers() -> None:
-    async with api_in_memory() as server:
-        assert (await server.send("GET", ROOT)).code == 404
-        await served(server)
+    async with api_in_memory() as without:
+        assert (await without.send("GET", ROOT)).code == 404
+    async with api_in_memory(documents=SERVED) as server:
         (found,) = (await server.send("GET", ROOT)).body["resources"]
         assert (found["name"], found["verbs"], found["namespaced"]) == ("tides", ["get", "list"], True)
         tide = (await server.send("GET", f"{ROOT}/namespaces/default/tides/high")).body
@@ -37,8 +35,7 @@ async def test_a_resource_is_found_by_discovery_and_answers() -> None:
 
 
 async def test_other_names_verbs_and_versions_are_refused_as_everywhere() -> None:
-    async with api_in_memory() as server:
-        await served(server)
+    async with api_in_memory(documents=SERVED) as server:
         low = await server.send("GET", f"{ROOT}/namespaces/default/tides/low")
         assert (low.code, low.message) == (404, 'tides.longshore.dev "low" not found')
         assert (await server.send("DELETE", f"{ROOT}/namespaces/default/tides/high")).code == 405

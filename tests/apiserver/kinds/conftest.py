@@ -43,7 +43,7 @@ class Kind:
         problems = metadata.validate_create(
             meta, namespaced=self.resource.namespaced, name_rule=strategy.name_rule
         )
-        self._raise(meta, problems + strategy.validate_create(obj, context))
+        self._raise(meta, problems + strategy.validate_create(obj))
         return obj
 
     def update(self, old: Obj, body: Obj, subresource: str = "") -> Obj:
@@ -56,14 +56,14 @@ class Kind:
         elif subresource:
             strategy.prepare_subresource(new, old, context)
         else:
-            strategy.prepare_update(new, old, context)
+            strategy.prepare_update(new, old)
         meta = new["metadata"]
         if subresource == "status":
-            problems = strategy.validate_status(new, old, context)
+            problems = strategy.validate_status(new, old)
         elif subresource:
             problems = strategy.validate_subresource(new, old, context)
         else:
-            problems = strategy.validate_update(new, old, context)
+            problems = strategy.validate_update(new, old)
         self._raise(meta, metadata.validate_update(meta, old["metadata"]) + problems)
         return new
 

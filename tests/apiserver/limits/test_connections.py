@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import hashlib
 import json
 import logging
 import random
@@ -16,7 +17,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from apiserver.limits.wire import MAPS, Wire, answer, ends, serving
-from longshore.apiserver.api import Api
+from longshore.apiserver.api import Api, ApiParts
 from longshore.apiserver.http import client_connection
 from longshore.apiserver.http.request import Request
 from longshore.apiserver.http.server import HttpServer
@@ -32,6 +33,9 @@ pytestmark = pytest.mark.anyio
 async def wire(anyio_backend: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Wire]:
     async with serving(monkeypatch, linger=0.2) as wire:
         yield wire
+
+
+FRAMES = 20_000
 
 
 def config_map(name: str, size: int = 10) -> bytes:
@@ -162,6 +166,30 @@ async def test_a_watch_may_be_a_websocket_and_a_bad_handshake_is_refused(wire: W
     assert (await ends(reader)).startswith(b"\x88"), "what is no frame of a client ends it"
 
 
+@pytest.mark.parametrize("frame", [b"\x00\x80aaaa", b"\x89\x80aaaa"], ids=["empty fragments", "pings"])
+async def test_a_websocket_of_many_empty_frames_holds_up_nobody(wire: Wire, frame: bytes) -> None:
+    handshake = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec_WebSocket_Version": "13"}
+    reader, writer = await wire.open()
+    writer.write(
+        wire.head("GET", f"{MAPS}?watch=1", **handshake, Sec_WebSocket_Key="dGhlIHNhbXBsZSBub25jZQ==")
+    )
+    await reader.readuntil(b"\r\n\r\n")
+    loop, turns, ended = asyncio.get_running_loop(), 0, False
+
+    def turn() -> None:
+        nonlocal turns
+        turns += 1
+        if not ended:
+            loop.call_soon(turn)
+
+    loop.call_soon(turn)
+    writer.write(b"\x01\x80aaaa" + frame * FRAMES + b"\x80\x80aaaa" + b"\x88\x80aaaa")
+    reading = asyncio.ensure_future(ends(reader, 60))
+    await reading
+    ended = True
+    assert turns > FRAMES / 100
+
+
 async def test_a_client_certificate_says_who_is_calling(wire: Wire) -> None:
     folder = wire.folder / "pki"
     wire.tls.load_cert_chain(folder / "admin.pem")
@@ -169,6 +197,14 @@ async def test_a_client_certificate_says_who_is_calling(wire: Wire) -> None:
     for _ in range(2):
         writer.write(f"GET {MAPS} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
         assert (await answer(reader))[0] == 200
+    path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+    writer.write(f"POST {path} HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{{}}".encode())
+    told = (await answer(reader))[1]["status"]["userInfo"]["extra"]
+    pem = (folder / "admin.pem").read_text()
+    raw = ssl.PEM_cert_to_DER_cert(pem[pem.index("-----BEGIN CERTIFICATE-----") :])
+    assert told == {
+        "authentication.kubernetes.io/credential-id": [f"X509SHA256={hashlib.sha256(raw).hexdigest()}"]
+    }
 
 
 # ---- order and pauses
@@ -247,7 +283,7 @@ async def test_a_slow_reader_gets_everything(monkeypatch: pytest.MonkeyPatch) ->
 async def plain_server(**timeouts: float) -> AsyncIterator[tuple[Api, int]]:
     """A server without TLS, and so with half-closed connections. Everybody may do everything."""
     store = Store.open(None)
-    api = Api(store, clock=RealClock(), rng=random.Random())
+    api = Api(ApiParts(store, RealClock(), random.Random()))
     await LocalClient(api).create(("v1", "Namespace"), {"metadata": {"name": "default"}})
     everybody = {"kind": "Group", "name": "system:unauthenticated", "apiGroup": "rbac.authorization.k8s.io"}
     role = {"kind": "ClusterRole", "name": "all", "apiGroup": "rbac.authorization.k8s.io"}

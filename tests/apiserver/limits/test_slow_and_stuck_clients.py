@@ -95,7 +95,7 @@ async def test_an_idle_connection_is_closed_in_the_end(monkeypatch: pytest.Monke
 
 
 async def test_many_idle_connections_do_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with serving(monkeypatch, head=30) as wire:
+    async with serving(monkeypatch, head=60, handshake=60) as wire:
         opened = await asyncio.gather(*(wire.open() for _ in range(300)))
         await wire.is_well()
         for _, writer in opened:

@@ -167,3 +167,17 @@ def test_an_unknown_form_is_refused_so_that_old_clients_try_elsewhere() -> None:
     with pytest.raises(StatusError) as refused:
         get("application/vnd.unknown")
     assert refused.value.code == 406
+
+
+def test_a_kind_that_keeps_unknown_fields_at_its_root_is_an_object_and_no_more() -> None:
+    own = {
+        "type": "object",
+        "description": "A widget.",
+        "x-kubernetes-preserve-unknown-fields": True,
+        "properties": {"spec": {"type": "object"}},
+    }
+    documents = Documents(lambda: (*kinds.RESOURCES, WIDGETS), lambda: {("acme.io", "v1", "Widget"): own})
+    assert swagger(documents)["definitions"]["io.acme.v1.Widget"] == {
+        "type": "object",
+        "x-kubernetes-group-version-kind": [{"group": "acme.io", "kind": "Widget", "version": "v1"}],
+    }

@@ -9,11 +9,11 @@ from typing import Any
 
 from longshore.api import codec, errors
 from longshore.api.field import FieldError
+from longshore.api.kinds import pod as pods
 from longshore.api.kinds import pod_binding
-from longshore.api.kinds.pod import PodStrategy
 from longshore.api.patch import merge_patch
 from longshore.api.patch import strategic as strategic_patch
-from longshore.api.strategy import Context
+from longshore.api.strategy import Context, Strategy
 from longshore.api.types import Obj, copy_of
 from longshore.api.validation import metadata
 from longshore.apiserver.admission import pod as admission
@@ -44,7 +44,7 @@ def refuse(name: str, problems: list[FieldError]) -> None:
 class Pods:
     """One namespace of pods. Every call answers the pod or raises what a client would see."""
 
-    strategy: PodStrategy = field(default_factory=PodStrategy)
+    strategy: Strategy = pods.STRATEGY
     stored: dict[str, Obj] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     classes: dict[str, Obj] = field(default_factory=lambda: dict(CLASSES))
@@ -64,8 +64,8 @@ class Pods:
         self.strategy.prepare_create(pod, ctx)
         self.strategy.default(pod)
         problems = metadata.validate_create(meta, namespaced=True, name_rule=self.strategy.name_rule)
-        refuse(meta.get("name", ""), problems + self.strategy.validate_create(pod, ctx))
-        self.warnings = self.strategy.warnings_create(pod, ctx)
+        refuse(meta.get("name", ""), problems + self.strategy.validate_create(pod))
+        self.warnings = self.strategy.warnings_create(pod)
         self.stored[meta["name"]] = pod
         return pod
 
@@ -92,16 +92,16 @@ class Pods:
         elif ctx.subresource:
             strategy.prepare_subresource(pod, old, ctx)
         else:
-            strategy.prepare_update(pod, old, ctx)
+            strategy.prepare_update(pod, old)
         strategy.default(pod)
         if not ctx.subresource and strategy.generation_changed(pod, old):
             meta["generation"] += 1
         problems = metadata.validate_update(meta, old["metadata"])
         if ctx.subresource == "status":
-            return problems + strategy.validate_status(pod, old, ctx)
+            return problems + strategy.validate_status(pod, old)
         if ctx.subresource:
             return problems + strategy.validate_subresource(pod, old, ctx)
-        return problems + strategy.validate_update(pod, old, ctx)
+        return problems + strategy.validate_update(pod, old)
 
     def patch(self, name: str, patch: Obj, subresource: str = "", *, strategic: bool = False) -> Obj:
         """A merge patch, or a strategic one."""

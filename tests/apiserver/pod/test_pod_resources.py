@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from longshore.api.facts import pod_state
-from longshore.api.kinds.pod import pod_limits, pod_requests, qos_class
+from longshore.api.pod_resources import pod_limits, pod_requests, qos_class
 from longshore.api.types import Obj
 
 

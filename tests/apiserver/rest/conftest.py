@@ -12,7 +12,7 @@ import pytest
 from longshore.api.kinds import table
 from longshore.api.types import Obj
 from longshore.apiserver.access.tokens import Tokens
-from longshore.apiserver.api import Api
+from longshore.apiserver.api import Api, ApiParts
 from longshore.apiserver.request.call import INTERNAL, Call, User
 from longshore.store import Store
 from longshore.store.memory_limits import Limits
@@ -30,8 +30,8 @@ class Server:
     def __init__(self, limits: Limits | None = None) -> None:
         self.clock = FixedClock()
         self.store = Store.open(None, limits=limits)
-        self.api = Api(self.store, clock=self.clock, rng=random.Random())
-        self.api.tokens = Tokens(self.store, admin_token="root", key=b"k" * 32, clock=self.clock)
+        tokens = Tokens(self.store, admin_token="root", key=b"k" * 32, clock=self.clock)
+        self.api = Api(ApiParts(self.store, self.clock, random.Random(), tokens=tokens))
 
     def call(
         self,

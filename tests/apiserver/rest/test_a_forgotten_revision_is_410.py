@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from longshore.api.errors import StatusError
+from longshore.apiserver.rest import paging
 from longshore.store.memory_limits import Limits
 
 pytestmark = pytest.mark.anyio
@@ -51,6 +52,26 @@ async def test_a_page_of_a_forgotten_snapshot_offers_an_inconsistent_way_on(make
     assert (refused.value.code, refused.value.reason) == (410, "Expired")
     on = refused.value.status()["metadata"]["continue"]
     assert await server.names("configmaps", limit="10", continue_=on) == ["c2", "c3", "c4", "c5"]
+
+
+async def test_a_list_that_was_begun_long_ago_cannot_be_continued_as_of_then(make_server):
+    server = await make_server()
+    for i in range(4):
+        await server.create("configmaps", {"metadata": {"name": f"c{i}"}})
+    first = await server.api.list(server.call("configmaps", "list", limit="2"))
+    server.clock.seconds += 2 * paging.MAX_PAGE_SECONDS
+    assert await server.names("configmaps", limit="2", continue_=first.continue_) == ["c2", "c3"], (
+        "nothing changed"
+    )
+    await server.delete("configmaps", "c3")
+    server.clock.seconds += 20
+    assert await server.names("configmaps", limit="2", continue_=first.continue_) == ["c2", "c3"]
+    server.clock.seconds += paging.MAX_PAGE_SECONDS
+    with pytest.raises(StatusError) as refused:
+        await server.names("configmaps", limit="2", continue_=first.continue_)
+    assert (refused.value.code, refused.value.reason) == (410, "Expired")
+    on = refused.value.status()["metadata"]["continue"]
+    assert await server.names("configmaps", limit="2", continue_=on) == ["c2"]
 
 
 async def test_a_watch_within_the_window_replays_what_came_after(make_server):

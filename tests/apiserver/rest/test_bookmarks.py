@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from longshore.api.kinds import table
-from longshore.apiserver.api import Api
+from longshore.apiserver.api import Api, ApiParts
 from longshore.apiserver.request.call import Call
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
@@ -23,7 +23,7 @@ def test_the_last_bookmark_comes_shortly_before_the_end(timeout: int, moments: l
         assert resource is not None
         query = {"resourceVersion": ["1"], "allowWatchBookmarks": ["true"], "timeoutSeconds": [str(timeout)]}
         call = Call(resource, "watch", "default", query=query)
-        stream = await Api(store, clock=clock, rng=clock.rng).watch(call)
+        stream = await Api(ApiParts(store, clock, clock.rng)).watch(call)
         seen = [(round(clock.monotonic()), change.type) async for changes in stream for change in changes]
         assert seen == [(moment, "BOOKMARK") for moment in moments]
         assert round(clock.monotonic()) == timeout

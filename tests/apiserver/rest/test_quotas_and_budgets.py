@@ -55,6 +55,27 @@ async def test_a_new_quota_counts_what_is_there(server):
     assert await _used(server) == {"configmaps": "1"}
 
 
+async def test_a_quota_counts_itself_and_those_beside_it(server):
+    await _quota(server, resourcequotas="2", count__resourcequotas="9")
+    assert await _used(server) == {"resourcequotas": "1", "count/resourcequotas": "1"}
+    other = {"metadata": {"name": "other"}, "spec": {"hard": {"pods": "1"}}}
+    await server.create("resourcequotas", other)
+    assert await _used(server) == {"resourcequotas": "2", "count/resourcequotas": "2"}
+    with pytest.raises(StatusError, match="exceeded quota: q, requested: resourcequotas=1"):
+        await server.create("resourcequotas", {**other, "metadata": {"name": "third"}})
+    await server.delete("resourcequotas", "other")
+    assert await _used(server) == {"resourcequotas": "1", "count/resourcequotas": "1"}
+
+
+async def test_a_status_that_a_client_wrote_is_answered_and_then_put_right(server):
+    await _quota(server, configmaps="5")
+    wrong = {"status": {"hard": {"configmaps": "9"}, "used": {"configmaps": "7"}}}
+    answer = await server.patch("resourcequotas", "q", wrong, subresource="status")
+    assert answer["status"] == wrong["status"]
+    right = {"hard": {"configmaps": "5"}, "used": {"configmaps": "0"}}
+    assert (await server.get("resourcequotas", "q"))["status"] == right
+
+
 async def test_requests_are_summed_and_must_be_stated(server):
     await _quota(server, requests_cpu="1")
     with pytest.raises(StatusError, match=r"must specify requests\.cpu"):

@@ -12,11 +12,12 @@ from longshore.api.codec import DecodeError
 from longshore.api.errors import StatusError
 from longshore.api.kinds import table
 from longshore.api.types import Obj, encode
-from longshore.apiserver.api import Api
+from longshore.apiserver.api import Api, ApiParts
 from longshore.apiserver.request import body
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest import create
 from longshore.client.local import LocalClient
+from longshore.client.writes import Create
 from longshore.machinery.time.clock import RealClock
 from longshore.store import Key, Store
 from support.fixed_clock import FixedClock
@@ -102,7 +103,7 @@ def posted(event: Obj, *, shortcuts: bool = True, **query: str) -> tuple[Any, li
 
     async def play() -> tuple[Any, list[str]]:
         store = Store.open(None)
-        api = Api(store, clock=FixedClock(), rng=random.Random(1), shortcuts=shortcuts)
+        api = Api(ApiParts(store, FixedClock(), random.Random(1), shortcuts=shortcuts))
         for name in ("default", "ns", "other", "closed", "narrow"):
             create.create(api, a_call("Namespace", {"metadata": {"name": name}}))
         create.create(api, a_call("Event", {**EVENT, "metadata": {"name": "there"}}, "ns"))
@@ -139,7 +140,7 @@ def test_a_usual_event_is_not_decoded(change: Obj, monkeypatch: pytest.MonkeyPat
 
     event = {**EVENT, **change}
     api, where = (
-        Api(Store.open(None), clock=RealClock(), rng=random.Random(), shortcuts=True),
+        Api(ApiParts(Store.open(None), RealClock(), random.Random(), shortcuts=True)),
         event["metadata"]["namespace"],
     )
 
@@ -161,7 +162,7 @@ def test_a_dry_run_stores_nothing_either_way() -> None:
 
 
 def test_an_event_of_the_newer_group_is_judged_by_its_own_rules() -> None:
-    api = Api(Store.open(None), clock=RealClock(), rng=random.Random())
+    api = Api(ApiParts(Store.open(None), RealClock(), random.Random()))
 
     async def play() -> None:
         create.create(api, a_call("Namespace", {"metadata": {"name": "ns"}}))
@@ -176,10 +177,10 @@ def test_an_event_of_the_newer_group_is_judged_by_its_own_rules() -> None:
 def test_a_change_of_one_event_leaves_the_others_as_they_were() -> None:
     async def play() -> None:
         store = Store.open(None)
-        client = LocalClient(Api(store, clock=RealClock(), rng=random.Random()), manager="recorder")
+        client = LocalClient(Api(ApiParts(store, RealClock(), random.Random())), manager="recorder")
         await client.create(("v1", "Namespace"), {"metadata": {"name": "ns"}})
         events = [{**EVENT, "metadata": {"name": name, "namespace": "ns"}} for name in "ab"]
-        a, _ = await client.create_together(("v1", "Event"), events)
+        a, _ = await client.write([Create(("v1", "Event"), event) for event in events])
         assert isinstance(a, dict)
         before = encode(a)
         await client.patch(("v1", "Event"), "b", {"count": 2, "message": "again"}, "ns", manager="other")

@@ -12,7 +12,7 @@ import pytest
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj, copy_of, encode
-from longshore.apiserver.api import Api
+from longshore.apiserver.api import Api, ApiParts
 from longshore.client import PatchType
 from longshore.client.local import LocalClient
 from longshore.store import Store
@@ -51,7 +51,7 @@ def told(story: Callable[[Server], Awaitable[None]]) -> None:
     async def play() -> None:
         store = Store.open(None)
         api = Api(
-            store, clock=FixedClock(), rng=random.Random(), shortcuts=True
+            ApiParts(store, FixedClock(), random.Random(), shortcuts=True)
         )  # no second passes between two pods
         client = LocalClient(api, manager="tester")
         await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})

@@ -12,7 +12,7 @@ from longshore.api.codec import DecodeError
 from longshore.api.errors import StatusError
 from longshore.api.kinds import table
 from longshore.api.types import Obj, copy_of, encode
-from longshore.apiserver.api import Api
+from longshore.apiserver.api import Api, ApiParts
 from longshore.apiserver.request import body
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest import create
@@ -124,8 +124,7 @@ def created(
 
     async def play() -> list[Any]:
         store = Store.open(None)
-        api = Api(store, clock=FixedClock(), rng=rng(1), shortcuts=shortcuts)
-        api.owns_fields = owned
+        api = Api(ApiParts(store, FixedClock(), rng(1), shortcuts=shortcuts, owns_fields=owned))
         for name in ("ns", "closed", "narrow", "full"):
             create.create(api, a_call("Namespace", {"metadata": {"name": name}}, ""))
         for name, most in (("narrow", "5"), ("full", "0")):
@@ -242,7 +241,7 @@ def test_what_containers_are_told_makes_no_other_difference(said: list[Obj], kin
 def test_objects_that_differ_in_words_only_are_alike() -> None:
     async def play() -> None:
         store = Store.open(None)
-        api = Api(store, clock=RealClock(), rng=random.Random(), shortcuts=True)
+        api = Api(ApiParts(store, RealClock(), random.Random(), shortcuts=True))
         create.create(api, a_call("Namespace", {"metadata": {"name": "ns"}}, ""))
         made = []
         for n in "12":
@@ -290,7 +289,7 @@ def test_where_nobody_owns_fields_objects_alike_are_the_same_as_others(kind: str
 def test_jobs_alike_have_labels_and_selectors_of_their_own() -> None:
     async def play() -> None:
         store = Store.open(None)
-        api = Api(store, clock=RealClock(), rng=random.Random(), shortcuts=True)
+        api = Api(ApiParts(store, RealClock(), random.Random(), shortcuts=True))
         create.create(api, a_call("Namespace", {"metadata": {"name": "ns"}}, ""))
         spec = {"template": {"metadata": {"labels": {"app": "x"}}, "spec": POD_SPEC}}
         made = [

@@ -15,7 +15,7 @@ from longshore.api.kinds import table
 from longshore.api.resources import Resource
 from longshore.api.types import Obj, copy_of, encode
 from longshore.apiserver.answer import DocumentAnswer
-from longshore.apiserver.api import Api
+from longshore.apiserver.api import Api, ApiParts
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.request.negotiate import PROTOBUF
 from longshore.store import Key, Store
@@ -73,7 +73,7 @@ def played(requests: Sequence[Request], *, shortcuts: bool) -> list[Any]:
     async def play() -> list[Any]:
         store = Store.open(None)
         clock = FixedClock()
-        api = Api(store, clock=clock, rng=random.Random(1), shortcuts=shortcuts)
+        api = Api(ApiParts(store, clock, random.Random(1), shortcuts=shortcuts))
         watch = [store.watch(resource_of(kind).storage) for kind in KINDS]
         found = []
         for number, request in enumerate((*START, *requests)):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from longshore.apiserver.api import NodeParts
 from longshore.up.options import Options
 from longshore.up.running import Longshore, running
 from support import kubectl_binary
@@ -107,7 +108,7 @@ class Stage:
 async def stage(anyio_backend: object) -> AsyncIterator[Stage]:
     async with running(_ALONE) as longshore:
         door = LocalDoor()
-        longshore.api.door = door
+        longshore.api.use_node(NodeParts(door))
         client = longshore.client
         await client.create(("v1", "Node"), {"metadata": {"name": NODE}})
         async with asyncio.timeout(60):

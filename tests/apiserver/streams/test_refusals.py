@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from typing import Any
 
-import aiohttp
 import pytest
 import yaml
 
 from apiserver.streams.conftest import Stage
 from longshore.apiserver.http import open_streams
+from longshore.client.http.asyncio_driver import HttpConnection
+from longshore.client.http.websocket_client import Handshake
+from support.http_calls import Calls, calling
 
 pytestmark = pytest.mark.anyio
 
@@ -22,36 +26,35 @@ RBAC = "rbac.authorization.k8s.io/v1"
 class Caller:
     """Plain HTTP as the administrator, or as somebody the administrator impersonates."""
 
-    def __init__(self, stage: Stage, session: aiohttp.ClientSession) -> None:
+    def __init__(self, stage: Stage, calls: Calls, following: AsyncExitStack) -> None:
         config = yaml.safe_load(stage.longshore.kubeconfig.read_text())
-        self.server, self.session = stage.longshore.server, session
+        self.calls, self.following = calls, following
         self.headers = {"Authorization": f"Bearer {config['users'][0]['user']['token']}"}
 
     async def __call__(
         self, what: str, user: str = "", method: str = "GET", **headers: str
     ) -> tuple[int, Any]:
-        sent = self.headers | ({"Impersonate-User": user} if user else {}) | headers
-        url = f"{self.server}/api/v1/namespaces/default/pods/p/{what}"
-        async with self.session.request(method, url, headers=sent) as answer:
-            body = await answer.read()
-            return answer.status, json.loads(body)["message"] if answer.status >= 400 else body
+        sent = self._request(what, user, headers, method)
+        answer = await self.calls.pool.send(sent)
+        return answer.code, json.loads(answer.body)["message"] if answer.code >= 400 else answer.body
 
     async def upgrade(self, what: str, user: str = "", *protocols: str) -> int:
-        sent = self.headers | ({"Impersonate-User": user} if user else {})
-        url = f"{self.server}/api/v1/namespaces/default/pods/p/{what}"
-        try:
-            async with self.session.ws_connect(url, headers=sent, protocols=protocols):
-                return 101
-        except aiohttp.WSServerHandshakeError as refused:
-            return refused.status
+        handshake = Handshake(protocols)
+        async with self.calls.pool.open(self._request(what, user, handshake.headers)) as answer:
+            if answer.reader.code == 101:
+                await handshake.accepted(answer).close()
+            return answer.reader.code
 
-    async def follow(self, user: str = "") -> aiohttp.ClientResponse:
+    async def follow(self, user: str = "") -> HttpConnection:
         """A log whose first line is read, and which goes on."""
-        sent = self.headers | ({"Impersonate-User": user} if user else {})
-        url = f"{self.server}/api/v1/namespaces/default/pods/p/log?follow=true"
-        answer = await self.session.get(url, headers=sent)
-        assert await answer.content.readline() == b"line\n"
+        opened = self.calls.pool.open(self._request("log?follow=true", user, {}))
+        answer = await self.following.enter_async_context(opened)
+        assert await answer.read() == b"line\n"
         return answer
+
+    def _request(self, what: str, user: str, headers: Mapping[str, str], method: str = "GET") -> bytes:
+        sent = self.headers | ({"Impersonate-User": user} if user else {}) | dict(headers)
+        return self.calls.request(method, f"/api/v1/namespaces/default/pods/p/{what}", sent.items(), b"")
 
 
 @pytest.fixture
@@ -59,8 +62,8 @@ async def call(stage: Stage) -> Any:
     await stage.pod()
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=context)) as session:
-        yield Caller(stage, session)
+    async with calling(stage.longshore.server, context, {}) as calls, AsyncExitStack() as following:
+        yield Caller(stage, calls, following)
 
 
 async def _grant(stage: Stage, user: str, *verbs: str) -> None:
@@ -117,12 +120,12 @@ async def test_there_is_an_end_to_how_many_streams_are_served(
     status, message = await call("log")
     assert status == 429
     assert "2 logs and connections to pods are open" in message
-    following[0].close()
+    following[0].abort()
     async with asyncio.timeout(60):
         while (await call("log"))[0] == 429:  # noqa: ASYNC110 - seen from outside
             await asyncio.sleep(0.02)
     stage.door.ended.set()
-    following[1].close()
+    following[1].abort()
 
 
 async def test_one_user_leaves_streams_for_others(
@@ -143,4 +146,4 @@ async def test_one_user_leaves_streams_for_others(
     following.append(await call.follow("other"))
     stage.door.ended.set()
     for answer in following:
-        answer.close()
+        answer.abort()

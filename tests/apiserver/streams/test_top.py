@@ -57,6 +57,6 @@ async def test_one_pod_is_measured_by_name(stage: Stage, kubectl: Kubectl) -> No
 
 
 async def test_without_a_node_there_are_no_measurements(stage: Stage, kubectl: Kubectl) -> None:
-    stage.longshore.api.door = None
+    stage.longshore.api.use_node(None)
     assert b"metrics.k8s.io" not in await kubectl.ok("api-versions")
     assert b"Metrics API not available" in (await kubectl("top", "pod")).stderr

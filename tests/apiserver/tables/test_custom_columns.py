@@ -159,3 +159,21 @@ def test_paths_find_every_value_in_order(path: str, want: list[Any]) -> None:
 def test_what_is_no_path_is_refused(path: str) -> None:
     with pytest.raises(jsonpath.JSONPathError):
         jsonpath.parse(path)
+
+
+MULTIPLYING = {
+    "unions that double": ".spec" + "['map','map']" * 30,
+    "a long union": ".spec.tags[" + "0," * 100 + "0]",
+    "everything below, again and again": "..spec" * 10,
+    "filters within filters": ".a" + "[?(@.b" * 100 + ")]" * 100,
+    "a long path": ".a" * 600,
+}
+
+
+@pytest.mark.parametrize("path", MULTIPLYING.values(), ids=MULTIPLYING.keys())
+def test_a_path_that_multiplies_what_it_finds_is_refused_and_leaves_its_column_out(path: str) -> None:
+    with pytest.raises(jsonpath.JSONPathError):
+        jsonpath.parse(path)
+    columns = (PrinterColumn("Size", "integer", ".spec.size"), PrinterColumn("X", "string", path))
+    (row,) = tables.rows(msgspec.structs.replace(WIDGETS, columns=columns), [WIDGET], "None", NOW)
+    assert row["cells"] == ["w", 3]

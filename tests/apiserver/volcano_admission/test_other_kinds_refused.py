@@ -10,6 +10,7 @@ from support.api_in_memory import Server
 from support.volcano_manifests import (
     CRON_JOBS,
     FLOWS,
+    JOBS,
     MERGE,
     POD_GROUPS,
     PODS,
@@ -17,10 +18,11 @@ from support.volcano_manifests import (
     cron_job,
     denied,
     flow,
+    job,
     pod,
     pod_group,
 )
-from support.volcano_queues import open_queue
+from support.volcano_queues import QUEUE, open_queue
 
 pytestmark = pytest.mark.anyio
 
@@ -49,6 +51,12 @@ async def test_pods_of_volcano_have_one_sensible_budget(
 
 async def test_a_fair_budget_is_taken(server: Server) -> None:
     await created(server, PODS, pod({LEAST: "50%"}))
+
+
+async def test_a_queue_that_has_no_state_yet_takes_jobs_and_pod_groups(server: Server) -> None:
+    await server.client.create(QUEUE, {"metadata": {"name": "fresh"}, "spec": {}})
+    await created(server, JOBS, job(queue="fresh"))
+    await created(server, POD_GROUPS, pod_group(queue="fresh"))
 
 
 async def test_a_pod_group_needs_an_open_queue(server: Server) -> None:

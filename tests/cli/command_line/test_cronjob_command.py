@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from longshore.cli.instantiate import CannotOverride, job
+from longshore.cli.commands.cronjob import CannotOverride, instantiated
 from longshore.cli.main import main
 from support.longshore_process import RunningLongshore, longshore_up
 
@@ -39,7 +39,7 @@ def cronjob(**spec: Any) -> dict[str, Any]:
 
 def test_a_job_by_hand_is_what_kubectl_makes() -> None:
     source = cronjob()
-    assert job(source) == {
+    assert instantiated(source) == {
         "metadata": {
             "generateName": "backup-run-",
             "namespace": "ns",
@@ -57,12 +57,12 @@ def test_a_job_by_hand_is_what_kubectl_makes() -> None:
         },
         "spec": source["spec"]["jobTemplate"]["spec"],
     }
-    assert job(source, name="mine")["metadata"]["name"] == "mine"
+    assert instantiated(source, name="mine")["metadata"]["name"] == "mine"
 
 
 def containers(**overrides: Any) -> list[dict[str, Any]]:
     source = cronjob()
-    found: list[dict[str, Any]] = job(source, **overrides)["spec"]["template"]["spec"]["containers"]
+    found: list[dict[str, Any]] = instantiated(source, **overrides)["spec"]["template"]["spec"]["containers"]
     assert source == cronjob(), "the CronJob is not ours to change"
     return found
 

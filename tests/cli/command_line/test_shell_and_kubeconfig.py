@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from longshore import __version__
+from longshore.cli.commands import man
 from longshore.cli.main import main, names
-from longshore.cli.showing import manual_pages
 
 OWN = """
 apiVersion: v1
@@ -142,7 +142,7 @@ def test_man_takes_the_pages_without_a_warning(tmp_path: Path) -> None:
     groff = shutil.which("groff")
     if groff is None:
         pytest.skip("there is no groff here")
-    for name, text in manual_pages.everything().items():
+    for name, text in man.everything().items():
         file = tmp_path / f"{name}.1"
         file.write_text(text)
         done = subprocess.run(

@@ -93,6 +93,10 @@ def test_a_url_is_fetched_and_one_that_cannot_be_is_named(longshore: Command, tm
         threading.Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}"
         assert longshore.ok("apply", "-f", f"{url}/config.yaml") == "configmap/fetched created\n"
+        # Python's server answers a folder without a slash at its end with a redirect.
+        (tmp_path / "moved").mkdir()
+        (tmp_path / "moved" / "index.html").write_text(config("moved"))
+        assert longshore.ok("apply", "-f", f"{url}/moved") == "configmap/moved created\n"
         missing = longshore("apply", "-f", f"{url}/none.yaml")
         server.shutdown()
     assert missing.exit == 2

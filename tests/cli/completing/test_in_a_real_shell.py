@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from longshore.cli.completing import shell_scripts
+from longshore.cli.commands import completion
 from support.longshore_process import RunningLongshore, longshore_up
 
 ASK = r"""
@@ -46,7 +46,7 @@ def place(tmp_path: Path) -> Path:
     program = tmp_path / "longshore"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m longshore "$@"\n')
     program.chmod(0o755)
-    (tmp_path / "script").write_text(shell_scripts.SCRIPTS["bash"])
+    (tmp_path / "script").write_text(completion.SCRIPTS["bash"])
     return tmp_path
 
 
@@ -128,7 +128,7 @@ def test_the_tab_key_completes_in_an_interactive_bash(place: Path, keys: str, li
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_script_is_one_that_its_shell_reads(shell: str, tmp_path: Path) -> None:
-    script = shell_scripts.SCRIPTS[shell]
+    script = completion.SCRIPTS[shell]
     assert "longshore completion words --line" in script
     found = shutil.which(shell)
     if found is not None:

@@ -111,6 +111,8 @@ def test_a_template_is_filled_in(template: str, text: str) -> None:
         '{"a\nb"}',
         '{"a"b}',
         '{"a',
+        "{range .status}" * 2000,
+        "{.a" + "[?(@.b" * 200 + ")]" * 200 + "}",
     ],
 )
 def test_a_template_that_is_none_is_refused(template: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from longshore.cli.printing import sizes
+from longshore.cli.printing import columns
 
 
 @pytest.mark.parametrize(
@@ -21,4 +21,4 @@ from longshore.cli.printing import sizes
     ],
 )
 def test_an_amount_has_the_unit_that_fits(amount: int, text: str) -> None:
-    assert sizes.human(amount) == text
+    assert columns.size(amount) == text

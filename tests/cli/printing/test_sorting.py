@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from longshore.cli.printing.sorting import by_field
+from longshore.cli.printing.path_templates import by_field
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from longshore.api.types import Obj
-from longshore.cli.kept import history_rows
-from longshore.cli.kept.history_rows import Row
+from longshore.cli.commands import history
+from longshore.cli.commands.history import Row
 from support.longshore_command import Command
 
 
@@ -37,7 +39,9 @@ def check(longshore: Command) -> None:
     (bad,) = (row for row in rows if row["name"] == "bad")
     assert (bad["completions"], bad["succeeded"], bad["failed"]) == (2, 0, 2)
     assert bad["failure"] in ("index 0: exit code 7", "index 1: exit code 7")
-    assert "exit code 7" in longshore.ok("history", "bad", "-A")
+    told = longshore.ok("history", "bad", "-A")
+    assert "exit code 7" in told
+    assert re.search(r"\nthe last words of pod bad-\d-\S+:\n  oh dear\n$", told), told
     for where in ("/namespaces/default", ""):
         listed = json.loads(longshore.ok("get", "--raw", f"/apis/longshore.dev/v1{where}/finishedjobs"))
         assert listed["kind"] == "FinishedJobList"
@@ -55,7 +59,12 @@ def check(longshore: Command) -> None:
 def test_jobs_are_remembered_after_deletion_ttl_and_a_restart(tmp_path: Path) -> None:
     longshore = Command(tmp_path)
     with running(longshore):
-        assert longshore("run", "--name", "bad", "--completions", "2", "--", "sh", "-c", "exit 7").exit == 1
+        assert (
+            longshore(
+                "run", "--name", "bad", "--completions", "2", "--", "sh", "-c", "echo oh dear; exit 7"
+            ).exit
+            == 1
+        )
         longshore.ok("run", "--name", "good", "--rm", "--", "true")
         longshore.ok("run", "--name", "there", "--", "true")
         manifest = longshore.ok("run", "--dry-run", "--name", "brief", "--", "true")
@@ -65,6 +74,9 @@ def test_jobs_are_remembered_after_deletion_ttl_and_a_restart(tmp_path: Path) ->
             assert longshore("wait", "--for=delete", f"job/{name}", "--timeout=20s").exit == 0
         longshore.ok("delete", "job/bad")
         check(longshore)
+        deadline = time.monotonic() + 30
+        while "its pods were removed at 20" not in longshore.ok("history", "bad"):
+            assert time.monotonic() < deadline
     with running(longshore):
         check(longshore)
 
@@ -72,7 +84,7 @@ def test_jobs_are_remembered_after_deletion_ttl_and_a_restart(tmp_path: Path) ->
 def test_a_retry_on_a_server_comes_after_the_run_of_the_same_second() -> None:
     old = Row("job", "a", "failed", 100.6, 100.7, 1, 0, 1, "throw-away")
     new = Row("job", "a-retry-1", "complete", 100.0, 101.0, 1, 1, 0, "server", retry_of="a")
-    assert sorted([new, old], key=history_rows.order) == [old, new]
+    assert sorted([new, old], key=history.order) == [old, new]
 
 
 def test_a_job_that_failed_without_a_reason_has_a_row() -> None:
@@ -82,10 +94,10 @@ def test_a_job_that_failed_without_a_reason_has_a_row() -> None:
         "spec": {"managedBy": "example.com/other"},
         "status": {"conditions": [{"type": "Failed", "status": "True"}]},
     }
-    row = history_rows.of_job(job, {})
+    row = history.of_job(job, {})
     assert (row.result, row.failure) == ("failed", "")
     told = {**job["status"]["conditions"][0], "reason": "Lost"}
-    assert history_rows.of_job({**job, "status": {"conditions": [told]}}, {}).failure == "Lost"
+    assert history.of_job({**job, "status": {"conditions": [told]}}, {}).failure == "Lost"
 
 
 def test_a_job_that_is_gone_and_failed_without_a_reason_has_a_row() -> None:
@@ -97,5 +109,5 @@ def test_a_job_that_is_gone_and_failed_without_a_reason_has_a_row() -> None:
         "succeeded": 0,
         "failed": 0,
     }
-    assert history_rows.of_gone(record).failure == ""
-    assert history_rows.of_gone({**record, "message": "its node is away"}).failure == "its node is away"
+    assert history.of_gone(record).failure == ""
+    assert history.of_gone({**record, "message": "its node is away"}).failure == "its node is away"

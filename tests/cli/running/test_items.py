@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -63,14 +64,61 @@ def test_a_table_from_excel_has_its_first_column_too(longshore: Command) -> None
     assert (done.exit, done.stdout) == (0, "a 1\n"), done.stderr
 
 
-def test_braces_that_are_no_column_are_warned_of(longshore: Command) -> None:
-    (longshore.home / "rows.csv").write_text("name,size\na,1\n")
-    done = longshore(
-        "run", "--each-csv", "rows.csv", "--", "echo", "{naem}{naem}", "{name} {size} {#} {1} {}"
-    )
-    assert (done.exit, done.stdout) == (0, "{naem}{naem} a 1 1 a a 1\n")
-    assert done.stderr.count("warning: {naem} is no column of the table: name, size\n") == 1
-    assert done.stderr.count("warning") == 1
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("--each-csv", "t.csv", "--", "touch", "{naem}"), "{naem} is no column of the table: name, size"),
+        (("--each-csv", "t.csv", "--", "touch", "{3}{nmae}"), "{nmae} is no column of the table: name, size"),
+        (
+            ("--each-csv", "t.csv", "--", "sh", "-c", "touch {Name} ${x}"),
+            "{Name} is no column of the table: ",
+        ),
+        (
+            ("--each", "t.csv", "--each", "t.csv", "--", "touch", "{3}"),
+            "{3} is no field of the items, which have 2",
+        ),
+        (("--", "touch", ":::", "a"), "::: is not understood here: give the items one per line with --each"),
+        (("--each", "t.csv", "--", "touch", "::::", "t.csv"), ":::: is not understood here: give the items"),
+        (("--shuffle", "--", "touch", "a"), "--shuffle needs the items of --each"),
+        (("-0", "--", "touch", "a"), "--null needs the items of --each"),
+        (("--raw-items", "--", "touch", "a"), "--raw-items needs the items of --each"),
+    ],
+)
+def test_a_placeholder_that_means_nothing_is_an_error_before_anything_runs(
+    longshore: Command, words: tuple[str, ...], problem: str
+) -> None:
+    (longshore.home / "t.csv").write_text("name,size\na,1\n")
+    done = longshore("run", *words)
+    assert (done.exit, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"longshore: {problem}"), done.stderr
+    assert os.listdir(longshore.home) == ["t.csv"]
+
+
+def test_braces_of_programs_are_left_alone(longshore: Command) -> None:
+    (longshore.home / "t.csv").write_text("name,size\na,1\n")
+    words = ("run", "--each-csv", "t.csv", "--", "echo")
+    assert longshore(*words, "{ print }", "{a,b}", "{1..3}", "{name}").stdout == "{ print } {a,b} {1..3} a\n"
+    assert longshore("run", "--", "echo", "{name}", "{}").stdout == "{name} {}\n"
+
+
+def test_without_a_placeholder_the_item_is_the_last_argument(longshore: Command) -> None:
+    words = ("run", "--each", "-", "-k", "--")
+    assert longshore(*words, "echo", "-", stdin="a  b\n$(id)\n").stdout == "- a  b\n- $(id)\n"
+    first = longshore(*words, "sh", "-c", 'echo "$1 $#"', "sh", stdin="a b\n")
+    assert (first.stdout, "warning" in first.stderr) == ("a b 1\n", False)
+    (longshore.home / "t.csv").write_text("name,size\na b,1\n")
+    table = longshore("run", "--each-csv", "t.csv", "--", "sh", "-c", 'echo "$2 $1 $#"', "sh")
+    assert table.stdout == "1 a b 2\n"
+
+
+def test_a_shell_whose_text_uses_no_item_gets_it_as_its_name_with_a_warning(longshore: Command) -> None:
+    words = ("run", "--each", "-", "--logs", "--", "sh", "-c")
+    warning = "warning: the text of the shell uses no item: write {} in it"
+    assert longshore(*words, "echo done", stdin="a\n").stderr.count(warning) == 1
+    for text in ('echo "$0"', "echo ${0}", 'echo "$LONGSHORE_ITEM"'):
+        done = longshore(*words, text, stdin="a\n")
+        assert done.stdout.endswith("] a\n") or done.stdout == "a\n", done.stdout
+        assert "warning" not in done.stderr
 
 
 def test_items_that_end_with_a_zero_byte_may_hold_line_ends(longshore: Command) -> None:
@@ -155,6 +203,24 @@ def test_the_job_log_has_gnu_parallels_columns(longshore: Command) -> None:
     assert all(float(row[2]) > 1e9 and float(row[3]) >= 0 for row in rows)
 
 
+def test_the_times_of_the_job_log_and_of_results_have_milliseconds(longshore: Command) -> None:
+    words = ("run", "--each", "-", "--joblog", "log", "--results", "out", "--name", "exact", "--")
+    done = longshore(*words, "sleep", stdin="".join(f"0.{number}\n" for number in range(1, 9)))
+    assert done.exit == 0, done.stderr
+    lines = [line.split("\t") for line in (longshore.home / "log").read_text().splitlines()[1:]]
+    took = {row[8].split()[1]: float(row[3]) for row in lines}
+    assert len(took) == 8
+    assert any(float(row[2]) % 1 for row in lines)
+    for number in range(1, 9):
+        result = json.loads((longshore.home / "out" / f"{number}-0.{number}" / "result.json").read_text())
+        assert result["seconds"] == took[f"0.{number}"]
+        assert re.fullmatch(r"[-\dT:]{19}\.\d{3}Z", result["startedAt"])
+        assert result["startedAt"] < result["finishedAt"]
+    (kept,) = json.loads(longshore.ok("history", "exact", "-o", "json"))["items"]
+    assert re.fullmatch(r"[-\dT:]{19}\.\d{3}Z", kept["begun"])
+    assert kept["begun"] < kept["ended"]
+
+
 def test_no_items_are_no_failure(longshore: Command) -> None:
     done = longshore("run", "--each", "-", "--", "false", stdin="")
     assert (done.exit, done.stdout) == (0, "")
@@ -174,7 +240,9 @@ def test_one_command_gets_no_line_end_that_it_did_not_write(longshore: Command) 
 def test_a_try_that_takes_too_long_has_failed(longshore: Command) -> None:
     done = longshore("run", "--timeout-each", "1s", "--", "sleep", "100")
     assert done.exit == 1
-    assert "DeadlineExceeded" in done.stderr
+    told = [line for line in done.stderr.splitlines() if "longer" in line or "Deadline" in line]
+    assert len(told) == 1, done.stderr
+    assert told[0].endswith(" index 0 failed: it took longer than 1s (--timeout-each)")
 
 
 def test_all_variables_are_passed_on_when_asked_for(longshore: Command) -> None:

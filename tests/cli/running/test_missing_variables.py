@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from longshore.cli.running.missing_variables import hint
+from longshore.cli.running.shorthand import missing
 from support.longshore_command import Command
 
 HERE = {"TOKEN": "x", "API_URL": "y", "HOME": "/h", "PATH": os.environ["PATH"]}
@@ -27,7 +27,7 @@ PASSED = {"HOME": "/h", "PATH": HERE["PATH"]}
     ],
 )
 def test_a_complaint_about_a_variable_of_the_caller_is_answered(line: str) -> None:
-    assert hint([line], PASSED, HERE) == (
+    assert missing([line], PASSED, HERE) == (
         "TOKEN is set here, but the command does not get it: pass it with --env TOKEN, "
         "or all variables with --env-all"
     )
@@ -35,21 +35,21 @@ def test_a_complaint_about_a_variable_of_the_caller_is_answered(line: str) -> No
 
 def test_several_are_named_once_each() -> None:
     lines = ["KeyError: 'TOKEN'", "API_URL not set", "KeyError: 'TOKEN'"]
-    assert hint(lines, PASSED, HERE).startswith("TOKEN and API_URL are set here")
-    assert "--env TOKEN --env API_URL" in hint(lines, PASSED, HERE)
+    assert missing(lines, PASSED, HERE).startswith("TOKEN and API_URL are set here")
+    assert "--env TOKEN --env API_URL" in missing(lines, PASSED, HERE)
 
 
 @pytest.mark.parametrize(
     "line", ["KeyError: 'OTHER'", "HOME: unbound variable", "TOKEN is wrong", "required: nothing at all"]
 )
 def test_nothing_is_guessed(line: str) -> None:
-    assert hint([line], PASSED, HERE) == ""
+    assert missing([line], PASSED, HERE) == ""
 
 
 def test_a_program_that_only_the_callers_path_finds() -> None:
     line = "sh: 1: sh: not found"
-    assert "--env PATH" in hint([line], {"PATH": "/nowhere"}, HERE)
-    assert hint([line], PASSED, HERE) == ""
+    assert "--env PATH" in missing([line], {"PATH": "/nowhere"}, HERE)
+    assert missing([line], PASSED, HERE) == ""
 
 
 def test_the_end_of_a_run_has_the_hint(longshore: Command) -> None:

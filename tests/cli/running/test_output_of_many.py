@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from longshore.cli.running.held_output import HeldOutput
-from longshore.cli.running.turns import Turns
+from longshore.cli.running.turns import HeldOutput, Turns
 from support.longshore_command import Command
 
 

@@ -28,6 +28,7 @@ LACKING = {
 def arguments(**given: Any) -> Namespace:
     usual = {
         "results": None,
+        "joblog": None,
         "run_as_me": False,
         "isolation": None,
         "fail_unstartable": None,
@@ -104,3 +105,47 @@ def test_with_run_as_me_pods_have_no_users_of_their_own() -> None:
 def test_a_malformed_manifest_is_left_to_the_server(spec: Any) -> None:
     job = {"kind": "Job", "spec": spec}
     assert pod_templates.changed(job, pod_templates.as_me) == job
+
+
+IMPOSSIBLE: dict[str, dict[str, Any]] = {
+    "a missing executable": {"command": ["/no/such/program"]},
+    "an argument that Linux does not take": {"command": ["true", "x" * 200_000]},
+    "a user that its own rule forbids": {
+        "command": ["true"],
+        "securityContext": {"runAsNonRoot": True, "runAsUser": 0},
+    },
+}
+
+
+@pytest.mark.parametrize("container", IMPOSSIBLE.values(), ids=IMPOSSIBLE.keys())
+def test_a_job_whose_pods_can_never_start_fails_with_its_first_pod(
+    longshore: Command, container: dict[str, Any]
+) -> None:
+    main = {"name": "main", "image": "host", **container}
+    template = {"spec": {"restartPolicy": "Never", "containers": [main]}}
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "never"},
+        "spec": {"backoffLimit": 6, "template": template},
+    }
+    done = longshore("run", "-", stdin=json.dumps(job))
+    assert done.exit == 1
+    assert "0/1 complete, 1 failed)" in done.stderr, done.stderr
+
+
+def test_a_rule_about_pods_that_never_start_comes_after_a_jobs_own() -> None:
+    own = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
+    marks = {"annotations": {"longshore.dev/fail-unstartable-after": "30s"}}
+    template = {"metadata": marks, "spec": {"restartPolicy": "Never"}}
+
+    def rules(**spec: Any) -> Any:
+        job = {"kind": "Job", "spec": {"template": template, **spec}}
+        return pod_templates.failing_at_once(job)["spec"].get("podFailurePolicy", {}).get("rules")
+
+    pattern = [{"type": "longshore.dev/Unstartable", "status": "True"}]
+    assert rules() == [{"action": "FailJob", "onPodConditions": pattern}]
+    assert rules(podFailurePolicy={"rules": [own]}) == [own, *rules()]
+    assert rules(backoffLimitPerIndex=1) == [{"action": "FailIndex", "onPodConditions": pattern}]
+    assert rules(template={**template, "spec": {"restartPolicy": "OnFailure"}}) is None
+    assert rules(template={"spec": {"restartPolicy": "Never"}}) is None

@@ -247,8 +247,11 @@ def test_the_commands_for_people_from_slurm_name_jobs_by_a_small_n(vc: Vc, runni
     assert "slurm" in vc("vc-jobs")[1]
     assert vc("vc-jobs", "-N", "kube-system") == (0, "No resources found\n")
     assert vc("vc-jobs", "-n", "slurm")[1].startswith("Name:       \tslurm\n")
-    assert vc("vc-queues")[1].splitlines()[0].startswith("Name ")
-    assert vc("vc-queues", "-n", "default")[1].splitlines()[1].startswith("default ")
+    titles = ["Name", "Weight", "State", "Inqueue", "Pending", "Running", "Unknown"]
+    head = f"{'Name':<25}" + "".join(f"{title:<8}" for title in titles[1:])
+    assert vc("vc-queues")[1].splitlines()[0] == head
+    default = vc("vc-queues", "-n", "default")[1].splitlines()
+    assert (default[0], default[1].split()[:3]) == (head, ["default", "1", "Open"])
 
     def phase() -> Any:
         return (running.request("GET", f"{JOBS}/slurm")[1].get("status") or {}).get("state", {}).get("phase")
@@ -258,11 +261,46 @@ def test_the_commands_for_people_from_slurm_name_jobs_by_a_small_n(vc: Vc, runni
     until(lambda: phase() == "Aborted")
     assert vc("vc-resume", "-n", "slurm") == (0, "")
     until(lambda: phase() != "Aborted")
-    assert vc("vc-cancel", "-n", "slurm", "-N", "default") == (0, "delete job slurm successfully\n")
-    assert vc("vc-cancel") == (
-        255,
-        "Failed to delete job: job name is mandatory to delete a particular job\n",
-    )
+    assert vc("vc-cancel", "-n", "slurm", "-N", "default") == (0, "cancel job slurm successfully\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["vc-sub"], "job name cannot be left blank"),
+        (["vc-sub", "-n", "x", "-R", "cpu"], "invalid argument syntax cpu, expected <resource>=<value>"),
+        (["vc-sub", "-n", "x", "-c", "echo 'a"], "EOF found when expecting closing quote"),
+        (["vc-cancel"], "job name is mandatory to cancel a particular job"),
+        (["vc-suspend"], "job name is mandatory to suspend a particular job"),
+        (["vc-resume"], "job name is mandatory to resume a particular job"),
+        (["vc-jobs", "-n", "x"], 'jobs.batch.volcano.sh "x" not found'),
+        (["vc-cancel", "-n", "x"], 'jobs.batch.volcano.sh "x" not found'),
+        (["vc-queues", "-n", "x"], 'queues.scheduling.volcano.sh "x" not found'),
+    ],
+)
+def test_the_programs_for_people_from_slurm_fail_in_volcanos_words(
+    vc: Vc, words: list[str], said: str
+) -> None:
+    assert vc(*words) == (255, f"Failed to: {said}\n")
+
+
+def test_a_job_is_submitted_with_its_command(
+    vc: Vc, running: RunningLongshore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made(name: str, namespace: str = "default") -> Any:
+        job = running.request("GET", f"{JOBS.replace('default', namespace)}/{name}")[1]
+        (container,) = job["spec"]["tasks"][0]["template"]["spec"]["containers"]
+        return job["spec"]["schedulerName"], container["image"], container.get("command")
+
+    assert vc("vc-sub", "-n", "told", "-c", "sh -c 'echo \"a  b\" # no' c # yes")[0] == 0
+    assert made("told") == ("volcano", "busybox", ["sh", "-c", 'echo "a  b" # no', "c"])
+    monkeypatch.setenv("VOLCANO_DEFAULT_IMAGE", "mine:1")
+    monkeypatch.setenv("VOLCANO_SCHEDULER_NAME", "other")
+    monkeypatch.setenv("VOLCANO_DEFAULT_JOB_NAMESPACE", "kube-public")
+    assert vc("vc-sub", "--name", "env", "--command", "true")[0] == 0
+    assert made("env", "kube-public") == ("other", "mine:1", ["true"])
+    assert vc("vc-sub", "-n", "flags", "-i", "i", "-S", "s", "-N", "default")[0] == 0
+    assert made("flags") == ("s", "i", None)
 
 
 def test_each_of_volcanos_programs_is_installed_under_its_name() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from longshore.api.errors import StatusError
 from longshore.apiserver.access.tokens import Tokens
-from longshore.apiserver.api import Api
+from longshore.apiserver.api import Api, ApiParts
 from longshore.apiserver.http.server import HttpServer
 from longshore.client import Client
 from longshore.client.config.connection import Connection
@@ -29,8 +29,8 @@ MAPS = ("v1", "ConfigMap")
 async def client(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIterator[Client]:
     """A client of a server that remembers ten changes."""
     store = Store.open(None, limits=Limits(window_events=10))
-    api = Api(store, clock=RealClock(), rng=random.Random())
-    api.tokens = Tokens(store, admin_token="t", key=b"k", clock=lambda: 0.0)
+    tokens = Tokens(store, admin_token="t", key=b"k", clock=lambda: 0.0)
+    api = Api(ApiParts(store, RealClock(), random.Random(), tokens=tokens))
     await LocalClient(api).create(("v1", "Namespace"), {"metadata": {"name": "default"}})
     if request.param == "local":
         yield LocalClient(api)

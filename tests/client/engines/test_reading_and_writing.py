@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from longshore.api.errors import StatusError
+from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, PatchType
+from longshore.client.writes import Create, Patch, slow_start
 
 pytestmark = pytest.mark.anyio
 
@@ -264,28 +266,32 @@ async def test_a_kind_that_is_not_served_is_a_lookup_error(client: Client) -> No
         await client.get(("sea.org/v1", "Boat"), "b", "default")
 
 
+def creates(objs: list[Obj]) -> list[Create]:
+    return [Create(MAPS, obj, "default") for obj in objs]
+
+
 async def test_writes_made_together_answer_each_for_itself(client: Client) -> None:
     wanted = [config_map(name, of="pair") for name in ("a", "No", "b", "a")]
-    made = await client.create_together(MAPS, wanted, "default")
+    made = await client.write(creates(wanted))
     # Two ask for one name. Over HTTP each has a connection of its own, and either may come first.
     assert sorted(one["metadata"]["name"] for one in made if isinstance(one, dict)) == ["a", "b"]
     codes = [one.code if isinstance(one, StatusError) else 201 for one in made]
     assert codes in ([201, 422, 201, 409], [409, 422, 201, 201])
     patch = {"data": {"k": "v"}}
-    patched = await client.patch_together(MAPS, ["a", "missing", "b"], patch, "default")
+    patched = await client.write([Patch(MAPS, name, patch, "default") for name in ("a", "missing", "b")])
     assert [one["data"]["k"] for one in patched if isinstance(one, dict)] == ["v", "v"]
     assert [one.code for one in patched if isinstance(one, StatusError)] == [404]
     for one in patched[::2]:
         assert isinstance(one, dict)
         assert await client.get(MAPS, one["metadata"]["name"], "default") == one
-    (alone,) = await client.patch_together(MAPS, ["missing"], patch, "default")
+    (alone,) = await client.write([Patch(MAPS, "missing", patch, "default")])
     assert isinstance(alone, StatusError)
 
 
 async def test_a_slow_start_ends_with_the_batch_that_is_refused(client: Client) -> None:
     wanted = [config_map(name, of="slow") for name in ("a", "b", "No", "c", "d")]
-    made = await client.create_together(MAPS, wanted, "default", slowly=True)
+    made = await client.write(creates(wanted), slow_start())
     assert [isinstance(one, dict) for one in made] == [True, True, False]
     assert names((await client.list(MAPS, "default", labels="of=slow")).items) == ["a", "b"]
-    made = await client.create_together(MAPS, wanted[3:], "default", slowly=True)
+    made = await client.write(creates(wanted[3:]), slow_start())
     assert names(made) == ["c", "d"]

@@ -6,12 +6,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from aiohttp import web
-
 from longshore.client.config.connection import Connection
 from longshore.client.http import HttpClient
+from support.http_server import Answerer, Asked, Reply, json_reply
 
-Answer = web.StreamResponse | Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+Answer = Reply | Answerer
 
 
 @dataclass
@@ -23,8 +22,8 @@ class Script:
     asked: list[tuple[str, str, dict[str, str], bytes]] = field(default_factory=list)
     pauses: list[float] = field(default_factory=list)
 
-    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        self.asked.append((request.method, request.raw_path, dict(request.headers), await request.read()))
+    async def handle(self, request: Asked) -> Reply | None:
+        self.asked.append((request.method, request.target, dict(request.headers), request.body))
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         return await answer(request) if callable(answer) else answer
 
@@ -36,11 +35,11 @@ class Script:
         self.pauses.append(seconds)
 
 
-def made(obj: Any, status: int = 200, **headers: str) -> Callable[[web.BaseRequest], Awaitable[web.Response]]:
+def made(obj: Any, status: int = 200, **headers: str) -> Callable[[Asked], Awaitable[Reply]]:
     """A JSON answer, fresh for every request."""
 
-    async def answer(request: web.BaseRequest) -> web.Response:
+    async def answer(request: Asked) -> Reply:
         named = {key.replace("_", "-"): value for key, value in headers.items()}
-        return web.json_response(obj, status=status, headers=named)
+        return json_reply(obj, status=status, headers=named)
 
     return answer

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from aiohttp import web
 
 from client.http.scripted_server import Script, made
 from longshore.client import Unreachable
 from longshore.client.http import transport
+from support.http_server import Asked, Reply, json_reply
 
 pytestmark = pytest.mark.anyio
 MAPS = ("v1", "ConfigMap")
@@ -40,10 +40,10 @@ async def test_a_write_that_waited_for_a_connection_is_asked_about_again(
         if is_closed:
             closed()
 
-    async def slow(request: web.BaseRequest) -> web.StreamResponse:
+    async def slow(request: Asked) -> Reply | None:
         arrived.set()
         await go_on.wait()
-        return web.json_response({"metadata": {"name": "a"}})
+        return json_reply({"metadata": {"name": "a"}})
 
     script.answers = [slow]
     async with script.client(fence=fence) as client:

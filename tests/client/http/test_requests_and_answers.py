@@ -9,7 +9,6 @@ from ssl import PROTOCOL_TLS_SERVER, SSLContext
 from typing import Any
 
 import pytest
-from aiohttp import web
 
 from client.http.scripted_server import Script, made
 from longshore.api.errors import StatusError
@@ -17,6 +16,7 @@ from longshore.client import Unreachable
 from longshore.client.config.connection import Connection
 from longshore.client.http import HttpClient
 from longshore.up import pki
+from support.http_server import Asked, Reply, json_reply, serving
 
 pytestmark = pytest.mark.anyio
 
@@ -43,9 +43,9 @@ async def test_impersonation_headers_are_sent_with_every_value(script: Script) -
     script.answers = [made(POD)]
     seen: list[list[str]] = []
 
-    async def answer(request: web.BaseRequest) -> web.StreamResponse:
-        seen.append(request.headers.getall("Impersonate-Group"))
-        return web.json_response(POD)
+    async def answer(request: Asked) -> Reply | None:
+        seen.append([text for name, text in request.headers if name == "Impersonate-Group"])
+        return json_reply(POD)
 
     script.answers = [answer]
     headers = [("Impersonate-User", "bob"), ("Impersonate-Group", "a"), ("Impersonate-Group", "b")]
@@ -84,8 +84,8 @@ async def test_a_list_torn_by_a_forgotten_snapshot_starts_over_in_one_piece(scri
 
 
 async def test_an_error_page_of_a_proxy_is_an_error_of_its_code(script: Script) -> None:
-    async def page_of_proxy(request: web.BaseRequest) -> web.StreamResponse:
-        return web.Response(status=503, text="<html>\n  try later</html>")
+    async def page_of_proxy(request: Asked) -> Reply | None:
+        return Reply(b"<html>\n  try later</html>", 503)
 
     script.answers = [page_of_proxy]
     async with script.client() as client:
@@ -95,8 +95,8 @@ async def test_an_error_page_of_a_proxy_is_an_error_of_its_code(script: Script) 
 
 
 async def test_a_redirect_is_not_followed(script: Script) -> None:
-    async def elsewhere(request: web.BaseRequest) -> web.StreamResponse:
-        return web.Response(status=302, headers={"Location": "http://example.org/"})
+    async def elsewhere(request: Asked) -> Reply | None:
+        return Reply(status=302, headers={"Location": "http://example.org/"})
 
     script.answers = [elsewhere]
     async with script.client() as client:
@@ -155,16 +155,10 @@ async def test_a_server_of_another_authority_is_not_trusted(tmp_path: Path) -> N
     tls = SSLContext(PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(other.server)
 
-    async def never(request: web.BaseRequest) -> web.StreamResponse:
+    async def never(request: Asked) -> Reply | None:
         raise AssertionError("a request came through")
 
-    runner = web.ServerRunner(web.Server(never, access_log=None))
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls).start()
-    url = f"https://127.0.0.1:{runner.addresses[0][1]}"
-    try:
-        async with HttpClient(Connection(url, ca=ours.ca_cert.read_bytes())) as client:
-            with pytest.raises(Unreachable, match="its certificate is not trusted"):
-                await client.get(PODS, "p", "default")
-    finally:
-        await runner.cleanup()
+    trust = ours.ca_cert.read_bytes()
+    async with serving(never, tls) as url, HttpClient(Connection(url, ca=trust)) as client:
+        with pytest.raises(Unreachable, match="its certificate is not trusted"):
+            await client.get(PODS, "p", "default")

@@ -6,7 +6,6 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from aiohttp import web
 
 from client.http.scripted_server import Script, made
 from longshore.api.errors import StatusError
@@ -15,6 +14,7 @@ from longshore.client.config.connection import Connection
 from longshore.client.credentials.token_file import TokenFile
 from longshore.client.http import HttpClient
 from longshore.client.http.transport import MAX_TRIES
+from support.http_server import Asked, Reply
 
 pytestmark = pytest.mark.anyio
 
@@ -22,10 +22,9 @@ POD = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p"}}
 BUSY = {"kind": "Status", "code": 429, "reason": "TooManyRequests", "message": "busy"}
 
 
-async def broken(request: web.BaseRequest) -> web.StreamResponse:
-    assert request.transport is not None
-    request.transport.close()
-    return web.Response()
+async def broken(request: Asked) -> Reply | None:
+    request.abort()
+    return None
 
 
 @pytest.mark.parametrize("code", [429, 500, 503])
@@ -92,7 +91,7 @@ async def test_a_401_reads_changing_credentials_again_once(script: Script, tmp_p
     denied = made({"kind": "Status", "code": 401, "reason": "Unauthorized", "message": "Unauthorized"}, 401)
     (tmp_path / "t").write_text("old")
 
-    async def denied_and_renewed(request: web.BaseRequest) -> web.StreamResponse:
+    async def denied_and_renewed(request: Asked) -> Reply | None:
         (tmp_path / "t").write_text("new")
         return await denied(request)
 
@@ -107,9 +106,9 @@ async def test_a_401_reads_changing_credentials_again_once(script: Script, tmp_p
 
 
 async def test_a_server_that_does_not_answer_is_a_time_out(script: Script) -> None:
-    async def silent(request: web.BaseRequest) -> web.StreamResponse:
+    async def silent(request: Asked) -> Reply | None:
         await asyncio.sleep(0.5)
-        return web.Response()
+        return Reply()
 
     script.answers = [silent]
     async with script.client(seconds=0.05) as client:

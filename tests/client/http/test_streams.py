@@ -5,19 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-import aiohttp
 import pytest
-from aiohttp import web
 
 from client.http.scripted_server import Script
 from longshore.api.errors import StatusError
 from longshore.client import TimedOut, Unreachable, WatchEvent
-from longshore.client.http import HttpClient, engine
-from longshore.client.http.connector import KEEP_ALIVE, Connector
+from longshore.client.http import HttpClient, engine, http1
+from longshore.client.http.http1 import KEEP_ALIVE
+from support.http_server import Answerer, Asked, Reply, json_reply
 
 pytestmark = pytest.mark.anyio
 
@@ -27,19 +26,14 @@ def line(kind: str, name: str = "p", **more: Any) -> bytes:
     return json.dumps({"type": kind, "object": obj}).encode() + b"\n"
 
 
-def streaming(
-    *chunks: bytes, then: str = "end"
-) -> Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]:
-    async def answer(request: web.BaseRequest) -> web.StreamResponse:
-        response = web.StreamResponse()
-        response.enable_chunked_encoding()
-        await response.prepare(request)
+def streaming(*chunks: bytes, then: str = "end") -> Answerer:
+    async def answer(request: Asked) -> Reply | None:
+        await request.begin()
         for chunk in chunks:
-            await response.write(chunk)
+            await request.write(chunk)
         if then == "break":
-            assert request.transport is not None
-            request.transport.abort()
-        return response
+            request.abort()
+        return None
 
     return answer
 
@@ -104,8 +98,8 @@ async def test_an_error_event_is_raised(script: Script) -> None:
 
 
 async def test_a_refused_watch_is_an_error_before_the_first_event(script: Script) -> None:
-    async def refused(request: web.BaseRequest) -> web.StreamResponse:
-        return web.json_response({"kind": "Status", "code": 403, "message": "pods is forbidden"}, status=403)
+    async def refused(request: Asked) -> Reply | None:
+        return json_reply({"kind": "Status", "code": 403, "message": "pods is forbidden"}, status=403)
 
     script.answers = [refused]
     async with script.client() as client:
@@ -132,11 +126,10 @@ async def test_a_peer_that_vanished_ends_the_watch_in_time(
 ) -> None:
     monkeypatch.setattr(engine, "_LATE_SECONDS", -0.95)
 
-    async def silent(request: web.BaseRequest) -> web.StreamResponse:
-        response = web.StreamResponse()
-        await response.prepare(request)
+    async def silent(request: Asked) -> Reply | None:
+        await request.begin()
         await asyncio.sleep(0.5)
-        return response
+        return None
 
     script.answers = [silent]
     async with script.client() as client:
@@ -163,12 +156,11 @@ async def test_a_watch_without_bookmarks_may_be_silent(
 ) -> None:
     monkeypatch.setattr(engine, "_SILENT_SECONDS", 0.05)
 
-    async def late(request: web.BaseRequest) -> web.StreamResponse:
-        response = web.StreamResponse()
-        await response.prepare(request)
+    async def late(request: Asked) -> Reply | None:
+        await request.begin()
         await asyncio.sleep(0.3)
-        await response.write(line("ADDED"))
-        return response
+        await request.write(line("ADDED"))
+        return None
 
     script.answers = [late]
     async with script.client() as client:
@@ -180,13 +172,12 @@ async def frozen(script: Script, *chunks: bytes) -> AsyncIterator[None]:
     """The server sends this much and then nothing, not even an end."""
     over = asyncio.Event()
 
-    async def answer(request: web.BaseRequest) -> web.StreamResponse:
-        response = web.StreamResponse()
-        await response.prepare(request)
+    async def answer(request: Asked) -> Reply | None:
+        await request.begin()
         for chunk in chunks:
-            await response.write(chunk)
+            await request.write(chunk)
         await over.wait()
-        return response
+        return None
 
     script.answers = [answer]
     try:
@@ -195,14 +186,24 @@ async def frozen(script: Script, *chunks: bytes) -> AsyncIterator[None]:
         over.set()
 
 
-async def test_a_connection_notices_that_its_peer_vanished(script: Script) -> None:
-    session = aiohttp.ClientSession(connector=Connector(None))
-    async with frozen(script, b"first"), session, session.get(script.url) as response:
-        assert response.connection is not None
-        assert response.connection.transport is not None
-        sock = response.connection.transport.get_extra_info("socket")
-        assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
-        set_to = {name: sock.getsockopt(socket.IPPROTO_TCP, getattr(socket, name)) for name in KEEP_ALIVE}
+async def test_a_connection_notices_that_its_peer_vanished(
+    script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[socket.socket] = []
+
+    def noted(each: socket.socket, keep_alive: Callable[[socket.socket], None] = http1.keep_alive) -> None:
+        keep_alive(each)
+        made.append(each)
+
+    monkeypatch.setattr(http1, "keep_alive", noted)
+    async with (
+        frozen(script, line("ADDED")),
+        script.client() as client,
+        client.watch(("v1", "pods")) as events,
+    ):
+        await anext(events)
+        assert made[0].getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        set_to = {name: made[0].getsockopt(socket.IPPROTO_TCP, getattr(socket, name)) for name in KEEP_ALIVE}
         assert set_to == KEEP_ALIVE
 
 
@@ -224,13 +225,12 @@ async def test_a_watch_whose_reader_takes_its_time_is_not_silent(
 ) -> None:
     monkeypatch.setattr(engine, "_SILENT_SECONDS", 0.3)
 
-    async def talking(request: web.BaseRequest) -> web.StreamResponse:
-        response = web.StreamResponse()
-        await response.prepare(request)
+    async def talking(request: Asked) -> Reply | None:
+        await request.begin()
         for number in range(12):
-            await response.write(line("ADDED", f"p{number}"))
+            await request.write(line("ADDED", f"p{number}"))
             await asyncio.sleep(0.1)
-        return response
+        return None
 
     script.answers = [talking]
     names = []

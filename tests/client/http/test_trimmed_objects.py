@@ -6,18 +6,26 @@ import json
 from typing import Any
 
 import pytest
-from aiohttp import web
 
 from client.http.scripted_server import Script, made
 from longshore.api.errors import StatusError
+from longshore.client import What
 from longshore.client.ask import known
 from longshore.client.http.shared_parts import SharedParts
 from longshore.client.http.trimmed_objects import FOR_CONTROLLERS
+from support.http_server import Asked, Reply
 
 pytestmark = pytest.mark.anyio
 PODS = ("v1", "Pod")
+KINDS = (PODS, ("batch/v1", "Job"))
 POD: dict[str, Any] = {
-    "metadata": {"name": "p", "namespace": "ns", "managedFields": [{"manager": "m"}], "labels": {"a": "b"}},
+    "metadata": {
+        "name": "p",
+        "namespace": "ns",
+        "resourceVersion": "5",
+        "managedFields": [{"manager": "m"}],
+        "labels": {"a": "b"},
+    },
     "spec": {
         "nodeName": "n",
         "volumes": [{"name": "v"}],
@@ -26,7 +34,7 @@ POD: dict[str, Any] = {
     "status": {"phase": "Running"},
 }
 TRIMMED = {
-    "metadata": {"name": "p", "namespace": "ns", "labels": {"a": "b"}},
+    "metadata": {"name": "p", "namespace": "ns", "resourceVersion": "5", "labels": {"a": "b"}},
     "spec": {"nodeName": "n", "containers": [{"name": "c", "resources": {"limits": {}}}]},
     "status": {"phase": "Running"},
 }
@@ -35,8 +43,8 @@ TRIMMED = {
 async def test_pods_come_without_what_no_rule_reads(script: Script) -> None:
     line = json.dumps({"type": "ADDED", "object": POD}) + "\n"
 
-    async def stream(request: web.BaseRequest) -> web.Response:
-        return web.Response(text=line)
+    async def stream(request: Asked) -> Reply:
+        return Reply((line).encode())
 
     script.answers = [made({"items": [POD], "metadata": {}}), stream, made(POD)]
     async with script.client(trimmed=FOR_CONTROLLERS) as client:
@@ -114,26 +122,70 @@ def test_parts_are_shared_again_after_all_were_forgotten() -> None:
 
 
 @pytest.mark.parametrize("trimmed", [None, FOR_CONTROLLERS])
-async def test_a_watch_that_ends_with_an_error_says_which(script: Script, trimmed: Any) -> None:
+@pytest.mark.parametrize("what", KINDS)
+async def test_a_watch_that_ends_with_an_error_says_which(script: Script, what: What, trimmed: Any) -> None:
     status = {"kind": "Status", "status": "Failure", "code": 410, "reason": "Expired", "message": "too old"}
 
-    async def stream(request: web.BaseRequest) -> web.Response:
-        return web.Response(text=json.dumps({"type": "ERROR", "object": status}) + "\n")
+    async def stream(request: Asked) -> Reply:
+        return Reply((json.dumps({"type": "ERROR", "object": status}) + "\n").encode())
 
     script.answers = [stream]
-    async with script.client(trimmed=trimmed) as client, client.watch(PODS, "ns") as events:
+    async with script.client(trimmed=trimmed) as client, client.watch(what, "ns") as events:
         with pytest.raises(StatusError) as caught:
             await anext(events)
     assert (caught.value.code, caught.value.message) == (410, "too old")
+
+
+@pytest.mark.parametrize("type", ["ADDED", "MODIFIED", "DELETED", "BOOKMARK"])
+@pytest.mark.parametrize("what", KINDS)
+async def test_every_other_event_is_read_in_part(script: Script, what: tuple[str, str], type: str) -> None:
+    place = {"name": "x", "namespace": "ns", "resourceVersion": "5"}
+    if type == "BOOKMARK":
+        place = {"resourceVersion": "5"}
+    told = {"apiVersion": what[0], "kind": what[1], "metadata": place, "spec": {}, "status": {}}
+    line = {"type": type, "object": told | {"metadata": place | {"managedFields": [{"manager": "m"}]}}}
+
+    async def stream(request: Asked) -> Reply:
+        return Reply((json.dumps(line) + "\n").encode())
+
+    script.answers = [stream]
+    async with script.client(trimmed=FOR_CONTROLLERS) as client, client.watch(what, "ns") as events:
+        (event,) = [event async for event in events]
+    assert (event.type, event.object) == (type, {"metadata": place, "spec": {}, "status": {}})
 
 
 async def test_a_packed_object_gives_itself_back(script: Script) -> None:
     row = known(PODS)
     assert row is not None
     async with script.client() as client:
-        packed = client.packed(row, POD)
+        entry = client.entry(row, POD)
+        packed = entry.packed(True)
         assert packed is not None
         assert packed.obj == POD
+        assert entry.packed(False) is None
+
+
+async def test_pods_of_others_are_held_packed_unless_they_are_read_as_a_whole(script: Script) -> None:
+    row = known(PODS)
+    assert row is not None
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": True}
+    pod = {"metadata": {"name": "p", "ownerReferences": [owner]}}
+    async with script.client() as whole, script.client(trimmed=FOR_CONTROLLERS) as trimmed:
+        assert whole.entry(row, pod).packed(False) is None
+        packed = trimmed.entry(row, pod).packed(False)
+        assert packed is not None
+        assert packed.obj == pod
+        owner["kind"], owner["apiVersion"] = "Job", "batch/v1"
+        assert trimmed.entry(row, pod).packed(False) is None
+
+
+async def test_without_shortcuts_objects_are_read_and_kept_whole(script: Script) -> None:
+    row = known(PODS)
+    assert row is not None
+    script.answers = [made({"items": [POD], "metadata": {}})]
+    async with script.client(trimmed=FOR_CONTROLLERS, shortcuts=False) as client:
+        assert (await client.list(PODS, "ns")).items == [POD]
+        assert client.entry(row, POD).packed(True) is None
 
 
 async def test_every_request_waits_for_its_turn(script: Script) -> None:

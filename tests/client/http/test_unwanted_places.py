@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from aiohttp import web
 
 from client.http.scripted_server import Script, made
 from client.http.test_streams import streaming
@@ -14,6 +13,7 @@ from longshore.api.errors import StatusError
 from longshore.client import Unreachable
 from longshore.client.http import unwanted_places
 from longshore.client.http.trimmed_objects import FOR_CONTROLLERS
+from support.http_server import json_reply
 
 pytestmark = pytest.mark.anyio
 PODS, NODES = ("v1", "pods"), ("v1", "nodes")
@@ -51,7 +51,7 @@ async def test_events_of_others_come_as_one_bookmark_of_the_last(
         line("DELETED", pod("another", 8, ordered=ordered)),
     ))  # fmt: skip
     script.answers = [streaming(chunk)]
-    async with script.client(trimmed=trimmed) as client, client.watch(PODS, only=is_mine) as events:
+    async with script.client(trimmed=trimmed, only=is_mine) as client, client.watch(PODS) as events:
         found = [(event.type, event.resource_version) async for event in events]
     assert found == [("ADDED", "6"), ("BOOKMARK", "8")]
 
@@ -63,7 +63,7 @@ async def test_events_that_come_in_pieces_are_sifted_alike(script: Script, size:
     ]
     text = b"".join(lines)
     script.answers = [streaming(*(text[at : at + size] for at in range(0, len(text), size)))]
-    async with script.client() as client, client.watch(PODS, only=is_mine) as events:
+    async with script.client(only=is_mine) as client, client.watch(PODS) as events:
         found = [(event.type, event.resource_version) async for event in events]
     assert [each for each in found if each[0] == "ADDED"] == [("ADDED", "0"), ("ADDED", "2")]
     assert found[-1] == ("BOOKMARK", "3")
@@ -87,7 +87,7 @@ async def test_bookmarks_errors_and_objects_of_no_namespace_always_come(script: 
     node = {"kind": "Node", "metadata": {"name": "n", "resourceVersion": "6"}}
     error = {"kind": "Status", "status": "Failure", "code": 410, "metadata": {}, "message": "too old"}
     script.answers = [streaming(line("ADDED", node), line("BOOKMARK", mark), line("ERROR", error))]
-    async with script.client() as client, client.watch(NODES, only=is_mine) as events:
+    async with script.client(only=is_mine) as client, client.watch(NODES) as events:
         seen = [await anext(events), await anext(events)]
         with pytest.raises(StatusError, match="too old"):
             await anext(events)
@@ -98,14 +98,14 @@ async def test_the_end_of_initial_events_is_told_although_all_were_skipped(scrip
     mark = {"resourceVersion": "7", "annotations": {"k8s.io/initial-events-end": "true"}}
     end = {"kind": "Pod", "metadata": mark}
     script.answers = [streaming(line("ADDED", pod("other", 5)) + line("BOOKMARK", end))]
-    async with script.client() as client, client.watch(PODS, initial_events=True, only=is_mine) as events:
+    async with script.client(only=is_mine) as client, client.watch(PODS, initial_events=True) as events:
         found = [event.ends_initial_events async for event in events]
     assert found == [True]
 
 
 async def test_rubbish_is_named_also_where_some_is_skipped(script: Script) -> None:
     script.answers = [streaming(line("ADDED", pod("mine", 5))[:-9] + b"\n")]
-    async with script.client() as client, client.watch(PODS, only=is_mine) as events:
+    async with script.client(only=is_mine) as client, client.watch(PODS) as events:
         with pytest.raises(Unreachable, match="sent something that is no event"):
             await anext(events)
 
@@ -117,8 +117,8 @@ async def test_pages_are_without_objects_of_others(script: Script, trimmed: Any)
         return made({"kind": "PodList", "metadata": meta, "items": [*items]})
 
     script.answers = [page("x", pod("other", 5), pod("mine", 6, "a")), page("", pod("mine", 7, "b"))]
-    async with script.client(trimmed=trimmed) as client:
-        pages = [page async for page in client.pages(PODS, only=is_mine)]
+    async with script.client(trimmed=trimmed, only=is_mine) as client:
+        pages = [page async for page in client.pages(PODS)]
     assert [[item["metadata"]["name"] for item in page.items] for page in pages] == [["a"], ["b"]]
     assert pages[-1].resource_version == "9"
     assert "kind" not in pages[0].items[0]
@@ -126,7 +126,7 @@ async def test_pages_are_without_objects_of_others(script: Script, trimmed: Any)
 
 
 async def test_a_list_that_is_refused_is_refused(script: Script) -> None:
-    script.answers = [web.json_response({"kind": "Status", "code": 403, "message": "no"}, status=403)]
-    async with script.client() as client:
+    script.answers = [json_reply({"kind": "Status", "code": 403, "message": "no"}, status=403)]
+    async with script.client(only=is_mine) as client:
         with pytest.raises(StatusError, match="no"):
-            [page async for page in client.pages(PODS, only=is_mine)]
+            [page async for page in client.pages(PODS)]

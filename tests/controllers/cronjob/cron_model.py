@@ -22,8 +22,8 @@ from longshore.api.time.instants import SECOND, Instant
 from longshore.api.types import Obj
 from longshore.controllers.cronjob import timing
 from longshore.controllers.cronjob.decide import decide
-from longshore.controllers.scheduled.plan import Plan
-from longshore.controllers.scheduled.view import Answer, Ask, Outage, View
+from longshore.controllers.scheduled.plan import ScheduledPlan
+from longshore.controllers.scheduled.view import Answer, Ask, Outage, ScheduledView
 
 FINISHED = {"Complete": "successfulJobsHistoryLimit", "Failed": "failedJobsHistoryLimit"}
 
@@ -46,7 +46,7 @@ class Life:
     jobs: dict[str, Obj] = field(default_factory=dict)
     created: dict[str, Instant] = field(default_factory=dict)
     """Every Job there ever was, with its scheduled time."""
-    plans: list[tuple[Instant, Plan]] = field(default_factory=list)
+    plans: list[tuple[Instant, ScheduledPlan]] = field(default_factory=list)
     _events: list[tuple[Instant, int, str, str]] = field(default_factory=list)
     _number: int = 0
     _wake: Instant | None = None
@@ -104,8 +104,8 @@ class Life:
                 self._wake = due
                 self._at(due, "look")
 
-    def _sync(self, now: Instant) -> Plan:
-        view = View(
+    def _sync(self, now: Instant) -> ScheduledPlan:
+        view = ScheduledView(
             self.state,
             now,
             jobs=[*self.jobs.values()],
@@ -126,7 +126,7 @@ class Life:
                 name = plan.create["metadata"]["name"]
                 answers[Ask("create", "Job", name)] = self._create(plan, name, now)
 
-    def _create(self, plan: Plan, name: str, now: Instant) -> Answer:
+    def _create(self, plan: ScheduledPlan, name: str, now: Instant) -> Answer:
         assert plan.due is not None
         if name in self.jobs:
             return errors.already_exists("batch", "jobs", name)

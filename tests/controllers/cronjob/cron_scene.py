@@ -11,8 +11,8 @@ from longshore.api import errors
 from longshore.api.time import instants, rfc3339
 from longshore.api.types import Obj
 from longshore.controllers.cronjob.decide import decide
-from longshore.controllers.scheduled.plan import Plan
-from longshore.controllers.scheduled.view import Answer, Ask, View
+from longshore.controllers.scheduled.plan import ScheduledPlan
+from longshore.controllers.scheduled.view import Answer, Ask, ScheduledView
 
 NAME = "backup"
 UID = "uid-of-backup"
@@ -154,7 +154,7 @@ class Server:
 class Outcome:
     """The final plan and what was done on the way."""
 
-    plan: Plan
+    plan: ScheduledPlan
     created: list[Obj]
     asked: list[str]
 
@@ -195,7 +195,7 @@ def sync(
         server.jobs = {job["metadata"]["name"]: job for job in jobs}
     server.cronjob = server.cronjob or cronjob
     server.now = now
-    view = View(cronjob, rfc3339.parse(now), jobs=jobs, **more)
+    view = ScheduledView(cronjob, rfc3339.parse(now), jobs=jobs, **more)
     answers: dict[Ask, Answer] = {}
     created: list[Obj] = []
     for _ in range(20):

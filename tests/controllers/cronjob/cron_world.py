@@ -13,12 +13,12 @@ from longshore.api.errors import StatusError
 from longshore.api.metrics import Registry
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
-from longshore.apiserver.api import Api
+from longshore.apiserver.api import Api, ApiParts
 from longshore.client import Client
 from longshore.client.local import LocalClient
 from longshore.controllers.cronjob import DIALECT
 from longshore.controllers.scheduled.loop import Loop
-from longshore.controllers.scheduled.view import View
+from longshore.controllers.scheduled.view import ScheduledView
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.explanations import Explanations
 from longshore.machinery.informers.informer import Handler, Informer
@@ -131,7 +131,7 @@ def ended(how: str, at: str) -> Obj:
 @asynccontextmanager
 async def a_world(clock: VirtualClock) -> AsyncIterator[World]:
     store = Store.open(None)
-    api = Api(store, clock=clock, rng=clock.rng)
+    api = Api(ApiParts(store, clock, clock.rng))
     client = LocalClient(api)
     for namespace in ("ns", "other"):
         await client.create(("v1", "Namespace"), {"metadata": {"name": namespace}})
@@ -152,12 +152,12 @@ async def beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
             task.cancel()
 
 
-def looks_of(controller: Loop) -> list[View]:
+def looks_of(controller: Loop) -> list[ScheduledView]:
     """The views of this controller, one for each look from now on."""
-    looks: list[View] = []
+    looks: list[ScheduledView] = []
     looked = controller._observe
 
-    def noted(obj: Obj) -> View:
+    def noted(obj: Obj) -> ScheduledView:
         looks.append(looked(obj))
         return looks[-1]
 

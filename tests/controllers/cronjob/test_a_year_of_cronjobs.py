@@ -10,6 +10,8 @@ import random
 from collections import Counter
 from datetime import UTC, datetime
 
+import pytest
+
 from controllers.cronjob.cron_model import Life, cronjob, settled, spans, unexplained
 from controllers.cronjob.cron_world import JOBS, a_world, beside
 from longshore.api.time import rfc3339
@@ -17,6 +19,8 @@ from longshore.api.types import Obj
 from longshore.machinery.informers.informer import Handler
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
+
+pytestmark = pytest.mark.long
 
 ZONES = (
     "Etc/UTC",

@@ -13,6 +13,7 @@ from longshore.api.types import Obj
 from longshore.client import DeleteOptions, Unreachable, WatchEvent
 from longshore.client.ask import Ask
 from longshore.client.local import LocalClient
+from longshore.client.source import Watching
 from longshore.machinery.informers.heard_objects import Handler
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
@@ -272,9 +273,9 @@ class Late(LocalClient):
     """Tells of changes of CronJobs a minute later."""
 
     @asynccontextmanager
-    async def _events(self, ask: Ask) -> AsyncIterator[AsyncIterator[WatchEvent]]:
+    async def _events(self, ask: Ask) -> AsyncIterator[Watching]:
         async with super()._events(ask) as events:
-            yield self._delayed(events) if ask.resource.plural == "cronjobs" else events
+            yield Watching(self._delayed(events)) if ask.resource.plural == "cronjobs" else events
 
     async def _delayed(self, events: AsyncIterator[WatchEvent]) -> AsyncIterator[WatchEvent]:
         async for event in events:

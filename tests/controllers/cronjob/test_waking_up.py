@@ -15,8 +15,8 @@ from longshore.api.types import Obj
 from longshore.controllers.cronjob import DIALECT
 from longshore.controllers.scheduled.handlers import CronJobHandler, JobHandler
 from longshore.controllers.scheduled.memory import Memory
-from longshore.controllers.scheduled.plan import Event
-from longshore.controllers.scheduled.view import View
+from longshore.controllers.scheduled.view import ScheduledView
+from longshore.machinery.catalogue import Event
 from longshore.machinery.informers.cache import Cache, Key
 from longshore.machinery.time.clock import RealClock
 
@@ -42,7 +42,7 @@ def on_update(old: Obj, new: Obj, now: str) -> tuple[list[tuple[Key, float]], li
         DIALECT,
         queue,  # type: ignore[arg-type]
         Memory(DIALECT, RealClock(), Cache(), Cache()),
-        lambda obj: View(obj, rfc3339.parse(now)),
+        lambda obj: ScheduledView(obj, rfc3339.parse(now)),
         lambda obj, event: told.append(event),
     )
     handler.on_update(old, new)

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Coroutine, Iterator
 from typing import Any, Protocol, cast
 
-from longshore.apiserver.api import Api
+from longshore.apiserver.api import Api, ApiParts
 from longshore.client import Client
 from longshore.client.local import LocalClient
 from longshore.machinery.time import virtual
@@ -53,7 +53,7 @@ async def played(
 ) -> tuple[Any, int]:
     """The end state after one death, if there is one, and how many writes the controllers made until then."""
     store = Store.open(None)
-    client = LocalClient(Api(store, clock=clock, rng=clock.rng))
+    client = LocalClient(Api(ApiParts(store, clock, clock.rng)))
     mortal = MortalClient(client, clock, last, death)
     lives: list[asyncio.Task[None]] = []
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
-from longshore.apiserver.api import Api
+from longshore.apiserver.api import Api, ApiParts
 from longshore.client import DeleteOptions, What
 from longshore.client.local import LocalClient
 from longshore.controllers import garbage
@@ -102,7 +102,7 @@ def play(script: Callable[[Scene], Awaitable[T]], *, collecting: bool = True) ->
 
     async def whole(clock: VirtualClock) -> T:
         store = Store.open(None)
-        scene = Scene(Api(store, clock=clock, rng=clock.rng), clock)
+        scene = Scene(Api(ApiParts(store, clock, clock.rng)), clock)
         for name in ("default", "other"):
             await scene.client.create(NAMESPACES, {"metadata": {"name": name}})
         await open_queue(scene.client)  # PodGroups need one

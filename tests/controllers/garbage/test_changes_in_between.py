@@ -16,7 +16,7 @@ from longshore.apiserver.api import Api
 from longshore.client import Client, DeleteOptions, Unreachable
 from longshore.client.local import LocalClient
 from longshore.controllers.garbage.act import Actor
-from longshore.controllers.garbage.decide import Action, Owner, Plan, View, decide
+from longshore.controllers.garbage.decide import Action, GarbagePlan, GarbageView, Owner, decide
 from longshore.controllers.garbage.graph import Graph, Node
 from longshore.controllers.garbage.references import Identity, Reference, slim
 
@@ -50,13 +50,13 @@ class Asked:
         return await self._client.delete(what, name, namespace, options)
 
 
-async def judged(scene: Scene, made: Obj) -> tuple[Asked, Actor, Graph, Node, View, Plan]:
+async def judged(scene: Scene, made: Obj) -> tuple[Asked, Actor, Graph, Node, GarbageView, GarbagePlan]:
     """The plan to delete `made`, as of now; whatever happens next, the plan does not know."""
     client, graph, row = Asked(scene.client), Graph(Deaf()), table.by_kind("v1", "ConfigMap")
     assert row is not None
     graph.put(row, slim(made)["metadata"])
     node = graph.nodes[made["metadata"]["uid"]]
-    view = View(node.meta, node.refs, tuple(Owner.DANGLING for _ in node.refs))
+    view = GarbageView(node.meta, node.refs, tuple(Owner.DANGLING for _ in node.refs))
     plan = decide(view)
     assert plan.action is Action.DELETE
     return client, Actor(cast("Client", client), graph), graph, node, view, plan

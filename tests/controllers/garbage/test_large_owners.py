@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import time
 
+import pytest
+
 from controllers.garbage.garbage_scene import Scene, owner, play
 from longshore.controllers.garbage.backlog import Backlog
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
+
+pytestmark = pytest.mark.long
 
 
 def test_owners_take_turns() -> None:

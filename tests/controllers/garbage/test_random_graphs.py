@@ -9,6 +9,8 @@ import pytest
 from controllers.garbage.garbage_scene import MAPS, Scene, owner, play
 from longshore.api.types import Obj
 
+pytestmark = pytest.mark.long
+
 GROUPS = ("scheduling.volcano.sh/v1beta1", "PodGroup")
 POLICIES = ("Background", "Foreground", "Orphan")
 

@@ -59,14 +59,14 @@ class Pipelining(Counting):
 
     async def controllers(self, client: Client, clock: VirtualClock) -> None:
         await clock.sleep(1)
-        there, pipeline = await self._names(client), client.pipelined()
+        there, pipeline = await self._names(client), client.in_order()
         for name in ("a", "b", "c"):
             if name not in there:
                 made = await pipeline.create(MAPS, {"metadata": {"name": name}}, "default")
                 assert made["metadata"]["name"] == name
         if self._careless:
             await client.create(MAPS, {"metadata": {"name": "done"}}, "default")
-        await pipeline.settled()
+        await pipeline.durable()
         if not self._careless and "done" not in there:
             await client.create(MAPS, {"metadata": {"name": "done"}}, "default")
         await clock.sleep(1e9)
@@ -83,13 +83,13 @@ def test_what_a_pipeline_writes_after_its_last_write_is_answered_and_lost() -> N
     class Looking(Pipelining):
         async def controllers(self, client: Client, clock: VirtualClock) -> None:
             await clock.sleep(1)
-            pipeline = client.pipelined()
+            pipeline = client.in_order()
             for name in ("a", "b", "c"):
                 seen.append(
                     (await pipeline.create(MAPS, {"metadata": {"name": name}}, "default"))["metadata"]["name"]
                 )
-            await pipeline.settled()
-            seen.append("settled")
+            await pipeline.durable()
+            seen.append("durable")
             await clock.sleep(1e9)
 
         async def script(self, client: Client, clock: VirtualClock) -> list[str]:

@@ -8,17 +8,17 @@ import pytest
 from msgspec.structs import replace
 
 from longshore.api.types import Obj
-from longshore.controllers.garbage.decide import Action, Live, Owner, View, decide
+from longshore.controllers.garbage.decide import Action, GarbageView, Live, Owner, decide
 from longshore.controllers.garbage.references import Reference
 from longshore.machinery import views
 
 NOW = "2026-01-01T00:00:00Z"
 
 
-def view(*owners: Owner, blocks: bool = True, **changes: Any) -> View:
+def view(*owners: Owner, blocks: bool = True, **changes: Any) -> GarbageView:
     refs = tuple(Reference("v1", "ConfigMap", f"o{n}", f"uid-{n}", blocks) for n in range(len(owners)))
     meta: Obj = {"name": "x", "uid": "x", "resourceVersion": "1", **changes.pop("meta", {})}
-    return View(meta, refs, owners, **changes)
+    return GarbageView(meta, refs, owners, **changes)
 
 
 def test_without_owners_nothing_happens() -> None:
@@ -40,7 +40,7 @@ def test_beside_a_solid_owner_the_references_to_others_are_dropped(other: Owner)
 
 def test_a_wrong_reference_to_a_solid_owner_is_not_dropped_since_that_would_drop_both() -> None:
     right, wrong = (Reference("v1", kind, "o", "same") for kind in ("ConfigMap", "Secret"))
-    plan = decide(View({"uid": "x"}, (right, wrong), (Owner.SOLID, Owner.DANGLING)))
+    plan = decide(GarbageView({"uid": "x"}, (right, wrong), (Owner.SOLID, Owner.DANGLING)))
     assert plan.action is Action.NOTHING
 
 
@@ -93,31 +93,31 @@ ORPHAN: Obj = {"deletionTimestamp": NOW, "finalizers": ["orphan"]}
 
 
 def test_foreground_deletion_waits_for_blocking_dependents() -> None:
-    plan = decide(View(FOREGROUND, dependents=5, blocking=2))
+    plan = decide(GarbageView(FOREGROUND, dependents=5, blocking=2))
     assert plan.action is Action.NOTHING
     assert [*map(str, plan.why)] == ["it waits for 2 dependents to be deleted"]
 
 
 def test_foreground_deletion_ends_when_no_dependent_blocks() -> None:
-    plan = decide(View(FOREGROUND, dependents=5, blocking=0))
+    plan = decide(GarbageView(FOREGROUND, dependents=5, blocking=0))
     assert (plan.action, plan.finalizer) == (Action.REMOVE_FINALIZER, "foregroundDeletion")
 
 
 def test_foreground_deletions_that_wait_for_each_other_are_unblocked() -> None:
-    assert decide(View(FOREGROUND, dependents=1, blocking=1, deadlocked=True)).action is Action.UNBLOCK
+    assert decide(GarbageView(FOREGROUND, dependents=1, blocking=1, deadlocked=True)).action is Action.UNBLOCK
 
 
 def test_an_orphaning_owner_lets_its_dependents_go_first() -> None:
-    assert decide(View(ORPHAN, dependents=2)).action is Action.ORPHAN_DEPENDENTS
+    assert decide(GarbageView(ORPHAN, dependents=2)).action is Action.ORPHAN_DEPENDENTS
 
 
 def test_an_orphaning_owner_without_dependents_is_released() -> None:
-    plan = decide(View(ORPHAN))
+    plan = decide(GarbageView(ORPHAN))
     assert (plan.action, plan.finalizer) == (Action.REMOVE_FINALIZER, "orphan")
 
 
 def test_foreground_finalizers_without_a_deletion_mean_nothing() -> None:
-    assert decide(View({"finalizers": ["foregroundDeletion"]}, dependents=2)).action is Action.NOTHING
+    assert decide(GarbageView({"finalizers": ["foregroundDeletion"]}, dependents=2)).action is Action.NOTHING
 
 
 def test_what_changed_under_the_delete_is_judged_once_more() -> None:
@@ -146,6 +146,6 @@ def test_a_saved_view_gives_the_same_plan() -> None:
         view(Owner.UNKNOWN, polls=3),
         replace(view(Owner.DANGLING), live=Live({"uid": "x", "resourceVersion": "2"})),
     ):
-        loaded = views.from_json(View, views.to_json(seen))
+        loaded = views.from_json(GarbageView, views.to_json(seen))
         assert loaded == seen
         assert decide(loaded) == decide(seen)

@@ -16,11 +16,11 @@ from longshore.api.types import Obj
 from longshore.controllers.job.decide import decide
 from longshore.controllers.job.ends.finish import finish
 from longshore.controllers.job.ends.tracking import track
-from longshore.controllers.job.plan import Ending, Plan, PodResults, Tracking
+from longshore.controllers.job.plan import Ending, JobPlan, PodResults, Tracking
 from longshore.controllers.job.pods import pod_facts
 from longshore.controllers.job.pods.roll import Roll
 from longshore.controllers.job.spec import FINALIZER, INDEX_FAILURES, INDEX_IGNORED_FAILURES
-from longshore.controllers.job.view import View
+from longshore.controllers.job.view import JobView
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC).timestamp()
 LONG_AGO = -7200.0
@@ -140,7 +140,7 @@ def a_pod(
 class Synced:
     """What one sync did, in the words of the tests."""
 
-    plan: Plan
+    plan: JobPlan
     tracking: Tracking
     ending: Ending
 
@@ -204,7 +204,7 @@ def sync(
     **view: Any,
 ) -> Synced:
     """One sync of `job` at NOW + `now`."""
-    plan = decide(View(job, NOW + now, Roll.of(pods), **view))
+    plan = decide(JobView(job, NOW + now, Roll.of(pods), **view))
     removed = [p for p in (*plan.delete, *plan.release) if p["metadata"]["name"] not in failed_deletes]
     results = PodResults(
         len(removed), sum(pod_state.is_ready(pod) for pod in removed), len(plan.create) - failed_creates

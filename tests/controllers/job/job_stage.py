@@ -12,7 +12,7 @@ from longshore.api.errors import StatusError
 from longshore.api.facts import pod_state
 from longshore.api.metrics import Registry
 from longshore.api.types import Obj
-from longshore.apiserver.api import Api
+from longshore.apiserver.api import Api, ApiParts
 from longshore.client import Client, DeleteOptions, PatchType
 from longshore.client.ask import Ask
 from longshore.client.local import LocalClient
@@ -40,9 +40,9 @@ class Troubled(LocalClient):
         self.trouble: Callable[[str, Ask], None] = lambda what, ask: None
         """Raises, or does not. `what` is e.g. `create pods` or `update jobs/status`."""
 
-    _together, _slowly = Client._together, Client._slowly
+    write = Client.write
 
-    def pipelined(self) -> LocalClient:
+    def in_order(self) -> LocalClient:
         return self
 
     async def _one(self, ask: Ask) -> Obj:
@@ -197,7 +197,7 @@ def play(scene: Scene, *, controller: bool = True) -> None:
 
     async def main(clock: VirtualClock) -> None:
         store = Store.open(None)
-        api = Api(store, clock=clock, rng=clock.rng)
+        api = Api(ApiParts(store, clock, clock.rng))
         stage = Stage(api, clock)
         await stage.client.create(("v1", "Namespace"), {"metadata": {"name": NS}})
         await stage.client.create(("v1", "ServiceAccount"), {"metadata": {"name": "default"}}, NS)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from controllers.job.job_scene import NOW, a_job, a_pod, at, sync
 from longshore.api.time import rfc3339
-from longshore.api.time.doubling import Doubling
+from longshore.api.time.backoff import Doubling
 from longshore.controllers.job.pods import pod_facts, replacement_delay
 from longshore.controllers.job.view import NO_FAILURES, REPLACEMENT_PAUSES, BackoffRecord
 
@@ -49,26 +53,73 @@ def test_a_success_no_earlier_than_the_failure_takes_the_wait_away() -> None:
     [(0, 0), (1, 10), (2, 20), (3, 40), (4, 80), (5, 160), (6, 320), (7, 600), (8, 600), (5000, 600)],
 )
 def test_the_wait_doubles_up_to_ten_minutes(failures: int, wait: float) -> None:
-    assert replacement_delay.remaining(failures, NOW, NOW, REPLACEMENT_PAUSES) == wait
+    record = BackoffRecord(failures, (NOW,) if failures else ())
+    assert replacement_delay.remaining(record, NOW, REPLACEMENT_PAUSES) == wait
 
 
 def test_simultaneous_failures_each_count() -> None:
     done = sync(a_job(5, 5), *[a_pod(n, "Failed", finished=0) for n in "abcde"])
     assert done.plan.look_again == 160
-    assert done.plan.backoff == BackoffRecord(5, NOW)
+    assert done.plan.backoff == BackoffRecord(5, (NOW,) * 5)
 
 
 def test_failures_add_up_over_syncs_until_a_success() -> None:
-    record = replacement_delay.draft(BackoffRecord(2, NOW - 30), [], [a_pod("f", "Failed", finished=-5)])
-    assert record == BackoffRecord(3, NOW - 5)
+    before = BackoffRecord(2, (NOW - 40, NOW - 30))
+    record = replacement_delay.draft(before, [], [a_pod("f", "Failed", finished=-5)])
+    assert record == BackoffRecord(3, (NOW - 40, NOW - 30, NOW - 5))
     assert replacement_delay.draft(record, [], []) is record
-    assert replacement_delay.draft(record, [a_pod("s", "Succeeded", finished=-99)], []) == NO_FAILURES
+    succeeded = a_pod("s", "Succeeded", finished=-5)
+    assert replacement_delay.draft(record, [succeeded], []) == BackoffRecord(last_success=NOW - 5)
+
+
+def test_failures_that_ended_before_a_success_do_not_count_however_late_they_are_heard_of() -> None:
+    succeeded = sync(a_job(3, 5), a_pod("s", "Succeeded", finished=-1), a_pod("a"), a_pod("b"))
+    assert len(succeeded.created) == 1
+    failed = [a_pod(name, "Failed", finished=-2) for name in "ab"]
+    done = sync(a_job(3, 5), *failed, a_pod("c"), backoff=succeeded.plan.backoff)
+    assert len(done.created) == 2
+
+
+def test_a_failure_in_the_second_of_a_success_that_was_heard_of_before_counts() -> None:
+    record = BackoffRecord(last_success=NOW)
+    assert replacement_delay.draft(record, [], [a_pod("f", "Failed", finished=0)]).failures == 1
+
+
+def test_a_success_that_says_nothing_of_its_end_takes_the_wait_away() -> None:
+    pod = a_pod("s", "Succeeded", created=-60)
+    pod["status"].pop("containerStatuses")
+    record = BackoffRecord(2, (NOW - 40, NOW - 30))
+    assert replacement_delay.draft(record, [pod], []).failures == 0
+
+
+@given(st.lists(st.integers(-100, 0), max_size=90), st.randoms())
+def test_the_order_of_news_does_not_matter(seconds: list[int], dice: random.Random) -> None:
+    """Pods that end in a second of an even number succeed; the others fail."""
+    ends = [(second % 2 == 0, second) for second in seconds]
+    pods = [
+        a_pod(f"p{n}", "Succeeded" if well else "Failed", finished=at, created=-200)
+        for n, (well, at) in enumerate(ends)
+    ]
+    by_end = {
+        well: [pod for pod, (is_well, _) in zip(pods, ends, strict=True) if is_well is well]
+        for well in (True, False)
+    }
+    together = replacement_delay.draft(NO_FAILURES, by_end[True], by_end[False])
+    dice.shuffle(pods)
+    one_by_one = NO_FAILURES
+    for pod in pods:
+        well = pod["status"]["phase"] == "Succeeded"
+        one_by_one = replacement_delay.draft(one_by_one, [pod] if well else [], [] if well else [pod])
+    assert one_by_one.recent == together.recent
+    assert one_by_one.last_success == together.last_success
+    assert min(one_by_one.failures, 64) == min(together.failures, 64)
 
 
 def test_with_successes_only_the_failures_after_the_last_of_them_count() -> None:
     succeeded = [a_pod("s", "Succeeded", finished=-20), a_pod("t", "Succeeded", finished=-10)]
     failed = [a_pod(f"f{t}", "Failed", finished=t) for t in (-30, -15, -5, -3)]
-    assert replacement_delay.draft(BackoffRecord(7, NOW), succeeded, failed) == BackoffRecord(2, NOW - 3)
+    record = replacement_delay.draft(BackoffRecord(7, (NOW - 12,)), succeeded, failed)
+    assert record == BackoffRecord(2, (NOW - 5, NOW - 3), NOW - 10)
 
 
 def test_the_times_can_be_set() -> None:

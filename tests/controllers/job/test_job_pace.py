@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from controllers.job.job_scene import NOW, a_job, a_pod, indexed, sync
-from longshore.api.time.doubling import Doubling
+from longshore.api.time.backoff import Doubling
 from longshore.api.types import Obj
 from longshore.controllers.job.pods import pace
 
@@ -26,10 +26,10 @@ def test_the_first_pod_starts_at_once_and_the_second_an_interval_later() -> None
     assert (first.created_indexes, first.plan.look_again) == ([0], 2)
     waiting = sync(paced("2s", indexed(4, 4)), a_pod("a", index=0), now=1.5, next_start=first.plan.next_start)
     assert (waiting.created, waiting.plan.look_again) == ([], 0.5)
-    assert waiting.plan.why[0] == (
-        "StartsPaced",
-        "starts a pod every 2 s (longshore.dev/start-interval): the next at 2026-01-01T12:00:02Z",
-        {"interval": 2.0, "until": "2026-01-01T12:00:02Z"},
+    (why,) = waiting.plan.why
+    assert why == ("StartsPaced", {"interval": 2.0, "until": "2026-01-01T12:00:02Z"})
+    assert str(why) == (
+        "starts a pod every 2 s (longshore.dev/start-interval): the next at 2026-01-01T12:00:02Z"
     )
     second = sync(paced("2s", indexed(4, 4)), a_pod("a", index=0), now=2, next_start=first.plan.next_start)
     assert second.created_indexes == [1]

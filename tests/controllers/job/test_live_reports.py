@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
-from controllers.job.job_stage import Stage, play, refused
+import pytest
+
+from controllers.job.job_stage import JOBS, NS, Stage, play, refused
 
 PREFIX = "job_controller_"
 
@@ -87,3 +90,23 @@ def test_a_problem_is_remembered_with_the_plan_it_spoiled() -> None:
         assert entry.times > 1
 
     play(scene)
+
+
+def test_the_log_tells_a_jobs_life(caplog: pytest.LogCaptureFixture) -> None:
+    """Events, and with them pods that come and go, at INFO; each sync with its duration at DEBUG."""
+
+    async def scene(stage: Stage) -> None:
+        await stage.job()
+        (pod,) = await stage.until_live(1)
+        await stage.client.patch(JOBS, "j", {"spec": {"suspend": True}}, NS)
+        await stage.until_condition("Suspended")
+        await stage.quiet()
+        told = {(record.levelname, record.getMessage()) for record in caplog.records}
+        name = pod["metadata"]["name"]
+        assert ("INFO", f"event: Job ns/j: Normal SuccessfulCreate: Created pod: {name}") in told
+        assert ("INFO", f"event: Job ns/j: Normal SuccessfulDelete: Deleted pod: {name}") in told
+        assert ("INFO", "event: Job ns/j: Normal Suspended: Job suspended") in told
+        assert ("DEBUG", "job: ns/j: synced in 0.000 s") in told
+
+    with caplog.at_level(logging.DEBUG):
+        play(scene)

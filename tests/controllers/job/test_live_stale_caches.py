@@ -14,6 +14,7 @@ from longshore.api import errors
 from longshore.apiserver.api import Api
 from longshore.client import WatchEvent
 from longshore.client.ask import Ask, Page
+from longshore.client.source import Watching
 from longshore.controllers.job.spec import FINALIZER
 
 
@@ -24,9 +25,9 @@ class Lagging(Troubled):
     seconds = 0.0
 
     @asynccontextmanager
-    async def _events(self, ask: Ask) -> AsyncIterator[AsyncIterator[WatchEvent]]:
+    async def _events(self, ask: Ask) -> AsyncIterator[Watching]:
         async with super()._events(ask) as events:
-            yield self._delayed(ask.resource.plural, events)
+            yield Watching(self._delayed(ask.resource.plural, events))
 
     async def _delayed(self, plural: str, events: AsyncIterator[WatchEvent]) -> AsyncIterator[WatchEvent]:
         async for event in events:
@@ -168,9 +169,9 @@ class Breaking(Troubled):
         self.mended = asyncio.Event()
 
     @asynccontextmanager
-    async def _events(self, ask: Ask) -> AsyncIterator[AsyncIterator[WatchEvent]]:
+    async def _events(self, ask: Ask) -> AsyncIterator[Watching]:
         async with super()._events(ask) as events:
-            yield self._until_broken(events) if ask.resource.plural == "pods" else events
+            yield Watching(self._until_broken(events)) if ask.resource.plural == "pods" else events
 
     async def _until_broken(self, events: AsyncIterator[WatchEvent]) -> AsyncIterator[WatchEvent]:
         async for event in events:
@@ -211,7 +212,7 @@ class OldPods(Troubled):
     seconds = 5.0
 
     @asynccontextmanager
-    async def _events(self, ask: Ask) -> AsyncIterator[AsyncIterator[WatchEvent]]:
+    async def _events(self, ask: Ask) -> AsyncIterator[Watching]:
         if ask.resource.plural == "pods":
             if "sendInitialEvents" in ask.query:
                 raise errors.bad_request("initial events are not to be had here")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -13,6 +14,7 @@ from controllers.job.job_stage import JOBS, NS, PODS, Stage, Troubled, play, ref
 from longshore.api.types import Obj
 from longshore.client import TimedOut, WatchEvent
 from longshore.client.ask import Ask
+from longshore.client.source import Watching
 
 
 def test_a_failed_create_is_told_and_tried_again_after_a_second() -> None:
@@ -33,6 +35,27 @@ def test_a_failed_create_is_told_and_tried_again_after_a_second() -> None:
     play(scene)
 
 
+def test_a_job_whose_account_is_missing_begins_when_it_is_there() -> None:
+    async def scene(stage: Stage) -> None:
+        accounts = ("v1", "ServiceAccount")
+        container = {"name": "main", "image": "i"}
+        spec = {"restartPolicy": "Never", "containers": [container], "serviceAccountName": "robot"}
+        await stage.job(template={"spec": spec})
+        await stage.quiet()
+        said = (
+            f'Error creating: pods "j-" is forbidden: error looking up service account {NS}/robot: '
+            'serviceaccount "robot" not found'
+        )
+        assert f"Warning FailedCreate: {said}" in {
+            re.sub('"j-[a-z0-9]+"', '"j-"', text) for text in await stage.events()
+        }
+        assert await stage.live() == []
+        await stage.client.create(accounts, {"metadata": {"name": "robot"}}, NS)
+        await stage.until_live(1, seconds=900)
+
+    play(scene)
+
+
 class Unheard(Troubled):
     """Creates a pod, and the answer is lost, once. Watches tell of pods seconds later."""
 
@@ -46,9 +69,9 @@ class Unheard(Troubled):
         return answer
 
     @asynccontextmanager
-    async def _events(self, ask: Ask) -> AsyncIterator[AsyncIterator[WatchEvent]]:
+    async def _events(self, ask: Ask) -> AsyncIterator[Watching]:
         async with super()._events(ask) as events:
-            yield self._late(ask, events)
+            yield Watching(self._late(ask, events))
 
     async def _late(self, ask: Ask, events: AsyncIterator[WatchEvent]) -> AsyncIterator[WatchEvent]:
         async for event in events:

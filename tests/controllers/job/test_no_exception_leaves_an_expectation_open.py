@@ -78,7 +78,7 @@ class Scene:
         try:
             await self.act.strip(self.pods)
         finally:
-            await self.act.settled()
+            await self.act.durable()
 
     async def check(self) -> None:
         """As many creations and deletions are open as there were, at most; and nothing of a pod that kept

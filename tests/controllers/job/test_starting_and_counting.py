@@ -7,7 +7,7 @@ import pytest
 from controllers.job.job_scene import NOW, a_job, a_pod, at, sync
 from longshore.controllers.job.decide import decide
 from longshore.controllers.job.pods.roll import Roll
-from longshore.controllers.job.view import BackoffRecord, View
+from longshore.controllers.job.view import BackoffRecord, JobView
 from longshore.machinery import views
 from longshore.machinery.reasons import Reason
 
@@ -217,14 +217,14 @@ def test_a_pod_listed_as_failed_is_counted_as_failed_only() -> None:
 
 def test_the_plan_says_why() -> None:
     numbers = {"pods": 2, "active": 0, "parallelism": 2, "completions": 5}
-    assert sync(a_job(2, 5)).plan.why == (Reason("PodsCreated", "creates 2 pods", numbers),)
+    assert sync(a_job(2, 5)).plan.why == (Reason("PodsCreated", numbers),)
 
 
 def test_a_saved_view_gives_the_same_plan() -> None:
     pods = [a_pod("a"), a_pod("s", "Succeeded"), a_pod("f", "Failed")]
-    seen = View(
-        a_job(2, 5), NOW, Roll.of(pods), [], going=frozenset(("gone",)), backoff=BackoffRecord(1, NOW - 3)
+    seen = JobView(
+        a_job(2, 5), NOW, Roll.of(pods), [], going=frozenset(("gone",)), backoff=BackoffRecord(1, (NOW - 3,))
     )
-    loaded = views.from_json(View, views.to_json(seen))
+    loaded = views.from_json(JobView, views.to_json(seen))
     assert loaded == seen
     assert decide(loaded) == decide(seen)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,8 @@ from longshore.controllers.job.pods.roll import Roll
 from longshore.controllers.job.waking import selector_index
 from longshore.controllers.job.waking.rolls import Rolls
 from longshore.machinery.informers.cache import Cache, key_of
+
+pytestmark = pytest.mark.long
 
 JOB = a_job()
 OTHER = a_job(name="other")
@@ -123,7 +126,7 @@ def from_scratch(found: list[Obj]) -> dict[str, Any]:
         "active_indexes": {number: numbers.count(number) for number in numbers},
         "active_runs": indexes.from_sorted(sorted(set(numbers) - {pod_facts.NO_INDEX})),
         "ready": sum(pod_state.is_ready(pod) for pod in active),
-        "restarts": sum(pod_facts.restarts(pod) for pod in restarting),
+        "restarts": sum(pod_state.restarts(pod) for pod in restarting),
         "terminating": by_name([pod for pod in running if pod_facts.deleting(pod)]),
         "tracked": {pod["metadata"]["uid"]: pod for pod in tracked},
         "leaving": by_name(leaving),

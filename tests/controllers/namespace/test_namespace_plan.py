@@ -9,7 +9,7 @@ import pytest
 from longshore.api.resources import Resource
 from longshore.client.errors import PartlyDiscovered
 from longshore.controllers.namespace.decide import LOOK_AGAIN_SECONDS, SOON_SECONDS, decide
-from longshore.controllers.namespace.observe import Content, View, observe, wanted
+from longshore.controllers.namespace.observe import Content, NamespaceView, observe, wanted
 from longshore.machinery import views
 from support.api_in_memory import api_in_memory
 
@@ -31,13 +31,13 @@ def obj(name: str, *, going: bool = False, finalizers: tuple[str, ...] = ()) -> 
     return {"metadata": meta}
 
 
-def view(*contents: Content, **more: Any) -> View:
+def view(*contents: Content, **more: Any) -> NamespaceView:
     namespace = {
         "metadata": {"name": "team", "deletionTimestamp": NOW},
         "spec": {"finalizers": ["kubernetes"]},
         "status": {"phase": "Terminating"},
     }
-    return View(**{"namespace": namespace, "now": NOW, "contents": contents, **more})
+    return NamespaceView(**{"namespace": namespace, "now": NOW, "contents": contents, **more})
 
 
 def conditions(plan: Any) -> dict[str, tuple[str, str, str]]:
@@ -242,6 +242,6 @@ def test_only_terminating_namespaces_that_are_not_finalized_yet_are_looked_at() 
 
 def test_a_saved_view_gives_the_same_plan() -> None:
     seen = view(content("configmaps", obj("a", going=True)), content("jobs", obj("j"), group="batch"))
-    loaded = views.from_json(View, views.to_json(seen))
+    loaded = views.from_json(NamespaceView, views.to_json(seen))
     assert loaded == seen
     assert decide(loaded) == decide(seen)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from longshore.api.errors import StatusError
 from longshore.api.metrics import Registry
 from longshore.api.types import Obj
-from longshore.apiserver.api import Api
+from longshore.apiserver.api import Api, ApiParts
 from longshore.client import DeleteOptions, Unreachable, What
 from longshore.client.local import LocalClient
 from longshore.controllers import podgc
@@ -68,7 +68,7 @@ class Scene:
 def play(script: Callable[[Scene], Awaitable[T]], **options: Any) -> T:
     async def whole(clock: VirtualClock) -> T:
         store = Store.open(None)
-        client = Late(Api(store, clock=clock, rng=clock.rng))
+        client = Late(Api(ApiParts(store, clock, clock.rng)))
         await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
         registry = Registry()
         running = asyncio.create_task(
@@ -200,7 +200,7 @@ def test_a_pod_of_the_same_name_is_not_taken_for_another() -> None:
         from longshore.controllers.podgc.decide import Cause, Removal
 
         store = Store.open(None)
-        client = Late(Api(store, clock=clock, rng=clock.rng))
+        client = Late(Api(ApiParts(store, clock, clock.rng)))
         await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
         scene = Scene(client, clock, Registry())
         old = await scene.pod("p")

@@ -8,7 +8,7 @@ import pytest
 
 from longshore.api.types import Obj
 from longshore.controllers.podgc.act import failed
-from longshore.controllers.podgc.decide import Cause, View, decide, ended, lost
+from longshore.controllers.podgc.decide import Cause, PodGcView, decide, ended, lost
 from longshore.controllers.podgc.quarantine import Quarantine
 from longshore.machinery import views
 from longshore.machinery.time import virtual
@@ -43,7 +43,7 @@ def node(name: str, *, ready: bool = True, tainted: bool = False) -> Obj:
 
 
 def removed(**view: Any) -> list[tuple[str, Cause]]:
-    whole = View(**{"ended": (), "deleting": (), "on_lost_nodes": (), "nodes": {}, **view})
+    whole = PodGcView(**{"ended": (), "deleting": (), "on_lost_nodes": (), "nodes": {}, **view})
     return [(removal.pod["metadata"]["name"], removal.cause) for removal in decide(whole).removals]
 
 
@@ -160,7 +160,7 @@ def test_a_node_that_shows_itself_begins_anew() -> None:
 
 def test_a_plan_says_for_each_cause_how_many_pods_go() -> None:
     lonely = [pod(name, deleting=True) for name in "ab"]
-    plan = decide(View(ended=(), deleting=lonely, on_lost_nodes=[pod("c", node="n")], nodes={}))
+    plan = decide(PodGcView(ended=(), deleting=lonely, on_lost_nodes=[pod("c", node="n")], nodes={}))
     assert [(why.code, why.numbers) for why in plan.why] == [
         ("NodeGone", {"pods": 1}),
         ("DeletedUnscheduled", {"pods": 2}),
@@ -170,13 +170,31 @@ def test_a_plan_says_for_each_cause_how_many_pods_go() -> None:
 
 def test_a_saved_view_gives_the_same_plan() -> None:
     gone = node("off", ready=False, tainted=True)
-    seen = View(
+    seen = PodGcView(
         [pod("e", "Failed"), pod("f", "Failed")],
         [pod("d", node="off", deleting=True)],
         [pod("l", node="lost")],
         {"off": gone},
         threshold=1,
     )
-    loaded = views.from_json(View, views.to_json(seen))
+    loaded = views.from_json(PodGcView, views.to_json(seen))
     assert loaded == seen
     assert decide(loaded) == decide(seen)
+
+
+def test_a_sweep_of_one_job_costs_no_other_job_its_failed_or_its_last_pod() -> None:
+    def of(job: str, name: str, phase: str, day: int) -> Obj:
+        owner = {"kind": "Job", "name": job, "uid": job, "controller": True}
+        return pod(name, phase, created=f"2026-01-0{day}T00:00:00Z", meta={"ownerReferences": [owner]})
+
+    pods = [
+        of("old-failure", "failed-first", "Failed", 1),
+        of("old-failure", "failed-last", "Failed", 2),
+        of("old-success", "only", "Succeeded", 1),
+        *(of("sweep", f"sweep-{number}", "Succeeded", 5) for number in range(5)),
+        *(of("sweep", f"swept-{number}", "Failed", 4) for number in range(2)),
+    ]
+    order = [name for name, _ in removed(ended=pods, threshold=1)]
+    assert order[:4] == ["sweep-0", "sweep-1", "sweep-2", "sweep-3"], "what succeeded, but for the last one"
+    assert order[4:7] == ["failed-first", "swept-0", "swept-1"], "then what failed"
+    assert order[7:] == ["only", "sweep-4"], "then the last of each Job that succeeded"

@@ -14,7 +14,7 @@ from longshore.api.types import Obj
 from longshore.apiserver.access.authz import Wish
 from longshore.apiserver.request.call import User
 from longshore.controllers import rights
-from longshore.controllers.rights.decide import NAME, View, decide
+from longshore.controllers.rights.decide import NAME, RightsView, decide
 from longshore.machinery import views
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time.clock import RealClock
@@ -114,19 +114,21 @@ def namespace(**meta: object) -> Obj:
 
 
 def test_a_namespace_that_is_going_gets_no_binding() -> None:
-    assert decide(View([namespace(deletionTimestamp="2026-05-04T12:00:00Z")], {})) == []
+    assert decide(RightsView([namespace(deletionTimestamp="2026-05-04T12:00:00Z")], {})) == []
 
 
 def test_a_binding_of_this_name_that_somebody_else_made_is_not_deleted() -> None:
     theirs: Obj = {"metadata": {"name": NAME, "namespace": "a"}}
-    assert decide(View([namespace(annotations={own_names.WORKLOAD_RIGHTS: "none"})], {"a": theirs})) == []
+    assert (
+        decide(RightsView([namespace(annotations={own_names.WORKLOAD_RIGHTS: "none"})], {"a": theirs})) == []
+    )
 
 
 def test_a_saved_view_gives_the_same_plan() -> None:
     unwanted = {"metadata": {"name": "b", "annotations": {own_names.WORKLOAD_RIGHTS: "none"}}}
     ours = {"metadata": {"name": NAME, "labels": {"app.kubernetes.io/managed-by": "longshore"}}}
-    seen = View([namespace(), unwanted], {"b": ours})
-    loaded = views.from_json(View, views.to_json(seen))
+    seen = RightsView([namespace(), unwanted], {"b": ours})
+    loaded = views.from_json(RightsView, views.to_json(seen))
     assert loaded == seen
     plans = decide(loaded)
     assert plans == decide(seen)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from longshore.controllers.serviceaccount.decide import View, decide
+from longshore.controllers.serviceaccount.decide import ServiceAccountView, decide
 from longshore.machinery import views
 
 CA = "-----BEGIN CERTIFICATE-----"
@@ -19,7 +19,7 @@ def config_map(data: dict[str, str]) -> dict[str, Any]:
 
 
 def test_every_namespace_gets_an_account_and_the_authority() -> None:
-    first, second = decide(View([namespace("a"), namespace("b")], {"a"}, {}, CA))
+    first, second = decide(ServiceAccountView([namespace("a"), namespace("b")], {"a"}, {}, CA))
     assert first.account is None
     assert second.account == {"metadata": {"name": "default", "namespace": "b"}}
     for name, plan in (("a", first), ("b", second)):
@@ -31,11 +31,14 @@ def test_every_namespace_gets_an_account_and_the_authority() -> None:
 
 
 def test_a_namespace_that_is_going_gets_nothing() -> None:
-    assert decide(View([namespace("a", deletionTimestamp="2026-05-04T12:00:00Z")], (), {}, CA)) == []
+    assert (
+        decide(ServiceAccountView([namespace("a", deletionTimestamp="2026-05-04T12:00:00Z")], (), {}, CA))
+        == []
+    )
 
 
 def test_an_authority_that_was_changed_is_put_right_on_the_version_that_was_seen() -> None:
-    (plan,) = decide(View([namespace("a")], {"a"}, {"a": config_map({"ca.crt": "other"})}, CA))
+    (plan,) = decide(ServiceAccountView([namespace("a")], {"a"}, {"a": config_map({"ca.crt": "other"})}, CA))
     assert plan.repair is not None
     assert plan.repair["data"] == {"ca.crt": CA}
     assert plan.repair["metadata"]["resourceVersion"] == "7"
@@ -43,11 +46,13 @@ def test_an_authority_that_was_changed_is_put_right_on_the_version_that_was_seen
 
 
 def test_what_is_right_is_left_alone() -> None:
-    assert decide(View([namespace("a")], {"a"}, {"a": config_map({"ca.crt": CA})}, CA)) == []
+    assert decide(ServiceAccountView([namespace("a")], {"a"}, {"a": config_map({"ca.crt": CA})}, CA)) == []
 
 
 def test_a_saved_view_gives_the_same_plan() -> None:
-    seen = View([namespace("a"), namespace("b")], ["a"], {"a": config_map({"ca.crt": "other"})}, CA)
-    loaded = views.from_json(View, views.to_json(seen))
+    seen = ServiceAccountView(
+        [namespace("a"), namespace("b")], ["a"], {"a": config_map({"ca.crt": "other"})}, CA
+    )
+    loaded = views.from_json(ServiceAccountView, views.to_json(seen))
     assert loaded == seen
     assert decide(loaded) == decide(seen)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from longshore.api.errors import StatusError
 from longshore.api.metrics import Registry
 from longshore.api.types import Obj
-from longshore.apiserver.api import Api
+from longshore.apiserver.api import Api, ApiParts
 from longshore.client import DeleteOptions
 from longshore.client.local import LocalClient
 from longshore.controllers import ttl
@@ -73,7 +73,7 @@ class Scene:
 def play(script: Callable[[Scene], Awaitable[T]], **options: Any) -> T:
     async def whole(clock: VirtualClock) -> T:
         store = Store.open(None)
-        client = LocalClient(Api(store, clock=clock, rng=clock.rng))
+        client = LocalClient(Api(ApiParts(store, clock, clock.rng)))
         await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
         registry = Registry()
         running = asyncio.create_task(
@@ -196,7 +196,7 @@ def test_a_job_that_was_replaced_is_judged_by_itself() -> None:
 def test_what_finished_while_nobody_looked_is_deleted_at_the_start() -> None:
     async def script(clock: VirtualClock) -> None:
         store = Store.open(None)
-        client = LocalClient(Api(store, clock=clock, rng=clock.rng))
+        client = LocalClient(Api(ApiParts(store, clock, clock.rng)))
         await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
         scene = Scene(client, clock, Registry())
         await scene.job(ttl=100)

@@ -9,7 +9,7 @@ import pytest
 
 from longshore.api.time import instants
 from longshore.api.types import Obj
-from longshore.controllers.expiring.plan import Plan
+from longshore.controllers.expiring.plan import ExpiryPlan
 from longshore.controllers.ttl import DIALECT
 from longshore.controllers.ttl.decide import slim, wanted
 from longshore.machinery.queues.try_again import TryAgain
@@ -18,7 +18,7 @@ NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 SUCCESS, FAILURE = "longshore.dev/ttl-after-success", "longshore.dev/ttl-after-failure"
 
 
-def decide(job: Obj, now: datetime) -> Plan:
+def decide(job: Obj, now: datetime) -> ExpiryPlan:
     return DIALECT.decide(job, instants.of(now))
 
 

@@ -12,13 +12,13 @@ import pytest
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
-from longshore.apiserver.api import Api
+from longshore.apiserver.api import Api, ApiParts
 from longshore.client.local import LocalClient
 from longshore.controllers import volume
 from longshore.controllers.volume.directories import Directories
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.explanations import Explanations
-from longshore.machinery.remove_tree import Mounted
+from longshore.machinery.file_trees import Mounted
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
@@ -95,7 +95,7 @@ def play(
 ) -> None:
     async def main(clock: VirtualClock) -> None:
         store = Store.open(None)
-        api = Api(store, clock=clock, rng=clock.rng)
+        api = Api(ApiParts(store, clock, clock.rng))
         client = LocalClient(api)
         await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
         world = World(client, clock, tmp_path / "volumes")

@@ -8,7 +8,15 @@ from longshore.api.facts import own_names
 from longshore.api.types import Obj
 from longshore.controllers.volume import decide, names
 from longshore.controllers.volume.decide import ClaimView, VolumeView
-from longshore.controllers.volume.plan import Bind, Plan, Protect, Provision, Reclaim, SetPhase, Unprotect
+from longshore.controllers.volume.plan import (
+    Bind,
+    Protect,
+    Provision,
+    Reclaim,
+    SetPhase,
+    Unprotect,
+    VolumePlan,
+)
 from longshore.machinery import views
 
 NOW = "2026-05-04T12:00:00Z"
@@ -41,7 +49,7 @@ def volume(*, protected: bool = True, phase: str = "Available", ref: Obj | None 
     }
 
 
-def codes(plan: Plan) -> list[str]:
+def codes(plan: VolumePlan) -> list[str]:
     return [reason.code for reason in plan.why]
 
 
@@ -74,7 +82,8 @@ def test_a_deleted_claim_is_looked_at_every_second_while_a_pod_uses_it() -> None
 def test_a_new_volume_is_explained_with_its_size() -> None:
     plan = decide.claim(ClaimView(claim(storageClassName="local"), (), [CLASS]))
     assert plan.step == Provision(CLASS)
-    assert [(why.code, why.numbers) for why in plan.why] == [("VolumeProvisioned", {"storage": "1Gi"})]
+    numbers = {"className": "local", "storage": "1Gi"}
+    assert [(why.code, why.numbers) for why in plan.why] == [("VolumeProvisioned", numbers)]
 
 
 def test_a_volume_that_nobody_has_becomes_available_and_is_left_alone_then() -> None:

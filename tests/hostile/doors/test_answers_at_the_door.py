@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
 
 import pytest
 
 from longshore.api.types import Obj
+from longshore.apiserver.http.log_stream import Log
+from longshore.apiserver.http.open_streams import PodStreams
 from support.api_in_memory import Server, api_in_memory
 
 pytestmark = pytest.mark.anyio
@@ -179,3 +182,13 @@ async def test_questions_about_others_are_checked_first(
     else:
         assert answer.code == 422
         assert [cause["field"] for cause in answer.body["details"]["causes"]] == fields
+
+
+async def test_a_log_is_never_taken_for_a_page() -> None:
+    async def text() -> AsyncGenerator[bytes, None]:
+        yield b"<script>"
+
+    log = Log(text(), PodStreams(asyncio.Event()), "client", (("Warning", "w"),))
+    reply = await log.begin(follow=False)
+    assert reply is not None
+    assert reply.headers == (("Warning", "w"), ("X-Content-Type-Options", "nosniff"))

@@ -44,6 +44,15 @@ async def review(door: Door, text: str) -> Obj:
     return status
 
 
+async def test_a_review_tells_one_token_from_another(robots: Door) -> None:
+    found = set()
+    for text in (await token(robots.admin, None), await token(robots.admin, None)):
+        (which,) = (await review(robots, text))["user"]["extra"]["authentication.kubernetes.io/credential-id"]
+        assert which.startswith("JTI=")
+        found.add(which)
+    assert len(found) == 2
+
+
 @pytest.mark.parametrize("kind", OWNERS)
 async def test_a_token_dies_with_what_it_is_bound_to_even_if_a_namesake_follows(
     robots: Door, kind: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import socket
@@ -17,6 +18,8 @@ from longshore.apiserver.http.doorway import MAX_SILENT
 from support.killed_longshore import Up
 
 CLIENTS = 3000
+CROWD = 600
+"""Clients at once, more than twice as many as handshakes are under way at a time."""
 MAX_GROWTH_MIB = 40
 """With TLS begun for each of 3,000 connections it is 150."""
 _BEGINNING = b"\x16\x03\x01\x02\x00"
@@ -90,6 +93,24 @@ def test_clients_that_stop_after_their_hello_take_little_memory_and_are_given_up
         _until(lambda: _descriptors(up) <= open_before + _SOME_DESCRIPTORS, "they are not given up in time")
         up.client.made("GET", _MAPS)
         assert _memory_mib(up) - before < MAX_GROWTH_MIB
+
+
+def test_a_crowd_of_clients_that_mean_it_is_served_to_the_last(up: Up) -> None:
+    port = int(up.client.server.rpartition(":")[2])
+    tls = ssl.create_default_context()
+    tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
+
+    async def ask() -> bytes:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=tls)
+        writer.write(b"GET /readyz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        answer = await reader.readuntil(b"\r\n")
+        writer.close()
+        return answer
+
+    async def crowd() -> set[bytes]:
+        return set(await asyncio.gather(*(ask() for _ in range(CROWD))))
+
+    assert asyncio.run(crowd()) == {b"HTTP/1.1 200 OK\r\n"}
 
 
 def _hello() -> bytes:

@@ -10,7 +10,7 @@ from longshore.apiserver.http.begin import FrontDoor
 from longshore.client.local import LocalClient
 from support.api_in_memory import Server
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.long]
 MAPS = "/api/v1/namespaces/default/configmaps"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 

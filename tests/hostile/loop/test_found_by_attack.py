@@ -14,7 +14,7 @@ from longshore.apiserver.request import body_format, negotiate
 from support import growth
 from support.api_in_memory import Server
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.long]
 MAPS = "/api/v1/namespaces/default/configmaps"
 PODS = "/api/v1/namespaces/default/pods"
 _MIB = 1 << 20
@@ -102,6 +102,16 @@ async def test_long_warnings_are_cut_at_256_characters() -> None:
         ("Warning", f'299 - "{"x" * 256}"'),
         ("Warning", '299 - "short"'),
     )
+
+
+async def test_there_are_at_most_32_warnings_and_the_last_counts_the_rest() -> None:
+    told = respond.warning_headers([f"w{i}" for i in range(200)])
+    assert [value for _, value in told] == [
+        *(f'299 - "w{i}"' for i in range(31)),
+        '299 - "and 169 more warnings"',
+    ]
+    assert len(respond.warning_headers([f"w{i}" for i in range(32)])) == 32
+    assert respond.warning_headers([f"w{i}" for i in range(32)])[-1] == ("Warning", '299 - "w31"')
 
 
 async def test_warnings_are_whole_as_long_as_they_fit() -> None:

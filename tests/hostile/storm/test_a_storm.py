@@ -140,7 +140,7 @@ def _check(up: Up, jobs: dict[str, dict[str, Any]], book: Path, killed: Counter[
         for index in range(PODS_EACH):
             assert wins[name, str(index)] == 1, (name, index)
     _until(lambda: not containers(set(began)), lambda: "a process was left behind")
-    assert len(keepers(up.directory)) <= 2, "more than one keeper, with its nursery"
+    assert len(keepers(up.directory)) <= 2, "more than one keeper, with its fork server"
     assert "Traceback" not in up.errors.read_text(), up.errors.read_text()[-4000:]
     kills = f"{killed['longshore']} of longshore, {killed['keeper']} of the keeper"
     print(f"{kills}; {len(jobs)} Jobs, {began.total()} starts, {unknown} exit codes lost with a keeper")

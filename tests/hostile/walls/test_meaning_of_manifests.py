@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from longshore.node.keeper.processes import linux
-from longshore.node.keeper.walls.capabilities import USUAL_CAPABILITIES
+from longshore.node.keeper import linux
+from longshore.node.keeper.frames import USUAL_CAPABILITIES
 from support.longshore_command import Command
 
 TELL = """

@@ -14,7 +14,7 @@ import pytest
 
 from support.other_users import answer_of, python_of_everybody
 from support.places import ROOT
-from support.wall_attacks import ATTACKS
+from support.wall_attacks import ATTACKS, BY_TOKEN
 
 USER = 12345
 PEOPLE = ["root", "user"] if os.geteuid() == 0 else ["user"]
@@ -54,7 +54,7 @@ def test_the_security_page_has_a_row_for_every_attack() -> None:
         if len(cells) == 4 and re.fullmatch("held|open|held; open for root", cells[1]):
             rows[cells[0]] = tuple(cells[1:])
     expected = {}
-    for attack in ATTACKS.values():
+    for attack in (*ATTACKS.values(), BY_TOKEN):
         words = []
         for level in LEVELS:
             both = {attack.holds(level, is_root=True), attack.holds(level, is_root=False)}

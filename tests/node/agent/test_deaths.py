@@ -22,6 +22,8 @@ from longshore.testing.scripted_runtime import Run, ScriptedMachine, ScriptedRun
 from node.agent.pod_stories import STORIES, Story, ending
 from support.node_world import NS, PODS, a_world, scripted
 
+pytestmark = pytest.mark.long
+
 _WRITES = ("create", "update", "update_status", "patch", "delete")
 _LINGERING = 400.0
 """An agent that does nothing more dies anyhow, so many seconds later."""

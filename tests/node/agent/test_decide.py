@@ -8,8 +8,8 @@ from longshore.machinery import views
 from longshore.node.pod import decide as deciding
 from longshore.node.pod import recall
 from longshore.node.pod.decide import outcome
-from longshore.node.pod.memory import Memory, Stopping, Verdict, View, Waiting
-from longshore.node.pod.plan import BeginStop, Fail, Hook, Plan, Prepare, Signal, Start, Wait
+from longshore.node.pod.memory import Memory, PodView, Stopping, Verdict, Waiting
+from longshore.node.pod.plan import BeginStop, Fail, Hook, PodPlan, Prepare, Signal, Start, Wait
 from longshore.node.runtime import Key, State
 from support.node_world import a_pod
 
@@ -22,8 +22,8 @@ def memory(**spec: Any) -> Memory:
     return made
 
 
-def decide(made: Memory, now: float, wall: float) -> Plan:
-    return deciding.decide(View(made, now, wall))
+def decide(made: Memory, now: float, wall: float) -> PodPlan:
+    return deciding.decide(PodView(made, now, wall))
 
 
 def runs(made: Memory, name: str = "main") -> None:
@@ -159,7 +159,7 @@ def test_a_saved_view_gives_the_same_plan() -> None:
     new.prepared, new.unprepared = False, Waiting("FailedMount", "no such secret")
     new.retry_at = 200.0
     for made in (crashed, stopping, new):
-        seen = View(made, 60.0, 104.0)
-        loaded = views.from_json(View, views.to_json(seen))
+        seen = PodView(made, 60.0, 104.0)
+        loaded = views.from_json(PodView, views.to_json(seen))
         assert loaded == seen
         assert deciding.decide(loaded) == deciding.decide(seen)

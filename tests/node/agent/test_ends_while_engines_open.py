@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from longshore.node.engines import Engines
+from longshore.node.open_runtimes import OpenRuntimes
 from longshore.node.runtime import Key, Runtime, State
-from longshore.node.runtime_classes import RuntimeClasses
+from longshore.node.runtime_choice import RuntimeClasses
 from longshore.node.runtimes.process import ProcessRuntime
 
 _RUNS = ("uid/main/0", "running", 7, 1.0, 0.0, 0, 0, "", "")
@@ -26,13 +26,13 @@ def test_an_end_that_comes_with_the_greeting_is_not_lost(
         runtime._ended(_ENDED)
         await asyncio.sleep(0)
 
-    monkeypatch.setattr(runtime._link, "connect", greeted_and_told_of_an_end)
+    monkeypatch.setattr(runtime._keepers, "connect", greeted_and_told_of_an_end)
     heard: list[bool] = []
 
     def changed(engine: Runtime, state: State) -> None:
         heard.append(engines.changed(engine, state))
 
-    engines = Engines({"process": runtime}, changed, RuntimeClasses())
+    engines = OpenRuntimes({"process": runtime}, changed, RuntimeClasses())
     asyncio.run(engines.open())
     assert heard == [True]  # or what is remembered of the container would be removed, as a stranger's
     states = engines.take("uid")
@@ -42,5 +42,5 @@ def test_an_end_that_comes_with_the_greeting_is_not_lost(
 
 def test_an_end_of_what_nobody_remembers_is_a_strangers(tmp_path: Path) -> None:
     runtime = ProcessRuntime(tmp_path)
-    engines = Engines({"process": runtime}, lambda engine, state: None, RuntimeClasses())
+    engines = OpenRuntimes({"process": runtime}, lambda engine, state: None, RuntimeClasses())
     assert not engines.changed(runtime, State(Key("uid", "main", 0), "exited"))

@@ -11,8 +11,9 @@ from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client.protocol import PatchType
 from longshore.machinery.time import virtual
-from longshore.node.runtime import CannotStart, Container
-from longshore.testing.scripted_runtime import Run, RunScript
+from longshore.node.runtime import Container
+from longshore.scripts.runs import Run, StartFault
+from longshore.testing.scripted_runtime import RunScript
 from support.node_world import NS, PODS, World, a_world, agent_of, scripted, told
 
 LONG = Run(100.0)
@@ -103,7 +104,7 @@ def test_one_that_cannot_start_waits_and_does_not_fail_its_pod() -> None:
         assert waiting == {"reason": "RunContainerError", "message": "no such command"}
         await world.phase("Succeeded")
 
-    broken = Run(fails=CannotStart("RunContainerError", "no such command"))
+    broken = Run(fails=StartFault("RunContainerError", "no such command"))
     told(story, scripted(main=LONG, look=broken))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from longshore.node import isolation_in_force
+from longshore.node import shortcomings
 
 WORDS = [
     ({}, ""),
@@ -27,4 +27,4 @@ WORDS = [
 @pytest.mark.parametrize(("told", "words"), WORDS)
 def test_the_level_and_the_way_to_more_are_told(told: dict[str, str], words: str) -> None:
     annotations = {f"process.engines.longshore.dev/{name}": value for name, value in told.items()}
-    assert isolation_in_force.words({"metadata": {"name": "n", "annotations": annotations}}) == words
+    assert shortcomings.isolation({"metadata": {"name": "n", "annotations": annotations}}) == words

@@ -1,4 +1,4 @@
-"""The agent with the process engine: pods are processes of this machine."""
+"""The agent with the process runtime: pods are processes of this machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
-from longshore.apiserver.api import Api
+from longshore.apiserver.api import Api, ApiParts
 from longshore.client.local import LocalClient
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time.clock import RealClock
@@ -92,7 +92,7 @@ class World:
 def played(story: Callable[[World], Awaitable[None]]) -> None:
     async def main() -> None:
         store = Store.open(None)
-        client = LocalClient(Api(store, clock=RealClock(), rng=random.Random()))
+        client = LocalClient(Api(ApiParts(store, RealClock(), random.Random())))
         for name in (NS, "kube-node-lease"):
             await client.create(("v1", "Namespace"), {"metadata": {"name": name}})
         await client.create(("v1", "ServiceAccount"), {"metadata": {"name": "default"}}, NS)

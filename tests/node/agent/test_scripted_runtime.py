@@ -9,7 +9,8 @@ import pytest
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.node.runtime import CannotStart, Container, Key, Runtime, State
-from longshore.testing.scripted_runtime import Exec, Run, ScriptedMachine, ScriptedRuntime
+from longshore.scripts.runs import Exec, Run, StartFault
+from longshore.testing.scripted_runtime import ScriptedMachine, ScriptedRuntime
 from support.node_world import scripted
 
 KEY = Key("u", "main", 0)
@@ -88,7 +89,7 @@ def test_what_cannot_start_may_be_tried_again() -> None:
         machine.script = scripted(main=Run(1.0))
         assert (await runtime.start(CONTAINER)).phase == "running"
 
-    played(story, Run(fails=CannotStart("RunContainerError", "no")))
+    played(story, Run(fails=StartFault("RunContainerError", "no")))
 
 
 def test_a_machine_that_goes_down_loses_what_ran() -> None:

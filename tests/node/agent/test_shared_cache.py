@@ -8,8 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from longshore.api.types import Obj
-from longshore.machinery.informers.informer import Handler
-from longshore.machinery.informers.shared import Informers
+from longshore.machinery.informers.informer import Handler, Informers
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.testing.scripted_runtime import Run

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from longshore.api.types import Obj
 from longshore.node.preparing.types import CannotPrepare, NotReady
-from longshore.node.runtime import CannotStart
-from longshore.testing.scripted_runtime import Run, ScriptedRuntime
+from longshore.scripts.runs import Run, StartFault
+from longshore.testing.scripted_runtime import ScriptedRuntime
 from support.node_world import World, scripted, told
 
-MISSING = CannotStart("RunContainerError", 'exec: "nothing": executable file not found in $PATH')
+MISSING = StartFault("RunContainerError", 'exec: "nothing": executable file not found in $PATH')
 AFTER = {"longshore.dev/fail-unstartable-after": "30s"}
 
 
@@ -42,13 +42,30 @@ def test_what_could_not_start_is_tried_again_and_runs_when_it_can() -> None:
 
 
 def test_with_the_annotation_a_pod_that_cannot_start_fails_instead() -> None:
+    lacking = StartFault("ErrImagePull", "no such image")
+
     async def story(world: World) -> None:
         await world.create(annotations=AFTER)
         status = await world.phase("Failed")
         assert 30 <= world.clock.monotonic() < 31
-        assert status["reason"] == "RunContainerError"
-        assert status["message"] == f"The pod could not start within 30s: {MISSING.message}"
-        assert status["containerStatuses"][0]["state"]["waiting"]["reason"] == "RunContainerError"
+        assert status["reason"] == "ErrImagePull"
+        assert status["message"] == f"The pod could not start within 30s: {lacking.message}"
+        assert status["containerStatuses"][0]["state"]["waiting"]["reason"] == "ErrImagePull"
+
+    told(story, scripted(main=Run(fails=lacking)))
+
+
+def test_with_the_annotation_a_pod_that_can_never_start_fails_at_once() -> None:
+    async def story(world: World) -> None:
+        await world.create(annotations=AFTER)
+        status = await world.phase("Failed")
+        assert world.clock.monotonic() < 1
+        assert (status["reason"], status["message"]) == (
+            "RunContainerError",
+            f"The pod cannot start: {MISSING.message}",
+        )
+        (why,) = [c for c in status["conditions"] if c["type"] == "longshore.dev/Unstartable"]
+        assert (why["status"], why["message"]) == ("True", MISSING.message)
 
     told(story, scripted(main=Run(fails=MISSING)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from longshore.api.types import Obj
 from longshore.node.pod.facts import facts_of
-from longshore.node.pod.unused_images import UnusedImages
+from longshore.node.pod.starting import UnusedImages
 
 
 def is_news(source: UnusedImages, owner: str) -> bool:

@@ -6,17 +6,16 @@ from typing import Any
 
 import pytest
 
-from longshore.node.images import built_in
-from longshore.node.images.image_names import complete
-from longshore.node.images.image_table import BadImages, Entry, Table, rows_of
+from longshore.node.images import image_table
+from longshore.node.images.image_table import BadImages, Entry, Table, complete_name, rows_of
 
 
 def table(**given: Any) -> Table:
-    return Table((*rows_of(given, "file"), *built_in.ROWS))
+    return Table((*rows_of(given, "file"), *image_table.BUILT_IN))
 
 
 def pattern(content: dict[str, Any], image: str) -> str | None:
-    row = Table((*rows_of(content, "file"), *built_in.ROWS)).find(image)
+    row = Table((*rows_of(content, "file"), *image_table.BUILT_IN)).find(image)
     return row.pattern if row is not None else None
 
 
@@ -33,7 +32,7 @@ def pattern(content: dict[str, Any], image: str) -> str | None:
     ],
 )
 def test_names_are_completed_as_kubernetes_does(image: str, full: str) -> None:
-    assert str(complete(image)) == full
+    assert str(complete_name(image)) == full
 
 
 @pytest.mark.parametrize(
@@ -77,7 +76,7 @@ def test_the_most_particular_pattern_wins(content: tuple[str, ...], image: str, 
 
 def test_a_users_entry_wins_over_a_built_in_one_of_its_kind() -> None:
     for own in ("busybox:*", "*/busybox:*", "*/busybox"):
-        found = Table((*rows_of({own: ["mine"]}, "file"), *built_in.ROWS)).find("busybox:1")
+        found = Table((*rows_of({own: ["mine"]}, "file"), *image_table.BUILT_IN)).find("busybox:1")
         assert found is not None
         assert found.entry == Entry(command=("mine",))
     assert pattern({"*": ["mine"]}, "busybox:1") == "*/busybox:*"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from longshore.node.images import image_edits, images_file
+from longshore.node.images import images_file
 from longshore.node.images.applets import AppletDirectories
 from longshore.node.images.image_table import BadImages, Entry
 from longshore.node.images.images_file import ImagesFile
@@ -76,8 +76,8 @@ def test_a_file_that_is_bad_from_the_beginning_is_refused(tmp_path: Path) -> Non
 
 def test_an_entry_is_added_at_the_end_and_replaces_its_predecessor() -> None:
     text = '# mine\n"a:*": [x]\n\n# of b\nb:\n  command: [w]\n\n# of c\nc: [z]'
-    assert image_edits.added(text, "nginx:*", NGINX) == text + '\n"nginx:*": ["nginx", "-g", "daemon off;"]\n'
-    again = image_edits.added(text, "b", Entry(path=("/opt/b",)))
+    assert images_file.added(text, "nginx:*", NGINX) == text + '\n"nginx:*": ["nginx", "-g", "daemon off;"]\n'
+    again = images_file.added(text, "b", Entry(path=("/opt/b",)))
     assert again == '# mine\n"a:*": [x]\n\n# of b\n\n# of c\nc: [z]\n"b": {"path": ["/opt/b"]}\n'
 
 
@@ -93,7 +93,7 @@ def test_an_entry_is_added_at_the_end_and_replaces_its_predecessor() -> None:
     ],
 )
 def test_an_entry_is_removed_and_nothing_else(text: str, left: str) -> None:
-    assert image_edits.removed(text, "a") == left
+    assert images_file.removed(text, "a") == left
     images_file.parsed(left.encode())
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from longshore.api.types import Obj
-from longshore.node.engine_by_image import EngineByImage
 from longshore.node.images.images_file import ImagesFile
 from longshore.node.preparing.types import CannotPrepare, NodeFacts
 from longshore.node.runtime import Container
+from longshore.node.runtime_choice import RuntimeByImage
 from support.preparing_world import World, preparing
 
 HOME = os.path.expanduser("~")
@@ -102,7 +102,7 @@ def test_auto_gives_pods_of_unknown_images_to_podman(
     tmp_path: Path, engines: set[str], images: list[str], engine: str
 ) -> None:
     (tmp_path / "images.yaml").write_text(TABLE)
-    by_image = EngineByImage(ImagesFile(tmp_path / "images.yaml"))
+    by_image = RuntimeByImage(ImagesFile(tmp_path / "images.yaml"))
     by_image.engines = frozenset(engines)
     pod = {"metadata": {"uid": "u"}, "spec": {"containers": [{"image": image} for image in images]}}
     assert by_image.of(pod) == engine
@@ -111,7 +111,7 @@ def test_auto_gives_pods_of_unknown_images_to_podman(
 def test_a_pod_keeps_its_engine_when_the_table_changes(tmp_path: Path) -> None:
     file = tmp_path / "images.yaml"
     images = ImagesFile(file)
-    by_image = EngineByImage(images)
+    by_image = RuntimeByImage(images)
     by_image.engines = frozenset({"process", "podman"})
     pod = {"metadata": {"uid": "u"}, "spec": {"containers": [{"image": "tool"}]}}
     assert by_image.of(pod) == "podman"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from longshore.node.keeper.records import keeper_journal
+from longshore.node.keeper import keeper_journal
 from longshore.node.runtime import Key
 from longshore.node.runtimes.process_link import Link
 from support.keeper_engine import Engine, alive, kill, until

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from longshore.node.keeper.processes import procfs
+from longshore.node.keeper import procfs
 from longshore.node.runtimes.process import ProcessRuntime
 from support.keeper_engine import Engine, until
 

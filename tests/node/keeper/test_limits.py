@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
-from longshore.node.keeper.records.entry import Entry
+from longshore.node.keeper.container_records import ContainerRecord
 from longshore.node.keeper.walls import cgroups
 from longshore.node.runtime import Limits
 from support.keeper_engine import Engine
@@ -20,6 +21,14 @@ _GROW = "x = bytearray({} << 20); import time; time.sleep({})"
 async def test_a_container_above_its_memory_limit_is_oom_killed(engine: Engine) -> None:
     ended = await engine.run(sys.executable, "-c", _GROW.format(120, 30), limits=Limits(memory=64 << 20))
     assert (ended.exit_code, ended.signal, ended.reason) == (137, 9, "OOMKilled")
+
+
+@pytest.mark.anyio
+async def test_the_end_for_memory_tells_use_and_limit(engine: Engine) -> None:
+    ended = await engine.run(sys.executable, "-c", _GROW.format(120, 30), limits=Limits(memory=64 << 20))
+    told = re.fullmatch(r"used (\d+)Mi of memory, the limit is 64Mi", ended.message)
+    assert told is not None, ended.message
+    assert int(told[1]) >= 64
 
 
 @pytest.mark.anyio
@@ -77,9 +86,11 @@ def test_a_cgroup_tells_of_kills_for_memory_and_of_usage(tmp_path: Path) -> None
     (tmp_path / "memory.events").write_text("low 0\noom 1\noom_kill 2\n")
     (tmp_path / "memory.current").write_text("1000\n")
     (tmp_path / "memory.stat").write_text("anon 1\ninactive_file 400\n")
+    (tmp_path / "memory.peak").write_text("900\n")
     (tmp_path / "cpu.stat").write_text("usage_usec 2500000\n")
     assert limiter.usage(entry, None) == (2.5, 600)  # type: ignore[arg-type]
     assert limiter.ended(entry)
+    assert entry.oom == 900
 
 
 def test_without_limits_no_cgroup_is_made(tmp_path: Path) -> None:
@@ -92,7 +103,7 @@ def test_a_request_weighs_as_upstream(millis: int, weight: int) -> None:
     assert cgroups.weight(millis) == weight
 
 
-def _entry(**limits: int | None) -> Entry:
-    entry = Entry("u/c/0", "", 0.0, limits["memory"] or 0, "")
+def _entry(**limits: int | None) -> ContainerRecord:
+    entry = ContainerRecord("u/c/0", "", 0.0, limits["memory"] or 0, "")
     entry.spec = limits  # type: ignore[assignment]
     return entry

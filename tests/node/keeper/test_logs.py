@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from longshore.node.keeper.records.logfile import LogFile
+from longshore.node.keeper.logfile import LogFile
 from support.keeper_engine import Engine, kill, until
 
 pytestmark = pytest.mark.anyio

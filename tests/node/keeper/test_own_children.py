@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from longshore.node.keeper.processes import killing, procfs
+from longshore.node.keeper import killing, procfs
 
 
 def test_all_children_are_found_and_nobody_else() -> None:

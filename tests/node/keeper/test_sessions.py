@@ -10,8 +10,8 @@ from typing import Any, cast
 
 import pytest
 
-from longshore.node.keeper.processes import exec_sessions
-from longshore.node.keeper.talking.refused import Refused
+from longshore.node.keeper import exec_sessions
+from longshore.node.keeper.frames import Refused
 from longshore.node.runtime import CannotStart, Mount, Runtime, Session
 from support.keeper_engine import Engine, alive, kill, until
 from support.wall_marks import by_pid

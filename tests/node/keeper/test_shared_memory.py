@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from longshore.node.keeper.records.termination_files import Messages
+from longshore.node.keeper.termination_files import Messages
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from longshore.node.runtime import CannotStart, Limits, Mount, Rights
+from longshore.node.runtimes.podman import PodmanRuntime
 from longshore.node.runtimes.podman_arguments import name_of
 from longshore.node.runtimes.podman_cli import Cli
 from node.podman.conftest import Yard
@@ -50,6 +51,20 @@ async def test_environment_directory_user_and_mounts(yard: Yard, tmp_path: Path)
     assert "Read-only file system" in lines[6]
     assert (tmp_path / "message").read_text() == "last\n"
     assert state.exit_code == 0
+
+
+async def test_secrets_are_masked_in_volumes_that_are_above_them(yard: Yard, tmp_path: Path) -> None:
+    data, copy = tmp_path / "above" / "data", tmp_path / "above" / "config"
+    data.mkdir(parents=True)
+    (data / "token").write_text("the-token")
+    copy.write_text("the-token")
+    (tmp_path / "link").symlink_to(data.parent)
+    yard.runtime = PodmanRuntime(tmp_path / "notes", hidden=(data, copy))
+    await yard.runtime.open(yard.tell)
+    mounts = (Mount(str(data.parent), "/host"), Mount(str(tmp_path / "link"), "/by-link"))
+    script = "cat /host/data/token /host/config /by-link/data/token /by-link/config"
+    state, said = await yard.run("sh", "-c", script, mounts=mounts)
+    assert (state.exit_code, "the-token" in said) == (1, False)
 
 
 async def rights_of(yard: Yard, rights: Rights) -> dict[str, int]:

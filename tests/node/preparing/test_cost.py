@@ -11,10 +11,12 @@ from support.preparing_world import World
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_plain_pod_costs_no_request_and_nothing_on_disk(
+async def test_a_plain_pod_costs_no_request_and_no_new_file_after_others(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await world.preparer.pod(await world.pod(name="first"))  # the account's token is read once
+    first = await world.pod(name="first")
+    await world.container(first)  # the account's token is read once
+    world.preparer.stopped(first["metadata"]["uid"])
     before = sorted(world.root.rglob("*"))
     pod = await world.pod(name="second")
 
@@ -27,10 +29,15 @@ async def test_a_plain_pod_costs_no_request_and_nothing_on_disk(
     assert sorted(world.root.rglob("*")) == before
 
 
-async def test_plain_pods_of_one_account_share_one_set_of_mounts(world: World) -> None:
-    one, two = [await world.container(await world.pod(name=name)) for name in ("one", "two")]
+async def test_a_plain_pod_has_the_mounts_of_the_one_before_it(world: World) -> None:
+    """The keeper uses a container's surroundings again for the same mounts."""
+    first = await world.pod(name="one")
+    one = await world.container(first)
+    world.preparer.stopped(first["metadata"]["uid"])
+    two = await world.container(await world.pod(name="two"))
     assert one.mounts == two.mounts
-    assert [mount.target for mount in one.mounts] == ["/var/run/secrets/kubernetes.io/serviceaccount"]
+    targets = [mount.target for mount in one.mounts]
+    assert targets == ["/var/run/secrets/kubernetes.io/serviceaccount", "/etc/hosts"]
 
 
 async def test_a_plain_pod_is_prepared_in_microseconds(world: World) -> None:

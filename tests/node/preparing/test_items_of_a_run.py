@@ -21,7 +21,7 @@ def pod(path: Path | None, index: int | None = 0) -> dict[str, Any]:
 
 
 def item(path: Path, index: int | None) -> str:
-    return items.added(pod(path, index), {"A": "1"})["LONGSHORE_ITEM"]
+    return items.added(pod(path, index), {"A": "1"}, path.parent)["LONGSHORE_ITEM"]
 
 
 def test_each_index_gets_its_line(tmp_path: Path) -> None:
@@ -33,8 +33,20 @@ def test_each_index_gets_its_line(tmp_path: Path) -> None:
 
 def test_other_pods_get_none(tmp_path: Path) -> None:
     variables = {"A": "1"}
-    assert items.added(pod(None), variables) is variables
-    assert items.added({"metadata": {"name": "x"}}, variables) is variables
+    assert items.added(pod(None), variables, tmp_path) is variables
+    assert items.added({"metadata": {"name": "x"}}, variables, tmp_path) is variables
+
+
+def test_a_pod_gets_no_line_of_a_file_that_no_run_has_written(tmp_path: Path) -> None:
+    kept, secret = tmp_path / "items", tmp_path / "token"
+    kept.mkdir()
+    secret.write_text("the-token\n")
+    (kept / "link").symlink_to(secret)
+    for path in (secret, kept / "link", kept / ".." / "token"):
+        with pytest.raises(CannotPrepare, match="longshore run has not written this file"):
+            items.added(pod(path), {}, kept)
+    with pytest.raises(CannotPrepare, match="longshore run has not written this file"):
+        items.added(pod(secret), {}, None)
 
 
 def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from longshore.node.preparing import namespace_cures
+from longshore.node.preparing import isolation
 
 ALWAYS = "start longshore as root or with --runtime podman"
 
@@ -25,11 +25,11 @@ def test_the_setting_that_forbids_it_is_named_with_its_cure(
     file = tmp_path / setting
     file.parent.mkdir()
     file.write_text(f"{value}\n")
-    assert cure in namespace_cures.way_out(tmp_path)
-    assert namespace_cures.way_out(tmp_path).endswith(f"; or {ALWAYS}")
+    assert cure in isolation.way_out(tmp_path)
+    assert isolation.way_out(tmp_path).endswith(f"; or {ALWAYS}")
     file.write_text("12345\n")
-    assert namespace_cures.way_out(tmp_path) == ALWAYS
+    assert isolation.way_out(tmp_path) == ALWAYS
 
 
 def test_without_any_such_setting_root_and_podman_are_left(tmp_path: Path) -> None:
-    assert namespace_cures.way_out(tmp_path) == ALWAYS
+    assert isolation.way_out(tmp_path) == ALWAYS

@@ -21,8 +21,9 @@ _KEY = {"configMapKeyRef": {"name": "c", "key": "k"}}
         {"container": {"env": [{"name": "A", "value": "b"}, {"name": "INDEX", "valueFrom": _INDEX}]}},
         {"container": {"securityContext": {"seLinuxOptions": {"level": "s0"}}}},
         {"automountServiceAccountToken": False},
+        {"hostAliases": [{"ip": "10.0.0.1", "hostnames": ["other"]}]},
     ],
-    ids=["plain", "variables", "a warning", "no account"],
+    ids=["plain", "variables", "a warning", "no account", "aliases"],
 )
 async def test_a_pod_without_volumes_and_references(world: World, spec: dict[str, Any]) -> None:
     pod = await world.pod(**spec)
@@ -35,9 +36,8 @@ async def test_a_pod_without_volumes_and_references(world: World, spec: dict[str
     [
         {"volumes": [{"name": "v", "emptyDir": {}}]},
         {"container": {"env": [{"name": "A", "valueFrom": _KEY}]}},
-        {"hostAliases": [{"ip": "10.0.0.1", "hostnames": ["other"]}]},
     ],
-    ids=["volumes", "references", "own hosts"],
+    ids=["volumes", "references"],
 )
 async def test_a_pod_that_takes_longer(world: World, spec: dict[str, Any]) -> None:
     await world.preparer.pod(await world.pod(name="first"))  # now its account is known

@@ -137,3 +137,101 @@ async def test_a_process_finds_its_volumes_its_name_and_the_api(tmp_path: Path) 
         assert not directory.exists()
         memory = emptydir.memory_root(Path("/dev/shm"), data / "node" / "pods")
         await until(lambda: asyncio.to_thread(lambda: not memory.exists()))
+
+
+LOOKING = """
+import os, socket
+assert socket.gethostbyname(os.environ["HOSTNAME"]) == os.environ["POD_IP"], open("/etc/hosts").read()
+assert socket.gethostbyname("db.local") == "10.1.2.3"
+assert socket.gethostbyname("localhost") == "127.0.0.1"
+"""
+
+
+@pytest.mark.parametrize("level", ["none", "process", "full"])
+async def test_a_pod_finds_itself_and_its_aliases_by_name_at_every_level(tmp_path: Path, level: str) -> None:
+    container = {
+        "name": "main",
+        "image": "none",
+        "command": [PODS_PYTHON, "-c", LOOKING],
+        "env": [{"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}],
+    }
+    aliases = [{"ip": "10.1.2.3", "hostnames": ["db.local"]}]
+    pod = {"restartPolicy": "Never", "hostAliases": aliases, "containers": [container]}
+    template = {"metadata": {"annotations": {"longshore.dev/isolation": level}}, "spec": pod}
+    named = {**template, "spec": {**pod, "hostname": "driver"}}
+    options = Options(data_dir=tmp_path / "data", port=0, on_stop="kill", isolation=level)
+    async with running(options) as longshore:
+        client = longshore.client
+        for name, one in (("plain", template), ("named", named)):
+            spec = {"backoffLimit": 0, "completions": 4, "parallelism": 2, "template": one}
+            await client.create(("batch/v1", "Job"), {"metadata": {"name": name}, "spec": spec}, "default")
+
+        async def all_over() -> list[int] | None:
+            found = [(await client.get(("batch/v1", "Job"), name, "default")) for name in ("plain", "named")]
+            ended = [(job.get("status") or {}) for job in found]
+            over = [bool(status.get("succeeded") == 4 or status.get("failed")) for status in ended]
+            return [status.get("failed", 0) for status in ended] if all(over) else None
+
+        failed = await until(all_over)
+        logs = [path.read_text() for path in (tmp_path / "data" / "node" / "logs").rglob("*.log")]
+        assert failed == [0, 0], logs
+
+
+def with_a_volume(at: str, level: str) -> dict[str, Any]:
+    container = {
+        "name": "main",
+        "image": "none",
+        "command": ["sh", "-c", f"echo hi >{at}/x && grep hi {at}/x"],
+        "volumeMounts": [{"name": "v", "mountPath": at}],
+    }
+    pod = {"restartPolicy": "Never", "volumes": [{"name": "v", "emptyDir": {}}], "containers": [container]}
+    template = {"metadata": {"annotations": {"longshore.dev/isolation": level}}, "spec": pod}
+    return {"metadata": {"name": "all"}, "spec": {"backoffLimit": 0, "template": template}}
+
+
+@pytest.mark.parametrize("level", ["none", "process", "full"])
+@pytest.mark.parametrize("at", ["a new path", "over the data directory"])
+async def test_a_volume_finds_its_place_where_the_data_directory_is_behind_a_link_or_says_why_not(
+    tmp_path: Path, level: str, at: str
+) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    data = tmp_path / "link" / "data"
+    async with running(Options(data_dir=data, port=0, on_stop="kill", isolation=level)) as longshore:
+        client = longshore.client
+        path = f"/new-{os.getpid()}" if at == "a new path" else str(tmp_path)
+        await client.create(("batch/v1", "Job"), with_a_volume(path, level), "default")
+
+        async def ended_or_waiting() -> Any:
+            (pod,) = (await client.list(("v1", "Pod"), namespace="default")).items or [{}]
+            states = (pod.get("status") or {}).get("containerStatuses") or [{}]
+            return (states[0].get("state") or {}).get("waiting", {}).get("message") or await over(client)
+
+        found = await until(ended_or_waiting)
+        logs = [path.read_text() for path in (data / "node" / "logs").rglob("*.log")]
+        if isinstance(found, str) and at == "over the data directory":
+            assert found == (
+                f"{tmp_path} is mounted over longshore's data directory, "
+                "which is needed to make mount points; choose another mountPath, or another --data-dir"
+            )
+        else:
+            assert isinstance(found, dict), found
+            assert found.get("succeeded") == 1, logs
+
+
+@pytest.mark.parametrize("medium", ["", "Memory"])
+async def test_a_volume_beyond_its_size_evicts_the_pod(tmp_path: Path, medium: str) -> None:
+    job = with_a_volume("/v", "full")
+    pod = job["spec"]["template"]["spec"]
+    pod["volumes"][0]["emptyDir"] = {"medium": medium, "sizeLimit": "1Mi"}
+    pod["containers"][0]["command"] = ["sh", "-c", "head -c 3000000 /dev/zero >/v/x; exec sleep 300"]
+    async with running(Options(data_dir=tmp_path / "data", port=0, on_stop="kill")) as longshore:
+        client = longshore.client
+        await client.create(("batch/v1", "Job"), job, "default")
+
+        async def evicted() -> str | None:
+            found = (await client.list(("v1", "Pod"), namespace="default")).items
+            ended = [each["status"] for each in found if each["status"].get("reason") == "Evicted"]
+            return ended[0]["message"] if ended else None
+
+        assert await until(evicted) == 'Usage of EmptyDir volume "v" exceeds the limit "1Mi". '

@@ -90,3 +90,10 @@ async def test_what_a_process_cannot_have_is_said(world: World) -> None:
 
 async def test_a_plain_pod_gives_no_warnings(world: World) -> None:
     assert (await world.preparer.pod(await world.pod())).warnings == ()
+
+
+async def test_a_limit_of_storage_says_what_it_counts(world: World) -> None:
+    pod = await world.pod(container={"resources": {"limits": {"ephemeral-storage": "1Gi"}}})
+    text = "limits of ephemeral-storage count logs and emptyDirs, not other files that a process writes"
+    assert (await world.preparer.pod(pod)).warnings == (text,)
+    assert (await world.another(node=NodeFacts("n", engine="podman")).pod(pod)).warnings == ()

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from longshore.api.types import Obj
 from longshore.apiserver.access.tokens import Tokens
 from longshore.client import Unreachable
 from longshore.client.config import incluster
@@ -33,7 +34,7 @@ class ShiftedClock(RealClock):
 
 
 async def files(world: World, pod: dict[str, Any]) -> Path:
-    (mount,) = (await world.container(pod)).mounts
+    mount, _hosts = (await world.container(pod)).mounts
     return Path(mount.source)
 
 
@@ -75,7 +76,7 @@ async def test_the_pod_has_the_last_word_on_whether_a_token_is_mounted(
     await world.create("ServiceAccount", account)
     spec = {} if of_pod is None else {"automountServiceAccountToken": of_pod}
     made = await world.container(await world.pod(serviceAccountName="robot", **spec))
-    assert bool(made.mounts) is mounted
+    assert (len(made.mounts) == 2) is mounted  # beside /etc/hosts
     assert dict(made.env)["KUBERNETES_SERVICE_HOST"] == "127.0.0.1"
 
 
@@ -150,8 +151,16 @@ async def test_an_account_made_anew_gets_a_new_token(world: World) -> None:
     assert token.read_text() != first
 
 
+async def _pod_without_account(world: World, name: str) -> Obj:
+    """A pod whose account went after it came."""
+    await world.create("ServiceAccount", {"metadata": {"name": name}})
+    pod = await world.pod(serviceAccountName=name)
+    await world.client.delete(("v1", "ServiceAccount"), name, "default")
+    return pod
+
+
 async def test_a_pod_waits_for_an_account_that_is_not_there(world: World) -> None:
-    pod = await world.pod(serviceAccountName="nobody")
+    pod = await _pod_without_account(world, "nobody")
     preparer = world.another(clock=Hasty())
     with pytest.raises(NotReady) as caught:
         await preparer.pod(pod)
@@ -161,7 +170,7 @@ async def test_a_pod_waits_for_an_account_that_is_not_there(world: World) -> Non
 
 
 async def test_an_account_that_comes_a_moment_later_costs_no_retry(world: World) -> None:
-    pod = await world.pod(serviceAccountName="late")
+    pod = await _pod_without_account(world, "late")
     waiting = asyncio.create_task(world.preparer.pod(pod))
     await asyncio.sleep(0.02)
     await world.create("ServiceAccount", {"metadata": {"name": "late"}})

@@ -303,6 +303,36 @@ async def test_host_paths_of_the_right_type_are_taken_and_some_made(world: World
     assert (tmp_path / "plain").is_dir()
 
 
+async def test_a_host_path_into_the_data_directory_is_refused_by_any_way(
+    world: World, tmp_path: Path
+) -> None:
+    data = tmp_path / "data"
+    (data / "volumes" / "pv-1").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(data / "volumes")
+    world.preparer = world.another(node=NodeFacts("n", data_directory=data))
+    for number, path in enumerate((data, data / "token", tmp_path / "link" / "pv-1", f"{tmp_path}/./data/x")):
+        pod = await world.pod(name=f"p{number}", volumes=[{"name": "v", "hostPath": {"path": str(path)}}])
+        with pytest.raises(NotReady, match="is in longshore's data directory, which no pod may mount"):
+            await world.preparer.pod(pod)
+    assert not (data / "x").exists()
+
+
+@pytest.mark.parametrize(
+    ("where", "is_mounted"), [("volumes/pv-1", True), ("volumes", False), ("pki", False)]
+)
+async def test_of_the_data_directory_a_claim_mounts_volumes_that_longshore_made(
+    world: World, tmp_path: Path, where: str, is_mounted: bool
+) -> None:
+    data = tmp_path / "data"
+    (data / where).mkdir(parents=True)
+    world.preparer = world.another(node=NodeFacts("n", data_directory=data))
+    await claimed(world, "Bound", data / where)
+    if is_mounted:
+        assert await volume(world, CLAIM) == data / where
+    else:
+        assert "which no pod may mount" in await refused(world, CLAIM)
+
+
 async def claimed(world: World, phase: str, path: Path, **source: Any) -> None:
     """A claim, bound or not, to a volume on disk."""
     spec = {

@@ -9,7 +9,7 @@ import pytest
 
 from longshore.api.retention import Retention
 from longshore.node.archive import Archive
-from longshore.up import failed_pods
+from longshore.up import own_pages
 
 
 def pod(name: str, code: int = 1, *, job: str = "j", phase: str = "Failed", **metadata: Any) -> Any:
@@ -47,7 +47,7 @@ def test_a_failed_pod_leaves_its_record_and_log(tmp_path: Path) -> None:
     directory = logs(tmp_path, "a", "oh", "no")
     assert archive.keep(pod("a", 3), directory, 1_800_000_000.0)
     assert not directory.exists()
-    page = failed_pods.page(archive)
+    page = own_pages.failed_page(archive)
     found: Any = page("namespaces/ns/jobs/j")
     (record,) = found["items"]
     assert record["index"] == 7

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from longshore.api.log_options import LogOptions
+from longshore.api.container_streams import LogOptions
 from longshore.machinery.time.clock import RealClock
-from longshore.node.keeper.records import logfile
-from longshore.node.keeper.records.logfile import LogFile
+from longshore.node.keeper import logfile
+from longshore.node.keeper.logfile import LogFile
 from longshore.node.serving import logs
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from longshore.api.log_options import LogOptions
+from longshore.api.container_streams import LogOptions
 from longshore.machinery.time.clock import RealClock
 from longshore.node.serving import logs
 

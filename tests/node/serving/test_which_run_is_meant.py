@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from longshore.api.errors import StatusError
-from longshore.node.serving import attempts
+from longshore.node.serving import node_access
 
 ENDED = {"terminated": {"containerID": "process://1", "exitCode": 1}}
 RUNNING = {"running": {"startedAt": "2026-11-16T00:00:00Z"}}
@@ -36,12 +36,12 @@ def waiting(reason: str) -> Any:
     ],
 )
 def test_the_attempt(seen: Any, running: int | None, now: int, before: int | None) -> None:
-    assert attempts.of_log(seen, "c", previous=False, running=running) == now
+    assert node_access.attempt_of_log(seen, "c", previous=False, running=running) == now
     if before is None:
         with pytest.raises(StatusError, match='previous terminated container "c" in pod "p" not found'):
-            attempts.of_log(seen, "c", previous=True, running=running)
+            node_access.attempt_of_log(seen, "c", previous=True, running=running)
     else:
-        assert attempts.of_log(seen, "c", previous=True, running=running) == before
+        assert node_access.attempt_of_log(seen, "c", previous=True, running=running) == before
 
 
 @pytest.mark.parametrize(
@@ -57,6 +57,6 @@ def test_the_attempt(seen: Any, running: int | None, now: int, before: int | Non
 )
 def test_why_there_is_no_log(seen: Any, message: str) -> None:
     with pytest.raises(StatusError) as refused:
-        attempts.of_log(seen, "c", previous=False, running=None)
+        node_access.attempt_of_log(seen, "c", previous=False, running=None)
     assert refused.value.message == f'container "c" in pod "p" {message}'
     assert refused.value.code == 400

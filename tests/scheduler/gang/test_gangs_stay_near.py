@@ -235,6 +235,20 @@ def test_a_hyper_node_needs_a_tier_and_members() -> None:
     play(story)
 
 
+def test_a_hyper_node_without_members_is_refused() -> None:
+    async def story(scene: Scene) -> None:
+        denied = 'admission webhook "validatehypernode.volcano.sh" denied the request: '
+        with pytest.raises(StatusError) as caught:
+            await scene.client.create(kinds.HYPER_NODES, {"metadata": {"name": "s"}, "spec": {"tier": 1}})
+        assert caught.value.message.startswith(f"{denied}spec.members")
+        assert caught.value.message.endswith("member must have at least one member")
+        await scene.client.create(kinds.HYPER_NODES, hyper_node("s", 1, member("n")))
+        with pytest.raises(StatusError, match="member must have at least one member"):
+            await scene.client.patch(kinds.HYPER_NODES, "s", {"spec": {"members": None}})
+
+    play(story)
+
+
 class WithoutHyperNodes(LocalClient):
     """A server with Volcano's kinds of before 1.11; at first it answers nothing about them at all."""
 

@@ -107,6 +107,90 @@ def test_the_branch_with_the_smaller_share_goes_first() -> None:
     play(story, gangs=settings(FIRST, swapped(SECOND, "proportion", CAPACITY), actions=NOBODY_REMOVED))
 
 
+EVERY_SHARING = pytest.mark.parametrize(
+    "sharing", ["proportion", "capacity", CAPACITY], ids=["proportion", "capacity", "hierarchy"]
+)
+
+
+@EVERY_SHARING
+@pytest.mark.parametrize("cpus", ["4", "8"], ids=["full cluster", "full branch"])
+@pytest.mark.parametrize("deep", [False, True], ids=["below", "two below"])
+def test_a_queue_reclaims_its_part_of_what_the_queue_above_may_have(
+    sharing: Any, cpus: str, deep: bool
+) -> None:
+    async def story(scene: Scene) -> None:
+        await scene.node(give={"cpu": cpus})
+        await scene.queue("org", capability={"cpu": "4"}, deserved={"cpu": "4"})
+        if deep:
+            await scene.queue("site", parent="org", deserved={"cpu": "4"})
+        for name in ("a", "b"):
+            await scene.queue(name, parent="site" if deep else "org", deserved={"cpu": "2"})
+        await scene.gang("a", 1, 4, {"cpu": "1"}, queue="a")
+        await scene.settle(2)
+        assert len(await scene.bound("a-")) == 4
+        more: dict[str, Any] = {"minResources": {}} if cpus == "4" else {}  # a full cluster lets nobody in
+        await scene.gang("b", 2, 2, {"cpu": "1"}, queue="b", **more)
+        await scene.settle(2)
+        assert len(await scene.leaving("a", 4)) == 2
+        for gone in await scene.leaving("a", 4):
+            await scene.finish(f"a-{gone}")
+        await scene.settle(2)
+        assert len(await scene.bound("b-")) == 2
+
+    play(story, gangs=settings(FIRST, swapped(SECOND, "proportion", sharing)))
+
+
+def test_by_weight_queues_share_what_the_queue_above_may_have() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.queue("org", capability={"cpu": "4"})
+        for name, weight in (("a", 3), ("b", 1)):
+            await scene.queue(name, parent="org", weight=weight)
+        for name in ("a", "b", "default"):
+            await scene.gang(name, 1, 8, {"cpu": "1"}, queue=name)
+        await scene.settle()
+        await scene.node(give={"cpu": "10"})
+        await scene.settle(2)
+        found = [len(await scene.bound(f"{name}-")) for name in ("a", "b", "default")]
+        assert found == [3, 1, 6]
+
+    play(story)
+
+
+@EVERY_SHARING
+def test_what_is_guaranteed_to_a_queue_and_to_those_below_it_is_kept_free_once(sharing: Any) -> None:
+    async def story(scene: Scene) -> None:
+        await scene.node(give={"cpu": "8"})
+        sure = {"guarantee": {"resource": {"cpu": "4"}}, "deserved": {"cpu": "4"}}
+        await scene.queue("org", **sure)
+        await scene.queue("a", parent="org", **sure)
+        await scene.gang("others", 1, 8, {"cpu": "1"})
+        await scene.gang("a", 4, 4, {"cpu": "1"}, queue="a")
+        await scene.settle(2)
+        assert (len(await scene.bound("others-")), len(await scene.bound("a-"))) == (4, 4)
+
+    play(story, gangs=settings(FIRST, swapped(SECOND, "proportion", sharing), actions=NOBODY_REMOVED))
+
+
+@EVERY_SHARING
+def test_a_gang_that_waits_for_a_queue_above_is_told_of_it(sharing: Any) -> None:
+    async def story(scene: Scene) -> None:
+        await scene.node(give={"cpu": "8"})
+        await scene.queue("org", capability={"cpu": "3"})
+        for name in ("a", "b"):
+            await scene.queue(name, parent="org")
+        await scene.gang("a", 2, 2, {"cpu": "1"}, queue="a")
+        await scene.settle(2)
+        await scene.gang("b", 2, 2, {"cpu": "1"}, queue="b")
+        await scene.settle(2)
+        assert await scene.phase("b") == "Pending"
+        *_, told = scene.schedulers.explain_group("default", "b")
+        why = [str(each) for each in told.why]
+        assert "needs 2 × 1 cpu, queue b has 1 cpu left, 1 node fits 6" in why
+        assert "of the 3 cpu that queue org may have, 2 are used or promised" in why
+
+    play(story, gangs=settings(FIRST, swapped(SECOND, "proportion", sharing), actions=NOBODY_REMOVED))
+
+
 async def weighted(scene: Scene, name: str, path: str, weights: str) -> None:
     notes = {"volcano.sh/hierarchy": path, "volcano.sh/hierarchy-weights": weights}
     await scene.client.create(QUEUES, {"metadata": {"name": name, "annotations": notes}, "spec": {}})

@@ -123,6 +123,22 @@ def test_the_gang_of_more_priority_goes_first() -> None:
     play(story)
 
 
+def test_gangs_of_one_second_start_by_namespace_and_name() -> None:
+    async def story(scene: Scene) -> None:
+        names = ["d", "a", "c", "e", "b", "a-b"]
+        for name in names:
+            await scene.gang(name, 1, 1, {"cpu": "1"}, minResources={})
+        assert len({(await scene.group(name))["metadata"]["creationTimestamp"] for name in names}) == 1
+        await scene.settle(2)
+        for count in range(1, len(names) + 1):
+            await scene.node(f"n{count}", give={"cpu": "1"})
+            await scene.settle(2)
+            started = [name for name in names if await scene.bound(f"{name}-0")]
+            assert sorted(started) == sorted(names, key=lambda name: f"default/{name}")[:count]
+
+    play(story)
+
+
 def test_without_the_action_nobody_is_removed() -> None:
     async def story(scene: Scene) -> None:
         await scene.priority("hi", 1000)

@@ -11,12 +11,11 @@ from longshore.api.types import Obj
 from longshore.scheduler.fitting.pod_claims import Volumes
 from longshore.scheduler.fitting.pod_shape import Shapes
 from longshore.scheduler.gang.model.task import PENDING, Task
-from longshore.scheduler.gang.rules.node_usage import Usage
 from longshore.scheduler.gang.settings import Settings
 from longshore.scheduler.gang.trying.node_rules import NodeRules
 from longshore.scheduler.gang.trying.rooms import Room, Rooms
 from longshore.scheduler.ledger import Ledger
-from longshore.scheduler.view import View
+from longshore.scheduler.view import SchedulerView
 
 STEPS = 40
 
@@ -42,7 +41,7 @@ def rooms_of(nodes: list[Obj]) -> Rooms:
         ledger.put_node(each)
     volumes = Volumes(lambda *_: None, lambda *_: None, lambda *_: None)
     how = Settings()
-    return Rooms(View(ledger, volumes, lambda _: {}), how, NodeRules(how, {}, None, Usage({}, 0.0)))
+    return Rooms(SchedulerView(ledger, volumes, lambda _: {}), how, NodeRules())
 
 
 def by_asking_all(rooms: Rooms, task: Task) -> Room | None:

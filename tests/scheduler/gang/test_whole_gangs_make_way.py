@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from longshore.api.facts import kinds
 from support.scheduler_settings import FIRST, SECOND, settings, swapped
 from support.scheduling_scene import Scene, play
@@ -134,6 +136,57 @@ def test_with_a_careful_look_the_node_is_cleared_where_that_hurts_least() -> Non
     careful = {"enableTopologyAwarePreemption": True}
     play(story, gangs=settings(FIRST, SECOND, actions="enqueue, allocate, preempt", preempt=careful))
     assert gone == [(0, 1)]
+
+
+CAREFUL = settings(
+    FIRST,
+    SECOND,
+    actions="enqueue, allocate, preempt",
+    preempt={"enableTopologyAwarePreemption": True},
+)
+
+
+def far_from(app: str) -> dict[str, Any]:
+    term = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": "kubernetes.io/hostname"}
+    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+
+@pytest.mark.parametrize("free", [2, 0], ids=["room enough", "no room"])
+@pytest.mark.parametrize("repels", ["the new one", "the old one"])
+def test_with_a_careful_look_those_make_way_whose_neighbourhood_is_the_problem(
+    free: int, repels: str
+) -> None:
+    async def story(scene: Scene) -> None:
+        await scene.priority("mid", 100)
+        await scene.priority("hi", 1000)
+        await scene.node(give={"cpu": str(3 + free)})
+        old: dict[str, Any] = {"extra": {"app": "x"}}
+        new: dict[str, Any] = {"extra": {"app": "y"}}
+        (new if repels == "the new one" else old)["affinity"] = far_from("xy"[repels == "the old one"])
+        await scene.gang("x", 1, 1, {"cpu": "1"}, minResources={}, priorityClassName="mid", pod=old)
+        await scene.gang("low", 1, 2, {"cpu": "1"}, minResources={})
+        await scene.settle()
+        await scene.gang("high", 1, 1, {"cpu": "1"}, minResources={}, priorityClassName="hi", pod=new)
+        await scene.settle(2)
+        assert (await scene.leaving("x", 1), await scene.leaving("low", 2)) == ([0], [])
+
+    play(story, gangs=CAREFUL)
+
+
+def test_members_that_keep_apart_are_each_made_room_for_on_a_node_of_its_own() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.priority("hi", 1000)
+        for name in ("n1", "n2"):
+            await scene.node(name, give={"cpu": "2"})
+        await scene.gang("low", 1, 4, {"cpu": "1"}, minResources={})
+        await scene.settle()
+        apart = {"extra": {"app": "y"}, "affinity": far_from("y")}
+        await scene.gang("high", 2, 2, {"cpu": "1"}, minResources={}, priorityClassName="hi", pod=apart)
+        await scene.settle(0.6)
+        gone = [f"low-{n}" for n in await scene.leaving("low", 4)]
+        assert sorted([await scene.node_of(name) for name in gone]) == ["n1", "n2"]
+
+    play(story, gangs=CAREFUL)
 
 
 def test_nobody_makes_way_on_a_node_that_the_gang_may_not_use() -> None:

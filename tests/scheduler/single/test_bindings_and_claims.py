@@ -10,7 +10,7 @@ from longshore.api.types import Obj
 from longshore.client import Unreachable
 from longshore.client.local import LocalClient
 from longshore.machinery.events.recorder import Recorder
-from longshore.machinery.informers.shared import Informers
+from longshore.machinery.informers.informer import Informers
 from longshore.scheduler.acting.reporting import Reporter
 from longshore.scheduler.fitting.pod_shape import Shapes
 from support.scheduling_scene import NODES, PODS, QUEUES, Scene, play

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from longshore.api import cron
 from longshore.api.types import Obj
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
-from longshore.plane.plane import Parts, Plane
-from longshore.store import Store
+from longshore.plane.plane import Plane
 from longshore.store.errors import WriteFailed
-from longshore.testing import SeededKeys
+from longshore.testing.world import World
 
 PODS, NODES, EVENTS = ("v1", "Pod"), ("v1", "Node"), ("v1", "Event")
 Story = Callable[[Plane, VirtualClock], Awaitable[None]]
@@ -22,9 +20,7 @@ def told(story: Story, *, shortcuts: bool = True, cpus: str = "2") -> None:
     """A plane with a scheduler and one node of so many processors that nobody runs."""
 
     async def play(clock: VirtualClock) -> None:
-        keys = SeededKeys(clock.rng)
-        parts = Parts(Store.open(None), clock, clock.rng, cron.UTC, keys, controllers=(), shortcuts=shortcuts)
-        plane = Plane(parts)
+        plane = World(clock, controllers=(), shortcuts=shortcuts).plane
         await plane.prepare()
         async with plane.running():
             room = {"cpu": cpus, "memory": "4Gi", "pods": "10"}

@@ -127,7 +127,7 @@ def test_why_tells_what_a_pod_waits_for_and_with_whom() -> None:
         *_, last = scene.schedulers.explain_pod("default", "p1")
         why = {str(reason): reason.numbers for reason in last.why}
         asked = why["asks 3 cpu, node n1 has 2 of 2 left"]
-        assert asked == {"asked": "3", "left": "2", "allocatable": "2"}
+        assert asked == {"resource": "cpu", "node": "n1", "asked": "3", "left": "2", "allocatable": "2"}
         assert why["2 other pods of the same shape wait with it"] == {"pods": 2}
 
     play(story)

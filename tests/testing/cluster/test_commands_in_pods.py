@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from kubernetes import client
 from kubernetes.stream import stream
 
 from longshore.testing import Cluster, Exec, Exit, Run
 from testing.cluster.cluster_manifests import a_pod
+
+pytestmark = pytest.mark.long
 
 
 def session(c: Cluster, *command: str, stdin: bool = False, container: str = "main") -> Any:

@@ -17,6 +17,8 @@ import pytest
 from longshore.testing import Cluster, Exit
 from testing.cluster.cluster_manifests import a_job
 
+pytestmark = pytest.mark.long
+
 CLUSTERS = 25
 WARM = 8
 MAX_BLOCKS_OF_A_CLUSTER = 200

@@ -9,7 +9,7 @@ import pytest
 from longshore.testing import Cluster
 from testing.cluster.cluster_manifests import a_job
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the process engine needs Linux")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the process runtime needs Linux")
 
 
 def test_a_process_runs_and_its_output_is_read() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 
-import aiohttp
-
+from support.http_calls import CUT_OFF, Calls, lines
 from up.crash.whole_objects import Kind
 
 
@@ -21,16 +20,15 @@ class Follower:
         self.state: dict[str, int] = {}
         self._moved = asyncio.Event()
 
-    async def follow(self, http: aiohttp.ClientSession) -> None:
+    async def follow(self, http: Calls) -> None:
         """Watches until the server is gone."""
         path = f"{self.kind.path}?watch=true&resourceVersion={self.last}&timeoutSeconds=3600"
         try:
-            async with http.get(path) as response:
-                assert response.status == 200, await response.text()
-                async for line in response.content:
-                    if line.endswith(b"\n"):  # the kill may have cut the last one short
-                        self._take(json.loads(line))
-        except (aiohttp.ClientError, OSError):
+            async with http.stream(path) as response:
+                assert response.reader.code == 200, await response.read_all()
+                async for line in lines(response):  # the kill may have cut the last one short
+                    self._take(json.loads(line))
+        except CUT_OFF:
             return
 
     async def reaches(self, revision: int) -> None:

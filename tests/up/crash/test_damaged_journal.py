@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-import aiohttp
 import pytest
 
+from support.http_calls import calling
 from up.crash.up_process import UpProcess
 
 pytestmark = pytest.mark.anyio
@@ -19,12 +19,11 @@ async def filled(data: Path, *, cleanly: bool) -> None:
     process = UpProcess(data)
     try:
         url = await asyncio.to_thread(process.url)
-        connector = aiohttp.TCPConnector(ssl=process.tls())
-        async with aiohttp.ClientSession(url, connector=connector, headers=process.headers()) as http:
+        async with calling(url, process.tls(), process.headers()) as http:
             for number in range(40):
                 body = {"metadata": {"name": f"m{number}"}, "data": {"k": f"value-{number:04}" + "x" * 500}}
-                async with http.post("/api/v1/namespaces/default/configmaps", json=body) as response:
-                    assert response.status == 201
+                code, answer = await http("POST", "/api/v1/namespaces/default/configmaps", body)
+                assert code == 201, answer
         if cleanly:
             assert process.stop() == 0
     finally:

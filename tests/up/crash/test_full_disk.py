@@ -11,9 +11,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import pytest
 
+from support.http_calls import Calls, calling, lines
 from up.crash.up_process import UpProcess
 
 pytestmark = pytest.mark.anyio
@@ -23,25 +23,23 @@ LIMIT = 2 << 20
 
 
 @asynccontextmanager
-async def client(process: UpProcess) -> AsyncIterator[aiohttp.ClientSession]:
+async def client(process: UpProcess) -> AsyncIterator[Calls]:
     url = await asyncio.to_thread(process.url)
-    connector = aiohttp.TCPConnector(ssl=process.tls())
-    async with aiohttp.ClientSession(url, connector=connector, headers=process.headers()) as http:
+    async with calling(url, process.tls(), process.headers()) as http:
         yield http
 
 
-async def create(http: aiohttp.ClientSession, name: str) -> tuple[int, Any]:
-    async with http.post(MAPS, json={"metadata": {"name": name}, "data": {"k": BIG}}) as response:
-        return response.status, await response.json()
+async def create(http: Calls, name: str) -> tuple[int, Any]:
+    return await http("POST", MAPS, {"metadata": {"name": name}, "data": {"k": BIG}})
 
 
-async def names(http: aiohttp.ClientSession) -> list[str]:
-    async with http.get(MAPS) as response:
-        assert response.status == 200
-        return [item["metadata"]["name"] for item in (await response.json())["items"]]
+async def names(http: Calls) -> list[str]:
+    code, answer = await http("GET", MAPS)
+    assert code == 200
+    return [item["metadata"]["name"] for item in answer["items"]]
 
 
-async def write_until_refused(http: aiohttp.ClientSession) -> tuple[list[str], Any]:
+async def write_until_refused(http: Calls) -> tuple[list[str], Any]:
     """What was acknowledged, and the refusal."""
     done: list[str] = []
     while True:
@@ -63,21 +61,32 @@ async def fill_and_free(process: UpProcess, cause: str, free: Callable[[], None]
         assert (refusal["kind"], refusal["code"], refusal["reason"]) == ("Status", 500, "InternalError")
         assert cause in refusal["message"]
         assert await names(http) == done
-        async with http.get(MAPS, params={"watch": "true"}) as watch:
+        async with http.stream(f"{MAPS}?watch=true") as stream:
+            watch = lines(stream)
             for name in done:
-                assert json.loads(await watch.content.readline())["object"]["metadata"]["name"] == name
-            async with http.patch(
-                f"{MAPS}/{done[0]}",
-                json={"data": {"k": "y" * len(BIG)}},
-                headers={"Content-Type": "application/merge-patch+json"},
-            ) as response:
-                assert response.status == 500
-            async with http.get(f"{MAPS}/{done[0]}") as response:
-                assert (await response.json())["data"] == {"k": BIG}
+                assert json.loads(await anext(watch))["object"]["metadata"]["name"] == name
+            value = BIG
+            for letter in "abcdefgh":  # changes go on with the room that is held, until it is used up
+                code, _ = await http(
+                    "PATCH",
+                    f"{MAPS}/{done[0]}",
+                    {"data": {"k": letter * len(BIG)}},
+                    {"Content-Type": "application/merge-patch+json"},
+                )
+                assert code in (200, 500)
+                if code == 500:
+                    break
+                value = letter * len(BIG)
+                assert json.loads(await anext(watch))["object"]["data"] == {"k": value}
+            assert (await http("GET", f"{MAPS}/{done[0]}"))[1]["data"] == {"k": value}
             free()
-            code, answer = await create(http, "works")
+            for _ in range(600):  # room is looked for once a second
+                code, answer = await create(http, "works")
+                if code == 201:
+                    break
+                await asyncio.sleep(0.1)
             assert code == 201, answer
-            assert json.loads(await watch.content.readline())["object"]["metadata"]["name"] == "works"
+            assert json.loads(await anext(watch))["object"]["metadata"]["name"] == "works"
     return [*done, "works"]
 
 
@@ -143,6 +152,7 @@ async def test_a_start_on_a_full_disk_says_so(small_disk: Path, tmp_path: Path) 
         await create(http, "kept")
     process.kill()
     filler = small_disk / "filler"
+    (small_disk / "data" / "reserve").unlink()  # with it, a start has room
     take_all_room(filler)
     refused = UpProcess(small_disk / "data", log=tmp_path / "log")
     assert refused.wait() == 1

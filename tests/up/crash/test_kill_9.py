@@ -13,9 +13,9 @@ import random
 import time
 from pathlib import Path
 
-import aiohttp
 import pytest
 
+from support.http_calls import Calls, calling
 from up.crash.followers import Follower
 from up.crash.up_process import UpProcess
 from up.crash.whole_objects import KINDS, Kind
@@ -57,11 +57,7 @@ async def one_round(
 ) -> int:
     """Checks what the last round left behind, then writes until the kill. Returns the newest revision."""
     url = await asyncio.to_thread(process.url)
-    connector = aiohttp.TCPConnector(ssl=process.tls(), limit=0)
-    no_limit = aiohttp.ClientTimeout(total=None)
-    async with aiohttp.ClientSession(
-        url, connector=connector, headers=process.headers(), timeout=no_limit, read_bufsize=1 << 22
-    ) as http:
+    async with calling(url, process.tls(), process.headers()) as http:
         if not followers:
             followers += [Follower(kind, (await listed(http, kind))[0]) for kind in KINDS]
         watches = [asyncio.create_task(follower.follow(http)) for follower in followers]
@@ -77,7 +73,7 @@ async def one_round(
     return max(seen, *(follower.last for follower in followers))
 
 
-async def check(http: aiohttp.ClientSession, ledger: Ledger, follower: Follower, fence: str) -> int:
+async def check(http: Calls, ledger: Ledger, follower: Follower, fence: str) -> int:
     """Compares the server with the ledger and with what its watcher was told."""
     kind = follower.kind
     revision, found = await listed(http, kind)
@@ -89,9 +85,8 @@ async def check(http: aiohttp.ClientSession, ledger: Ledger, follower: Follower,
         assert number in allowed, f"{path}/{name} is {number}, not one of {allowed}"
         assert at >= fate.revision, f"{path}/{name} is older than acknowledged"
         fate.number, fate.revision, fate.pending = number, at, None
-    async with http.post(kind.path, json=kind.obj(fence, 1)) as response:
-        made = await response.json()
-        assert response.status == 201, made
+    code, made = await http("POST", kind.path, kind.obj(fence, 1))
+    assert code == 201, made
     fenced = int(made["metadata"]["resourceVersion"])
     assert fenced > revision
     await follower.reaches(fenced)
@@ -103,10 +98,9 @@ async def check(http: aiohttp.ClientSession, ledger: Ledger, follower: Follower,
     return fenced
 
 
-async def listed(http: aiohttp.ClientSession, kind: Kind) -> tuple[int, dict[str, tuple[int, int]]]:
+async def listed(http: Calls, kind: Kind) -> tuple[int, dict[str, tuple[int, int]]]:
     """The list's revision, and each object's number and revision by name. Every object must be whole."""
-    async with http.get(kind.path) as response:
-        answer = await response.json()
+    _, answer = await http("GET", kind.path)
     found = {
         item["metadata"]["name"]: (kind.number(item), int(item["metadata"]["resourceVersion"]))
         for item in answer["items"]

@@ -7,13 +7,11 @@ acknowledged state and at most one write whose fate is not known.
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 from dataclasses import dataclass, field
 from typing import Final
 
-import aiohttp
-
+from support.http_calls import CUT_OFF, Calls
 from up.crash.whole_objects import KINDS, Kind, Obj
 
 GONE: Final = 0
@@ -51,21 +49,17 @@ class Ledger:
         return max(self.acknowledged, default=0)
 
 
-async def write_until_cut_off(
-    http: aiohttp.ClientSession, ledger: Ledger, worker: int, dice: random.Random
-) -> None:
+async def write_until_cut_off(http: Calls, ledger: Ledger, worker: int, dice: random.Random) -> None:
     """Writes without a pause until the server is gone."""
     try:
         while True:
             kind = dice.choice(KINDS)
             await _write(http, ledger, kind, f"w{worker}-{dice.randrange(_NAMES_EACH)}", dice)
-    except (aiohttp.ClientError, OSError):
+    except CUT_OFF:
         return
 
 
-async def _write(
-    http: aiohttp.ClientSession, ledger: Ledger, kind: Kind, name: str, dice: random.Random
-) -> None:
+async def _write(http: Calls, ledger: Ledger, kind: Kind, name: str, dice: random.Random) -> None:
     fate, number = ledger.fate(kind.path, name), dice.randrange(1, 100_000)
     if fate.number != GONE and dice.random() < 0.2:
         fate.pending = GONE
@@ -85,9 +79,7 @@ async def _write(
     ledger.writes += 1
 
 
-async def _change(
-    http: aiohttp.ClientSession, kind: Kind, name: str, number: int, dice: random.Random
-) -> Obj:
+async def _change(http: Calls, kind: Kind, name: str, number: int, dice: random.Random) -> Obj:
     path = f"{kind.path}/{name}"
     obj = kind.obj(name, number)
     way = dice.choice(("PUT", "apply", "merge", "strategic", "json"))
@@ -112,17 +104,15 @@ async def _change(
 
 
 async def _answer(
-    http: aiohttp.ClientSession, method: str, path: str, body: object, headers: dict[str, str] | None = None
+    http: Calls, method: str, path: str, body: object, headers: dict[str, str] | None = None
 ) -> Obj:
     """The whole answer to a write, which must be a success."""
-    data = json.dumps(body).encode() if body is not None else None
-    sent = headers or {"Content-Type": "application/json"}
-    async with http.request(method, path, data=data, headers=sent) as response:
-        answer: Obj = json.loads(await response.read())
-        assert response.status in (200, 201), f"{method} {path}: {answer}"
-        return answer
+    code, answer = await http(method, path, body, headers)
+    assert code in (200, 201), f"{method} {path}: {answer}"
+    found: Obj = answer
+    return found
 
 
-async def load(http: aiohttp.ClientSession, ledger: Ledger, dice: random.Random, workers: int) -> None:
+async def load(http: Calls, ledger: Ledger, dice: random.Random, workers: int) -> None:
     """All writers; returns when the server has cut off every one of them."""
     await asyncio.gather(*(write_until_cut_off(http, ledger, each, dice) for each in range(workers)))

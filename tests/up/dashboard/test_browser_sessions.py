@@ -14,7 +14,7 @@ from longshore.apiserver.access.browser_sessions import CODE_SECONDS, SESSION_SE
 from longshore.apiserver.access.tokens import Tokens
 from longshore.apiserver.request.call import User
 from longshore.store.store import Store
-from longshore.up.browser_sessions_file import SessionsFile
+from longshore.up.running import SessionsFile
 
 JANE = User("jane", ("system:authenticated",))
 

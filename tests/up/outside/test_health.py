@@ -8,11 +8,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from longshore.api.metrics import Registry
 from longshore.client import Unreachable
 from longshore.client.ask import Ask
 from longshore.client.local import LocalClient
+from longshore.client.source import Watching
 from longshore.machinery.fence import Fence
-from longshore.machinery.informers.shared import Informers
+from longshore.machinery.informers.informer import Informers
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.up.outside.health import Health, page
@@ -32,7 +34,7 @@ class Cut(LocalClient):
         if self.broken.is_set():
             raise Unreachable("the cable is out")
         async with super()._events(ask) as events:
-            yield self._until_broken(events)
+            yield Watching(self._until_broken(events))
 
     async def _until_broken(self, events: AsyncIterator[Any]) -> AsyncIterator[Any]:
         breaking = asyncio.create_task(self.broken.wait())
@@ -57,7 +59,9 @@ def test_a_watch_that_is_not_served_makes_it_unready_and_no_more() -> None:
             informers = Informers(cut, clock=clock, rng=random.Random(1))
             user = informers.share()
             user.get(PODS)
+            registry = Registry()
             health = Health(informers, None)
+            health.measure(registry)
             assert not health.filled
             async with running(user.run()):
                 await clock.sleep(1)
@@ -73,6 +77,7 @@ def test_a_watch_that_is_not_served_makes_it_unready_and_no_more() -> None:
                 await clock.sleep(100)
                 assert page(health.ready()) == (503, b"[-]Pod of v1: last served 200 s ago\nfailed")
                 assert page(health.healthy()) == (200, b"ok")
+                assert b'longshore_watch_unserved_seconds{resource="Pod of v1"} 200.0' in registry.text()
 
     virtual.run(main)
 

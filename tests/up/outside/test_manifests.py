@@ -108,6 +108,14 @@ def test_webhooks_bring_a_service_configurations_and_rights(capsys: pytest.Captu
     assert [rule.get("resourceNames") for rule in secrets] == [None, ["longshore-webhooks"]]
 
 
+def test_webhooks_judge_nothing_of_the_stream_that_brings_them(capsys: pytest.CaptureFixture[str]) -> None:
+    objects = printed(capsys, "--webhooks", "--scheduler", "--controllers", "volcano-job,volcano-queue")
+    rules = [rule for obj in objects for webhook in obj.get("webhooks", ()) for rule in webhook["rules"]]
+    judged = {group for rule in rules for group in rule["apiGroups"]} - {""}
+    assert "scheduling.volcano.sh" in judged
+    assert not [obj for obj in objects if obj["apiVersion"].split("/")[0] in judged]
+
+
 def test_one_namespace_needs_no_rights_in_the_cluster(capsys: pytest.CaptureFixture[str]) -> None:
     objects = printed(capsys, "--only-namespace", "team")
     assert not [o for o in objects if o["kind"].startswith("Cluster")]

@@ -7,7 +7,10 @@ import random
 from datetime import datetime
 from typing import Any
 
+from msgspec.structs import replace
+
 from longshore.api import cron
+from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.client import Client, Unreachable
 from longshore.machinery.election import LeadershipLost
@@ -57,12 +60,27 @@ class Wire(OneByOne):
         return reached
 
 
+class SlowToDiscover(Wire):
+    """Takes 40 seconds to say what is served."""
+
+    async def resources(self) -> Any:
+        await asyncio.sleep(40)
+        return await self._client.resources()
+
+
 class Process:
     """`longshore controllers`, without the process."""
 
-    def __init__(self, world: World, name: str, written: list[str], settings: Settings = SETTINGS) -> None:
+    def __init__(
+        self,
+        world: World,
+        name: str,
+        written: list[str],
+        settings: Settings = SETTINGS,
+        wire: type[Wire] = Wire,
+    ) -> None:
         fence = Fence(world.clock)
-        self.wire = Wire(world.client, name, written, fence if settings.leader_elect else None)
+        self.wire = wire(world.client, name, written, fence if settings.leader_elect else None)
         self.election_wire = Wire(world.client, name, written, None)
         """Connections of its own."""
         self.started = asyncio.Event()
@@ -242,5 +260,64 @@ def test_different_leases_lead_side_by_side() -> None:
         assert set(written) == {"one", "two"}
         await one.stop()
         await two.stop()
+
+    play(story)
+
+
+class Refusing(Wire):
+    """A client of a server whose webhooks are called and not there yet."""
+
+    def _write(self, write: Any) -> Any:
+        async def reached(what: Any, *arguments: Any, **options: Any) -> Any:
+            if self.cut and what == kinds.QUEUES:
+                raise StatusError(500, "InternalError", "failed calling webhook: no endpoints available")
+            return await write(what, *arguments, **options)
+
+        return reached
+
+
+def test_the_scheduler_makes_the_queues_that_every_volcano_has_as_soon_as_it_may() -> None:
+    async def story(world: World, written: list[str]) -> None:
+        settings = Settings(controllers=(), schedulers=("volcano",), leader_elect=False)
+        process = Process(world, "one", written, settings, Refusing)
+        process.wire.cut = True
+        await process.started.wait()
+        await world.clock.sleep(10)
+        assert (await world.client.list(kinds.QUEUES)).items == []
+        process.wire.cut = False
+        await world.clock.sleep(60)
+        queues = {queue["metadata"]["name"]: queue for queue in (await world.client.list(kinds.QUEUES)).items}
+        assert {name: queue["spec"]["reclaimable"] for name, queue in queues.items()} == {
+            "root": False,
+            "default": True,
+        }
+        assert {queue["status"]["state"] for queue in queues.values()} == {"Open"}
+        await process.stop()
+
+    play(story)
+
+
+def test_a_scheduler_of_single_pods_needs_no_queues() -> None:
+    async def story(world: World, written: list[str]) -> None:
+        settings = Settings(controllers=(), schedulers=("default-scheduler",), leader_elect=False)
+        process = Process(world, "one", written, settings)
+        await process.started.wait()
+        await world.clock.sleep(10)
+        assert (await world.client.list(kinds.QUEUES)).items == []
+        await process.stop()
+
+    play(story)
+
+
+def test_it_is_started_when_the_garbage_collector_knows_everything() -> None:
+    async def story(world: World, written: list[str]) -> None:
+        one = Process(
+            world, "one", written, replace(SETTINGS, controllers=("job", "garbage")), SlowToDiscover
+        )
+        await world.clock.sleep(30)
+        assert not one.started.is_set()
+        await world.clock.sleep(60)
+        assert one.started.is_set()
+        await one.stop()
 
     play(story)

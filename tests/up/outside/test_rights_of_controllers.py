@@ -17,13 +17,13 @@ from longshore.client.local import LocalClient
 from longshore.machinery.fence import Fence
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.plane.controllers import BY_NAMESPACE
 from longshore.plane.wiring import Wiring, informers_of
 from longshore.testing import SeededKeys
 from longshore.testing.scripted_kubelet import PodScript
 from longshore.up import manifests
 from longshore.up.outside import leading
 from longshore.up.outside.settings import Settings
-from longshore.up.outside.sharded import DIVISIBLE
 from support import volcano_manifests
 from support.job_world import JOBS, NS, PODS, World, a_job, a_world, beside
 
@@ -211,7 +211,7 @@ def test_gangs_of_one_namespace_are_looked_after_with_rights_to_read_queues_and_
     play(wanted, story)
 
 
-@pytest.mark.parametrize("name", sorted(DIVISIBLE))
+@pytest.mark.parametrize("name", sorted(BY_NAMESPACE))
 def test_rights_to_what_is_in_no_namespace_are_never_in_a_namespace(name: str) -> None:
     in_none = {row.plural for row in table.RESOURCES if not row.namespaced}
     objects = manifests.documents(manifests.Wanted(controllers=(name,), only=NS))

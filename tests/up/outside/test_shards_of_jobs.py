@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import random
+import zlib
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -21,8 +22,8 @@ from longshore.machinery.time.virtual import VirtualClock
 from longshore.plane.wiring import Wiring, informers_of
 from longshore.testing import SeededKeys
 from longshore.testing.crashing import OneByOne
-from longshore.testing.scripted_kubelet import PodScript
-from longshore.up.outside import sharded
+from longshore.testing.scripted_kubelet import PodScript, ScriptedPod
+from longshore.up.outside import leading, sharded
 from longshore.up.outside.settings import Settings
 from support.job_world import World, a_world
 
@@ -54,11 +55,11 @@ class Wire(OneByOne):
 
 
 class Process:
-    """`longshore controllers --shards`, without the process."""
+    """`longshore controllers`, with or without `--shards`, without the process."""
 
     def __init__(self, world: World, name: str, seen: list[tuple[str, str]], settings: Settings) -> None:
-        fence, leader_fence = replica.fence(world.clock), Fence(world.clock)
-        self.wires = [Wire(world.client, name, seen, one) for one in (fence, leader_fence, None)]
+        fence = replica.fence(world.clock) if settings.shards else Fence(world.clock)
+        self.wires = [Wire(world.client, name, seen, one) for one in (fence, None)]
         self.started = asyncio.Event()
         rng = random.Random(name)
         wiring = Wiring(
@@ -70,20 +71,31 @@ class Process:
             managed_by=settings.managed_by,
         )
         self.registry = wiring.registry
-        self._task = asyncio.create_task(
-            sharded.work(
+        work: Coroutine[Any, Any, None]
+        if settings.shards:
+            work = sharded.work(
                 self.wires[0],  # type: ignore[arg-type] # the same
-                self.wires[1],  # type: ignore[arg-type] # the same
                 settings,
                 wiring,
-                election_client=self.wires[2],  # type: ignore[arg-type] # the same
+                shard=sharded.OwnShard(settings),
+                election_client=self.wires[1],  # type: ignore[arg-type] # the same
                 fence=fence,
-                leader_fence=leader_fence,
                 identity=name,
                 started=self.started.set,
                 waiting=lambda why: None,
             )
-        )
+        else:
+            work = leading.work(
+                self.wires[0],  # type: ignore[arg-type] # the same
+                settings,
+                wiring,
+                election_client=self.wires[1],  # type: ignore[arg-type] # the same
+                fence=fence,
+                identity=name,
+                started=self.started.set,
+                waiting=lambda holder: None,
+            )
+        self._task = asyncio.create_task(work)
 
     async def stop(self) -> None:
         self._task.cancel()
@@ -95,19 +107,22 @@ class Process:
         await self.stop()
 
 
-def settings(by: By = "object", controllers: tuple[str, ...] = ("job",)) -> Settings:
+def settings(by: By = "object", controllers: tuple[str, ...] = ("job",), shards: int = 2) -> Settings:
     return Settings(
         managed_by="kubernetes.io/job-controller",
         lease_namespace="ns",
-        shards=6,
+        shards=shards,
         shard_by=by,
         controllers=controllers,
     )
 
 
-def play(story: Callable[[World, list[tuple[str, str]]], Awaitable[None]], seconds: float = 20.0) -> None:
+def play(
+    story: Callable[[World, list[tuple[str, str]]], Awaitable[None]],
+    seconds: Callable[[ScriptedPod], float] = lambda pod: 20.0,
+) -> None:
     async def main(clock: VirtualClock) -> None:
-        async with a_world(clock, PodScript(runs=lambda pod: seconds)) as world:
+        async with a_world(clock, PodScript(runs=seconds)) as world:
             await story(world, [])
 
     virtual.run(main)
@@ -125,19 +140,19 @@ def test_jobs_go_on_when_a_replica_comes_and_when_one_ends(end: str) -> None:
         await one.started.wait()
         for number in range(JOBS):
             await world.job(f"j{number}", completions=6, parallelism=2)
-        two = Process(world, "two", seen, settings())
+        two, spare = (Process(world, name, seen, settings()) for name in ("two", "spare"))
         await world.clock.sleep(25)
-        assert {name for _, name in seen} == {"one", "two"}
+        assert len({name for _, name in seen}) == 2
         await getattr(one, end)()
         before = len(seen)
         await _jobs_ended(world)
-        assert {name for _, name in seen[before:]} == {"two"}
+        assert {name for _, name in seen[before:]} == {"two", "spare"}
         assert len(world.kubelet.pods) == JOBS * 6  # none was created twice, whatever a cache had missed
         for number in range(JOBS):
             job = await world.get(f"j{number}")
             assert job is not None
             assert job["status"]["succeeded"] == 6
-        await two.stop()
+        await asyncio.gather(two.stop(), spare.stop())
 
     play(story)
 
@@ -156,22 +171,47 @@ def test_objects_of_one_namespace_have_one_replica_unless_they_are_divided_one_b
     play(story)
 
 
-def test_the_garbage_collector_runs_in_one_replica_and_the_queues_are_measured_together() -> None:
+def test_the_garbage_collector_runs_in_one_replica_and_each_has_one_shard() -> None:
     async def story(world: World, seen: list[tuple[str, str]]) -> None:
         chosen = settings(controllers=("job", "garbage"))
-        processes = [Process(world, name, seen, chosen) for name in ("one", "two")]
+        processes = [Process(world, name, seen, chosen) for name in ("one", "two", "spare")]
         await world.clock.sleep(20)
         for number in range(JOBS):
             await world.job(f"j{number}", completions=1)
         await _jobs_ended(world)
         await world.clock.sleep(5)
         lines = [process.registry.text().decode() for process in processes]
-        assert (
-            sum(text.count('leader_election_master_status{name="longshore-controllers"} 1') for text in lines)
-            == 1
-        )
-        assert all("longshore_shards_held 3" in text for text in lines)
-        assert all('workqueue_depth{name="job"} 0' in text for text in lines)
+        assert sum('workqueue_depth{name="garbage_collector' in text for text in lines) == 1
+        assert sum("longshore_shards_held 1" in text for text in lines) == 2
+        assert sum('workqueue_depth{name="job"} 0' in text for text in lines) == 2
         await asyncio.gather(*(process.stop() for process in processes))
 
     play(story)
+
+
+@pytest.mark.parametrize("end", ["stop", "die", "nothing"])
+@pytest.mark.parametrize("shards", [(2, 0), (0, 2)], ids=["out of shards", "into shards"])
+def test_a_rolling_update_between_shards_and_one_leader_runs_nothing_twice(
+    shards: tuple[int, int], end: str
+) -> None:
+    """Old and new processes run at the same time; new ones begin where the work of the old ones ends."""
+
+    async def story(world: World, seen: list[tuple[str, str]]) -> None:
+        before, after = (settings(shards=number) for number in shards)
+        old = [Process(world, f"old-{n}", seen, before) for n in range(2 if before.shards else 1)]
+        await old[0].started.wait()
+        for number in range(JOBS):
+            await world.job(f"j{number}", completions=12, parallelism=2)
+        await world.clock.sleep(5)
+        new = [Process(world, f"new-{n}", seen, after) for n in range(2)]
+        await world.clock.sleep(15)
+        for process in old if end != "nothing" else ():
+            await getattr(process, end)()
+        await _jobs_ended(world)
+        who = [name.split("-")[0] for _, name in seen]
+        assert who == sorted(who, reverse=True)  # old ones, then new ones
+        assert ("new" in who) is (end != "nothing" or before.shards > 0)
+        assert len(world.kubelet.pods) == JOBS * 12
+        await asyncio.gather(*(process.stop() for process in (*old, *new)))
+
+    play(story, lambda pod: 4.0 + zlib.crc32(pod.name.encode()) % 80 / 10)

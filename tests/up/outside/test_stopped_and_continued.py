@@ -46,7 +46,7 @@ def a_job(name: str, pods: int) -> dict[str, Any]:
     return {"metadata": {"name": name}, "spec": {"template": template, **spec}}
 
 
-@pytest.mark.parametrize("words", [[], ["--shards", "2"]], ids=["one leader", "shards"])
+@pytest.mark.parametrize("words", [[], ["--shards", "1"]], ids=["one leader", "shards"])
 def test_a_leader_that_was_stopped_creates_no_pod_beside_its_successor(words: list[str]) -> None:
     with (
         longshore_up("--in-memory", "--no-node", "--controllers", "namespace,serviceaccount") as longshore,

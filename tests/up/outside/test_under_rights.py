@@ -1,6 +1,6 @@
 """Shards and webhooks with the rights that `longshore manifests` prints, and no others, as real processes.
 
-Part of `make test-outside`: two replicas share out their shards, and one leaves.
+Part of `make test-outside`: two replicas have a shard each, one leaves, and a spare has its shard.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.skipif(
     not os.environ.get("LONGSHORE_TEST_OUTSIDE"), reason="make test-outside runs this"
 )
 CONTROLLERS = ("cronjob", "job", "ttl", "volcano-job", "volcano-queue")
-WANTED = manifests.Wanted(controllers=CONTROLLERS, shards=4, webhooks=True)
+WANTED = manifests.Wanted(controllers=CONTROLLERS, shards=2, webhooks=True)
 MERGE = "application/merge-patch+json"
 SECONDS = 60.0
 
@@ -44,7 +44,7 @@ class Replica:
             self.port = free.getsockname()[1]
         self.log = log
         command = [sys.executable, "-m", "longshore", "controllers", "--kubeconfig", str(kubeconfig), "-v"]
-        words = ["--controllers", ",".join(CONTROLLERS), "--shards", "4"]
+        words = ["--controllers", ",".join(CONTROLLERS), "--shards", "2"]
         webhooks = [f"--webhooks=127.0.0.1:{self.port}"]
         with log.open("w") as err:
             self.process = subprocess.Popen(
@@ -139,6 +139,13 @@ def until_served(longshore: RunningLongshore, replica: Replica) -> None:
         time.sleep(0.05)
 
 
+def until_waiting(replica: Replica) -> None:
+    end = time.monotonic() + SECONDS
+    while "all 2 shards are held" not in replica.log.read_text():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
 def test_shards_and_webhooks_need_no_more_than_the_printed_rights(
     longshore: RunningLongshore, tmp_path: Path
 ) -> None:
@@ -151,14 +158,18 @@ def test_shards_and_webhooks_need_no_more_than_the_printed_rights(
             until_served(longshore, replica)
             refused = admitted(longshore, replica.port, volcano_job(queue="nowhere"))
             assert 'unable to find job queue: queue.scheduling.volcano.sh "nowhere"' in refused.message
-        one.stop()
-        complete(longshore, [f"later-{number}" for number in range(8)])
-        two.stop()
+        with replicas(kubeconfig, tmp_path, "spare") as (spare,):
+            until_waiting(spare)
+            one.stop()
+            spare.ready()
+            complete(longshore, [f"later-{number}" for number in range(8)])
+            two.stop()
+            spare.stop()
     leases: Any = longshore.request(
         "GET", "/apis/coordination.k8s.io/v1/namespaces/longshore-system/leases"
     )[1]  # fmt: skip
     assert "longshore-webhooks" in {lease["metadata"]["name"] for lease in leases["items"]}
-    for replica in (one, two):
+    for replica in (one, two, spare):
         said = replica.log.read_text()
         assert "forbidden" not in said, said
 

@@ -21,7 +21,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from longshore.apiserver.api import Api
+from longshore.apiserver.api import Api, ApiParts
 from longshore.cli.main import main
 from longshore.client.local import LocalClient
 from longshore.machinery.time.clock import RealClock
@@ -427,19 +427,23 @@ def test_a_backup_waits_for_a_longshore_that_starts_or_stops(tmp_path: Path) -> 
 def test_a_backup_keeps_its_copy_while_another_is_made_and_while_longshore_starts(tmp_path: Path) -> None:
     async def story() -> None:
         async with opened(tmp_path) as store:
-            client = LocalClient(Api(store, clock=RealClock(), rng=random.Random()))
+
+            def started() -> LocalClient:
+                documents = (snapshots.document(store, tmp_path),)
+                return LocalClient(Api(ApiParts(store, RealClock(), random.Random(), documents=documents)))
+
+            client = started()
 
             async def copied(name: str) -> Path:
                 answer = await client.request("GET", snapshots.path(name))
                 return Path(json.loads(answer.body)["file"])
 
-            snapshots.serve(client.api, tmp_path)
             left = await copied("left")
             with (
                 snapshots.held(await copied("first")) as first,
                 snapshots.held(await copied("other")) as other,
             ):
-                snapshots.serve(client.api, tmp_path)
+                started()
                 assert (left.exists(), first.exists(), other.exists()) == (False, True, True)
             assert [*(tmp_path / "snapshots").iterdir()] == []
             with pytest.raises(FileNotFoundError), snapshots.held(left):

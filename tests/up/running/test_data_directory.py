@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
+import time
+import urllib.error
 from pathlib import Path
 
 import pytest
 
 from longshore.up import files, secrets
+from support.longshore_process import RunningLongshore, longshore_up
 
 
 def mode(path: Path) -> int:
@@ -97,3 +100,27 @@ def test_a_secret_that_anybody_could_guess_is_refused(tmp_path: Path, name: str,
     with pytest.raises(files.UnfitDirectory, match=f"{name} does not hold .*; remove it"):
         secrets.ensure(tmp_path)
     assert (tmp_path / name).read_bytes() == content
+
+
+def test_a_longshore_whose_journal_is_removed_is_not_ready_but_alive() -> None:
+    with longshore_up() as running:
+        assert readiness(running) == (200, "ok")
+        journal = running.kubeconfig.parent / "journal.db"
+        journal.rename(journal.with_name("elsewhere"))
+        until = time.monotonic() + 30
+        while (found := readiness(running))[0] == 200:
+            assert time.monotonic() < until
+        assert found[0] == 500
+        assert "[-]journal failed: reason withheld" in found[1]
+        assert running.text("/livez") == "ok", "a restart would lose what it knows"
+        journal.with_name("elsewhere").rename(journal)
+        while readiness(running)[0] != 200:
+            assert time.monotonic() < until
+
+
+def readiness(running: RunningLongshore) -> tuple[int, str]:
+    try:
+        return 200, running.text("/readyz")
+    except urllib.error.HTTPError as err:
+        with err:
+            return err.code, err.read().decode()

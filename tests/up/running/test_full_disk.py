@@ -17,12 +17,12 @@ import yaml
 from support.real_place import Place
 
 
-@pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Path]:
-    """A data directory that is a file system of 64 MiB of its own."""
+@pytest.fixture(params=["64m"])
+def disk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A data directory that is a file system of its own, of 64 MiB where a test does not say otherwise."""
     place = tmp_path / "data"
     place.mkdir()
-    words = ["mount", "-t", "tmpfs", "-o", "size=64m,mode=700", "tmpfs", str(place)]
+    words = ["mount", "-t", "tmpfs", "-o", f"size={request.param},mode=700", "tmpfs", str(place)]
     if subprocess.run(words, capture_output=True).returncode:
         pytest.skip("mounting a small file system needs root")
     try:
@@ -96,3 +96,35 @@ def test_pods_can_be_deleted_on_a_full_disk_and_after_a_start_on_it(disk: Path) 
     said = (disk.parent / "said").read_text()
     assert "Traceback" not in said
     assert "the disk with the data directory is full: objects can be read, changed and deleted" in said
+
+
+@pytest.mark.parametrize("disk", ["20m"], indirect=True)
+def test_a_run_on_a_small_full_disk_says_so_and_what_is_there_can_be_changed(disk: Path) -> None:
+    place = Place(disk.parent)
+    place.start()
+    environment = {**os.environ, "KUBECONFIG": str(disk / "kubeconfig"), "LONGSHORE_HOME": str(disk)}
+    command = [sys.executable, "-m", "longshore", "run"]
+    waits = [*command, "--completions", "2", "--parallelism", "1", "--", "sleep", "600"]
+    said = disk.parent / "run"
+    try:
+        with said.open("wb") as out:
+            running = subprocess.Popen(waits, env=environment, stdout=out, stderr=out)
+        end = time.monotonic() + 90
+        while "Running" not in place.kubectl("get", "pods").stdout:
+            assert time.monotonic() < end
+        fill(disk / "filler")
+        while "the disk is full" not in said.read_text():
+            assert time.monotonic() < end, said.read_text()
+            time.sleep(0.1)
+        assert pressure(place) == "True"
+        refused = subprocess.run([*command, "--", "true"], env=environment, capture_output=True, text=True)
+        assert refused.returncode == 2
+        assert "The disk with the data directory is full" in refused.stderr
+        pod = place.kubectl.ok("get", "pods", "-o", "name").split()[0]
+        place.kubectl.ok("annotate", pod, "still=works")
+        place.kubectl.ok("delete", "jobs", "--all", "--timeout=20s")
+    finally:
+        running.kill()
+        running.wait()
+        place.stop()
+    assert "Traceback" not in (disk.parent / "said").read_text()

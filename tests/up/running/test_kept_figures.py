@@ -8,7 +8,7 @@ from pathlib import Path
 from longshore.api.retention import Retention
 from longshore.cli.commands import status
 from longshore.store import Key
-from longshore.up import kept_figures
+from longshore.up import own_pages
 from store.store_support import opened, put
 
 
@@ -18,7 +18,7 @@ def test_the_figures_are_those_of_the_store_beside_the_limits() -> None:
         async with opened(None, retention=limits) as store:
             await put(store, "", at=Key("events", "default", "e"))
             store.reasons.add(1.0, 5, b"x")
-            page = kept_figures.page(store, limits)
+            page = own_pages.kept_page(store, limits)
             kept = page("")
             assert kept is not None
             assert kept["events"] == {"count": 1, "limit": 7, "ageSeconds": 3600.0}

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from longshore.up import passed_sockets
+from longshore.up import listening as sockets
 from longshore.up.listening import CannotListen
 
 READY = re.compile(r"is ready at https://127\.0\.0\.1:(\d+);")
@@ -123,7 +123,7 @@ def test_sockets_of_another_process_are_left_alone(
 ) -> None:
     for name, value in {"LISTEN_PID": "1", "LISTEN_FDS": "1", "LISTEN_FDNAMES": "x"}.items():
         monkeypatch.setenv(name, value)
-    assert passed_sockets.of_environment(listening.fileno()) == ()
+    assert sockets.of_environment(listening.fileno()) == ()
     assert not any(name.startswith("LISTEN_") for name in os.environ)
 
 
@@ -132,7 +132,7 @@ def test_a_descriptor_that_is_no_socket_is_named(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setenv("LISTEN_PID", str(os.getpid()))
         monkeypatch.setenv("LISTEN_FDS", "1")
         with pytest.raises(CannotListen, match=rf"descriptor {file.fileno()}, .* is no socket"):
-            passed_sockets.of_environment(file.fileno())
+            sockets.of_environment(file.fileno())
 
 
 def test_a_socket_that_longshore_was_not_told_to_listen_on_is_refused(tmp_path: Path) -> None:
@@ -145,9 +145,9 @@ def test_a_socket_that_longshore_was_not_told_to_listen_on_is_refused(tmp_path: 
         assert "Traceback" not in done.stderr
         assert done.returncode != 0
         port = sock.getsockname()[1]
-        assert passed_sockets.port_of([sock], ["127.0.0.2"], port) == port
+        assert sockets.port_of([sock], ["127.0.0.2"], port) == port
         with pytest.raises(CannotListen, match=f"on port {port}, and longshore is to have port 1;"):
-            passed_sockets.port_of([sock], ["127.0.0.2"], 1)
+            sockets.port_of([sock], ["127.0.0.2"], 1)
 
 
 def test_a_socket_for_anything_but_connections_is_refused() -> None:
@@ -158,4 +158,4 @@ def test_a_socket_for_anything_but_connections_is_refused() -> None:
     ):
         for sock in (datagrams, silent, local):
             with pytest.raises(CannotListen, match="not one for TCP connections"):
-                passed_sockets.port_of([sock], [], 0)
+                sockets.port_of([sock], [], 0)

@@ -160,7 +160,11 @@ def test_a_service_that_is_installed_with_other_arguments_is_started_anew(
     systemctl.chmod(0o755)
     monkeypatch.setenv("PATH", f"{home}:{os.environ['PATH']}")
     monkeypatch.setattr(service, "_runs", lambda: True)
-    started = ["--user daemon-reload", "--user enable --now longshore.socket longshore.service"]
+    started = [
+        "--user show --property=Version",
+        "--user daemon-reload",
+        "--user enable --now longshore.socket longshore.service",
+    ]
 
     def install(port: str) -> list[str]:
         asked.unlink(missing_ok=True)
@@ -169,7 +173,24 @@ def test_a_service_that_is_installed_with_other_arguments_is_started_anew(
 
     assert install("7443") == started
     assert install("7443") == started
-    assert install("8443") == [started[0], "--user stop longshore.socket longshore.service", started[1]]
+    stopped = "--user stop longshore.socket longshore.service"
+    assert install("8443") == [*started[:2], stopped, started[2]]
+
+
+@pytest.mark.parametrize("runs", [False, True])
+def test_a_service_that_no_systemd_would_start_is_not_written(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs: bool
+) -> None:
+    systemctl = home / "systemctl"
+    systemctl.write_text("#!/bin/sh\necho 'Failed to connect to bus' >&2; exit 1\n")
+    systemctl.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{home}:{os.environ['PATH']}")
+    monkeypatch.setattr(service, "_runs", lambda: runs)
+    assert main(["service", "install", "--user"]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert ("Failed to connect to bus" if runs else "systemd does not run this machine") in said.err
+    assert not (home / ".config").exists()
 
 
 def test_arguments_that_up_would_refuse_are_refused_before_anything_is_written(

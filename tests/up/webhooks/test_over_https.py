@@ -26,7 +26,7 @@ from longshore.up.webhooks.webhook_service import WebhookService
 from support import webhook_kinds
 from support.api_in_memory import Server, api_in_memory
 from support.volcano_manifests import cron_job, flow, job, pod, pod_group, queue, task
-from support.volcano_queues import open_queue, set_state
+from support.volcano_queues import QUEUE, open_queue, set_state
 from support.webhook_caller import Admitted, Operation, WebhookCaller, post
 
 pytestmark = pytest.mark.anyio
@@ -198,6 +198,12 @@ async def test_a_queue_that_was_made_a_moment_ago_is_known(cluster: Cluster) -> 
         await open_queue(cluster.server.client, f"fresh{number}")
         assert (await cluster.admitted(job(queue=f"fresh{number}"))).code == 201
         await set_state(cluster.server.client, f"fresh{number}", "Closed")
+
+
+async def test_a_job_may_follow_its_queue_before_the_queue_controller_does(cluster: Cluster) -> None:
+    await cluster.server.client.create(QUEUE, queue("stateless"))
+    assert (await cluster.admitted(job(queue="stateless"))).code == 201
+    assert (await cluster.admitted(pod_group(queue="stateless"))).code == 201
 
 
 async def test_a_namespace_names_the_queue_of_its_pod_groups(cluster: Cluster) -> None:

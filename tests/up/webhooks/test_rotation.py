@@ -31,7 +31,7 @@ from longshore.testing.stories import NS, an_api, as_client
 from longshore.up import certificates, manifests
 from longshore.up.webhooks import rotation
 from longshore.up.webhooks.certificate_keeper import CONFIGURATIONS, trusted_by
-from longshore.up.webhooks.rotation import Step, View
+from longshore.up.webhooks.rotation import RotationView, Step
 from longshore.up.webhooks.webhook_service import WebhookService
 from support import webhook_kinds
 
@@ -302,7 +302,7 @@ def test_a_configuration_that_is_made_anew_soon_says_whom_to_trust() -> None:
 
 
 NOW = datetime.fromisoformat("2026-01-01T00:00:00Z")
-WELL = View(
+WELL = RotationView(
     NOW, NOW + timedelta(days=700), NOW + timedelta(days=80),
     vouched=True, named=True, old_trusted=False, published=True, noted=None,
 )  # fmt: skip

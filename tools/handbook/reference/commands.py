@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterator
-from importlib import import_module
 
 from handbook.reference.markdown import cell, code, page, table
 from longshore.cli import main
+from longshore.cli.arguments import parsers
 
 
 def parser_of(name: str) -> argparse.ArgumentParser:
     """The parser that `longshore NAME` reads its words with."""
-    command = import_module(f"longshore.cli.commands.{name.replace('-', '_')}")
+    command = parsers.module(name)
     parser = argparse.ArgumentParser(prog=f"longshore {name}", description=command.__doc__)
     command.add_arguments(parser)
     return parser

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from handbook.reference import source
 from handbook.reference.markdown import cell, code, page, table
+from longshore.machinery import catalogue
 
 TYPES = ("Normal", "Warning")
 _REASON = re.compile(r"[A-Z][A-Za-z]+")
@@ -64,8 +66,38 @@ def text() -> str:
     )
 
 
+def _of_catalogue() -> Iterator[Event]:
+    """The Events of the catalogue of reasons, in the rooms that name their codes."""
+    announced = {
+        source.named(module, call.args[0])
+        for module, call in source.calls()
+        if getattr(call.func, "attr", "") == "announce"
+    }
+    for code_, row in catalogue.ROWS.items():
+        event = row.event or (catalogue.Event("Normal") if code_ in announced else None)
+        if event is None:
+            continue
+        reason, form = event.reason or code_, event.message or row.now
+        first = form if isinstance(form, str) else form[0] if isinstance(form, tuple) else ""
+        type_ = "" if row.place is catalogue.Place.VERDICT else event.type
+        for room in _rooms_by_text().get(code_, ()) if _REASON.fullmatch(reason) else ():
+            yield Event(reason, type_, room, re.sub(r"\{[^{}]*\}", "…", first))
+
+
+@functools.cache
+def _rooms_by_text() -> dict[str, set[str]]:
+    rooms: dict[str, set[str]] = {}
+    for module in source.modules():
+        room = module.name.rpartition("/")[0]
+        for node in ast.walk(module.tree) if room.startswith(_ROOMS) and "catalogue" not in room else ():
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                rooms.setdefault(node.value, set()).add(room)
+    return rooms
+
+
 def _all() -> Iterator[Event]:
     yield from (Event(*each) for each in _COMPUTED)
+    yield from _of_catalogue()
     for module in source.modules():
         room = module.name.rpartition("/")[0]
         for node in ast.walk(module.tree) if module.name.startswith(_ROOMS) else ():

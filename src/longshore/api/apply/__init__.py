@@ -1,6 +1,6 @@
 """Ownership of fields: server-side apply and metadata.managedFields.
 
-`apply` merges a configuration into an object; `managed.after_update` keeps the books for all other
+`apply` merges a configuration into an object; `managed.after_update` updates managedFields for all other
 writes. Both work on plain JSON and a shape (`api/shape.py`).
 """
 

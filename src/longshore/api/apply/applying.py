@@ -1,25 +1,24 @@
-"""Server-side apply: merges a configuration into an object and settles who owns what.
+"""Server-side apply: merges a configuration into an object and decides which manager owns which field.
 
-A conflict is a field of the configuration that another manager owns and whose value would change.
-Without `force` it refuses the whole configuration; with it, the field changes hands. Equal values are
-owned together. Fields the manager applied before and does not now are removed when no one else has
-them. Applying what is there already changes nothing, time stamp included.
+A conflict is a field of the configuration that another manager owns and whose value would change. Without
+`force` a conflict refuses the whole configuration; with it, the manager takes the field over. Managers that
+apply equal values share the field. A field that the manager applied before and does not apply now is removed
+unless another manager owns it. Applying equal values again changes nothing, not even the time.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
 
 from longshore.api import errors, field
 from longshore.api.apply import compare, entries, fieldset, managed, shape_check
-from longshore.api.apply.compare import Untypable
-from longshore.api.apply.dropped_fields import pruned
-from longshore.api.apply.merge import merged
+from longshore.api.apply.compare import Untypable, item_step
+from longshore.api.apply.fieldset import LEAF, SELF, is_member
+from longshore.api.apply.managed import fitted
 from longshore.api.apply.owned import fields_of
-from longshore.api.apply.reconcile import fitted
-from longshore.api.shape import FieldSet, MapShape, Shape
+from longshore.api.shape import FieldSet, ListShape, MapShape, Shape, UntypedShape
 from longshore.api.types import Obj
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
@@ -88,7 +87,7 @@ def apply(
 
 
 def conflict(conflicts: Conflicts) -> errors.StatusError:
-    """The 409 that names every field in the way and who owns it."""
+    """The 409 that names every conflicting field and its owner."""
     found = sorted(conflicts, key=lambda c: entries.identity_text(c[0]))
     named = [(entries.shown(e), fieldset.text(p)) for e, fields in found for p in fieldset.paths(fields)]
     causes = [
@@ -115,7 +114,7 @@ def _without_managers(live: Obj) -> Obj:
 def _known(
     live: Obj | None, base: Obj, shape: MapShape, api_version: str, now: str, skip: FieldSet
 ) -> Sequence[Obj]:
-    """The entries so far. An object nobody is recorded for belongs to its unknown past as a whole."""
+    """The entries so far. If an object has none, an entry `before-first-apply` owns all its fields."""
     if live is None:
         return ()
     known: Sequence[Obj] = live["metadata"].get("managedFields") or ()
@@ -132,7 +131,7 @@ def _conflicts(others: Sequence[Obj], changed: FieldSet) -> Conflicts:
 
 
 def _not_last_applied(conflicts: Conflicts, live: Obj | None, shape: MapShape, api_version: str) -> Conflicts:
-    """The conflicts less those over fields that kubectl itself set when it still applied on its side."""
+    """The conflicts, except over fields that kubectl itself set by client-side apply."""
     allowed = _last_applied_fields(live, shape, api_version)
     found = ((e, fieldset.difference(fields, allowed)) for e, fields in conflicts)
     return [(e, fields) for e, fields in found if fields]
@@ -160,7 +159,7 @@ def _last_applied_fields(live: Obj | None, shape: MapShape, api_version: str) ->
 
 
 def _renew_last_applied(meta: Obj, applied: Obj) -> None:
-    """kubectl keeps its annotation in step with what it applies, so that both ways can be mixed."""
+    """Updates kubectl's annotation with the applied object, so that both ways of applying can be mixed."""
     annotations = meta.get("annotations") or {}
     if not annotations.get(LAST_APPLIED):
         return
@@ -182,3 +181,148 @@ def _sorted_json(value: Any) -> str:
         return [ordered(v) for v in part] if isinstance(part, list) else part
 
     return field.json_text(ordered(value))
+
+
+# ---- Removes fields that an applier no longer applies, unless another manager owns them.
+#
+# An item goes when the applier's previous configuration had it, the new one has not, and no other
+# manager claims it or anything in it.
+
+
+def pruned(merged: Obj, shape: MapShape, last: FieldSet, claims: Iterable[FieldSet]) -> Obj:
+    """`merged` without the abandoned part of `last`; `claims` are all managers' sets after this apply."""
+    last = with_containers(last, shape)
+    everything = with_containers(fields_of(merged, shape), shape)
+    claimed: FieldSet = {}
+    for claim in claims:
+        claimed = fieldset.union(claimed, claim)
+    claimed = with_containers(claimed, shape)
+    left = with_containers(fields_of(removed(merged, shape, last), shape), shape)
+    kept = fieldset.union(left, claimed)
+    left = fields_of(removed(merged, shape, fieldset.difference(everything, kept)), shape)
+    abandoned = fieldset.difference(everything, with_containers(left, shape))
+    return removed(merged, shape, fieldset.intersection(abandoned, last))
+
+
+def with_containers(fields: FieldSet, shape: Shape | None) -> FieldSet:
+    """The set, and every named field that has members in the set."""
+    out: FieldSet = {}
+    for step, node in fields.items():
+        if step == SELF or not node:
+            out[step] = node
+            continue
+        child, named = _below(shape, step)
+        inner = with_containers(node, child)
+        out[step] = {SELF: LEAF, **inner} if named and SELF not in inner else inner
+    return out
+
+
+def _below(shape: Shape | None, step: str) -> tuple[Shape | None, bool]:
+    """The shape one step down, and whether the step is a named field."""
+    if isinstance(shape, MapShape) and step.startswith("f:"):
+        known = shape.fields.get(step[2:])
+        return known or shape.element, known is not None
+    if isinstance(shape, ListShape):
+        return shape.element, False
+    return (shape if isinstance(shape, UntypedShape) else None), False
+
+
+def removed(obj: Obj, shape: MapShape, gone: FieldSet) -> Obj:
+    """The object without the fields in `gone`."""
+    return (_without(obj, shape, gone) or {}) if gone else obj
+
+
+def _without(value: Any, shape: Shape | None, gone: FieldSet) -> Any:
+    if isinstance(shape, ListShape):
+        return _list_without(value, shape, gone)
+    if isinstance(shape, MapShape) and shape.atomic:
+        return None
+    if not isinstance(shape, MapShape | UntypedShape) or type(value) is not dict:
+        return None if type(value) in (dict, list) else value
+    out: Obj = {}
+    for name, inner in value.items():
+        step = "f:" + name
+        node = gone.get(step)
+        if node is None:
+            out[name] = inner
+        elif not is_member(node):
+            out[name] = _without(inner, _below(shape, step)[0], node)
+    return out or None
+
+
+def _list_without(value: Any, shape: ListShape, gone: FieldSet) -> Any:
+    if shape.type == "atomic" or not value:
+        return None
+    step_of = item_step(shape)
+    out = []
+    for item in value:
+        node = gone.get(step_of(item))
+        if node is None:
+            out.append(item)
+        elif not is_member(node):
+            out.append(_without(item, shape.element, node))
+    return out or None
+
+
+# ---- Merges an applied configuration into the live object: its fields win, all others stay.
+#
+# Null does not delete here: it is a value like any other, and decoding makes nothing of it. What an
+# applier no longer mentions is taken away afterwards, by `dropped_fields.py`.
+
+
+def merged(live: Any, applied: Any, shape: Shape) -> Any:
+    """The live value with the applied one laid over it. Neither is changed; parts are shared."""
+    if isinstance(shape, MapShape) and not shape.atomic:
+        return _maps(live, applied, shape)
+    if isinstance(shape, UntypedShape) and type(live) is dict and (applied is None or type(applied) is dict):
+        return _maps(live, applied, shape)
+    if isinstance(shape, ListShape) and shape.type != "atomic":
+        return _lists(live, applied, shape)
+    return applied
+
+
+def _maps(live: Any, applied: Any, shape: MapShape | UntypedShape) -> Any:
+    if not applied:
+        return live or applied
+    if not live:
+        return applied
+    out: Obj = dict(live)
+    for name, value in applied.items():
+        if name not in live:
+            out[name] = value
+            continue
+        child = (shape.fields.get(name) or shape.element) if isinstance(shape, MapShape) else shape
+        out[name] = merged(live[name], value, child) if child is not None else value
+    return out
+
+
+def _lists(live: Any, applied: Any, shape: ListShape) -> Any:
+    """Merges lists: applied items keep their order, live items their place before the next common item."""
+    if not applied:
+        return live or applied
+    if not live:
+        return applied
+    step_of = item_step(shape)
+    wanted = {step_of(item): item for item in applied}
+    steps = [step_of(item) for item in live]
+    known: dict[str, Any] = {}
+    for step, item in zip(steps, live, strict=True):
+        # Of items that share their keys none can be merged into: the configuration replaces them all.
+        known[step] = item if step not in known else None
+
+    def laid_over(step: str) -> Any:
+        base = known.get(step)
+        return wanted[step] if base is None else merged(base, wanted[step], shape.element)
+
+    order = list(wanted)
+    common = iter([step for step in order if step in known])
+    anchor, at, out = next(common, None), 0, []
+    for step, item in zip(steps, live, strict=True):
+        if step not in wanted:
+            out.append(item)
+        elif step == anchor:
+            until = order.index(step, at) + 1
+            out.extend(laid_over(s) for s in order[at:until])
+            at, anchor = until, next(common, None)
+    out.extend(laid_over(s) for s in order[at:])
+    return out

@@ -1,4 +1,4 @@
-"""Which fields differ between two objects: the ones that were set, and the ones that went away.
+"""Finds the fields that differ between two objects: those that were set, and those that were removed.
 
 Shapes are compiled to functions on first use, because this runs on every write: one dict lookup per
 field, no paths, no work below parts that are equal. A value that is new is owned with everything in
@@ -17,7 +17,7 @@ from longshore.api.shape import FieldSet, ListShape, MapShape, ScalarShape, Shap
 from longshore.api.types import Obj
 
 Change: TypeAlias = tuple[FieldSet | None, FieldSet | None]
-"""The fields that were set and the fields that went away, as nodes of field sets; None for nothing."""
+"""The fields that were set and the fields that were removed, as nodes of field sets; None for no fields."""
 
 NO_CHANGE: Final[Change] = (None, None)
 _MISSING: Final = object()
@@ -28,21 +28,21 @@ class Untypable(Exception):
     """A list has an item without the keys that tell items apart, so its fields have no names."""
 
 
-class Plan(NamedTuple):
+class ComparePlan(NamedTuple):
     """The two functions of a shape: all fields of a value, and the difference of two values."""
 
     whole: Callable[[Any], FieldSet]
     change: Callable[[Any, Any], Change]
     steps: Steps | None = None
-    """Of a map with members: the path step and the plan of each; the plan of a leaf is None."""
+    """For a map with members: the path step and the plan of each member; the plan of a leaf is None."""
 
 
-Steps: TypeAlias = Mapping[str, tuple[str, Plan | None]]
+Steps: TypeAlias = Mapping[str, tuple[str, ComparePlan | None]]
 
 
-def plan_of(shape: Shape) -> Plan:
+def plan_of(shape: Shape) -> ComparePlan:
     """The compiled form of a shape."""
-    found: Plan | None = shape.plan
+    found: ComparePlan | None = shape.plan
     if found is None:
         found = shape.plan = _compiled(shape)
     return found
@@ -56,11 +56,11 @@ def change_of(
     given: Mapping[str, FieldSet] | None = None,
     only: str = "",
 ) -> tuple[FieldSet, FieldSet]:
-    """The sets of fields that were set and that went away between two whole objects.
+    """The sets of fields that were set and that were removed between two whole objects.
 
-    `skip` names what is not looked at: top-level fields, and single fields of metadata. What no one
-    can own (metadata's name, uid, version and so on) is never looked at. `given` is what was set of whole
-    parts, where somebody knows; `only` the one part in which they differ.
+    `skip` names fields to ignore: top-level fields, and single fields of metadata. Fields without owners
+    (metadata's name, uid, version and so on) are always ignored. `given` has the fields of whole new parts,
+    if the caller knows them; `only` names the one part in which the objects differ.
     """
     set_: FieldSet = {}
     gone: FieldSet = {}
@@ -138,14 +138,14 @@ def _metadata_change(steps: Steps, old: Any, new: Any, hidden: frozenset[str]) -
     return set_ or None, gone or None
 
 
-def _compiled(shape: Shape) -> Plan:
+def _compiled(shape: Shape) -> ComparePlan:
     if isinstance(shape, ScalarShape):
         return _LEAF_PLAN
     if isinstance(shape, MapShape):
         return _LEAF_PLAN if shape.atomic else _map_plan(shape)
     if isinstance(shape, ListShape):
         return _LEAF_PLAN if shape.type == "atomic" else _list_plan(shape)
-    return Plan(_untyped_whole, _untyped_change)
+    return ComparePlan(_untyped_whole, _untyped_change)
 
 
 def _leaf_whole(value: Any) -> FieldSet:
@@ -156,17 +156,17 @@ def _leaf_change(old: Any, new: Any) -> Change:
     return NO_CHANGE if old == new else (LEAF, None)
 
 
-_LEAF_PLAN: Final = Plan(_leaf_whole, _leaf_change)
+_LEAF_PLAN: Final = ComparePlan(_leaf_whole, _leaf_change)
 
 
-class _Steps(dict[str, tuple[str, Plan | None]]):
+class _Steps(dict[str, tuple[str, ComparePlan | None]]):
     """Field name to path step and plan, filled on first use; the plan of a leaf is None."""
 
     def __init__(self, shape: MapShape) -> None:
         super().__init__()
         self._shape = shape
 
-    def __missing__(self, name: str) -> tuple[str, Plan | None]:
+    def __missing__(self, name: str) -> tuple[str, ComparePlan | None]:
         known = self._shape.fields.get(name)
         child = known or self._shape.element
         plan = plan_of(child) if child is not None else _LEAF_PLAN
@@ -177,7 +177,7 @@ class _Steps(dict[str, tuple[str, Plan | None]]):
         return entry
 
 
-def _map_plan(shape: MapShape) -> Plan:
+def _map_plan(shape: MapShape) -> ComparePlan:
     steps = _Steps(shape)
 
     def whole(value: Any) -> FieldSet:
@@ -198,7 +198,7 @@ def _map_plan(shape: MapShape) -> Plan:
             raise Untypable
         return _members_change(steps, old, new or {})
 
-    return Plan(whole, change, steps)
+    return ComparePlan(whole, change, steps)
 
 
 def _members_change(steps: Steps, old: Obj, new: Obj) -> Change:
@@ -232,7 +232,7 @@ def _members_change(steps: Steps, old: Obj, new: Obj) -> Change:
 
 
 def _members_of(node: FieldSet) -> Change:
-    """The change of a container that was there but empty: its members are new, it is not."""
+    """The change of a container that was empty: its members are new, the container itself is not."""
     del node[SELF]
     return node, None
 
@@ -303,7 +303,7 @@ def _string(value: str) -> str:
     return encode_basestring(value)
 
 
-def _list_plan(shape: ListShape) -> Plan:
+def _list_plan(shape: ListShape) -> ComparePlan:
     step_of = item_step(shape)
     element = plan_of(shape.element)
 
@@ -349,11 +349,11 @@ def _list_plan(shape: ListShape) -> Plan:
                 gone[step] = removed
         return set_ or None, gone or None
 
-    return Plan(whole, change)
+    return ComparePlan(whole, change)
 
 
-def _items_change(element: Plan, old: Any, new: Any) -> Change:
-    """Items under one name. Several of them are one leaf: there is no telling them apart."""
+def _items_change(element: ComparePlan, old: Any, new: Any) -> Change:
+    """The change of items with one name. Several of them are one leaf: nothing distinguishes them."""
     if len(old) <= 1 and len(new) <= 1:
         if not old:
             return element.whole(new[0]), None
@@ -371,8 +371,8 @@ def _untyped_whole(value: Any) -> FieldSet:
     return {SELF: LEAF, **{"f:" + k: _untyped_whole(v) for k, v in value.items()}}
 
 
-class _UntypedSteps(dict[str, tuple[str, Plan | None]]):
-    def __missing__(self, name: str) -> tuple[str, Plan | None]:
+class _UntypedSteps(dict[str, tuple[str, ComparePlan | None]]):
+    def __missing__(self, name: str) -> tuple[str, ComparePlan | None]:
         return "f:" + name, _UNTYPED_PLAN
 
 
@@ -390,4 +390,4 @@ def _untyped_change(old: Any, new: Any) -> Change:
     return set_, gone
 
 
-_UNTYPED_PLAN: Final = Plan(_untyped_whole, _untyped_change)
+_UNTYPED_PLAN: Final = ComparePlan(_untyped_whole, _untyped_change)

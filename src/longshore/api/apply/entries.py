@@ -30,7 +30,7 @@ def identity(entry: Obj) -> Identity:
 def made(
     manager: str, operation: str, api_version: str, fields: FieldSet, time: str, subresource: str
 ) -> Obj:
-    """A new entry, its keys in the order Kubernetes writes them. No `time`: it never changed anything."""
+    """A new entry, its keys in the order Kubernetes writes them. An empty `time` is left out."""
     entry: Obj = {"manager": manager} if manager else {}
     entry["operation"] = operation
     entry["apiVersion"] = api_version
@@ -70,7 +70,7 @@ def read(sent: Any) -> list[Obj] | None:
 
 
 def ordered(found: Iterable[Obj]) -> list[Obj]:
-    """Appliers before updaters, each by time; the rest settles ties."""
+    """Sorts entries: appliers before updaters, each by time, then by manager, version and subresource."""
     return sorted(found, key=_place)
 
 

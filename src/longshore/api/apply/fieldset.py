@@ -26,7 +26,7 @@ LEAF: Final[FieldSet] = {}
 SELF: Final = "."
 _MAX_REMEMBERED_BYTES: Final = 1 << 14
 _MAX_REMEMBERED_STEPS: Final = 64
-"""Larger nodes are not worth remembering."""
+"""Nodes with more steps are not cached."""
 
 
 def union(a: FieldSet, b: FieldSet) -> FieldSet:
@@ -42,8 +42,8 @@ def difference(a: FieldSet, b: FieldSet) -> FieldSet:
 
 
 def renewed(a: FieldSet, changed: FieldSet, gone: FieldSet) -> FieldSet | None:
-    """The paths of `a` without those of `gone`, and those of `changed` that are not in `gone`, in order; None
-    when nothing was changed that is not gone."""
+    """The paths of `a`, and of `changed`, that are not in `gone`, in order; None if no path of `changed` is
+    left."""
     if gone:
         a, changed = difference(a, gone), difference(changed, gone)
     return union(a, changed) if changed else None
@@ -89,8 +89,8 @@ def in_order(a: FieldSet) -> FieldSet:
 
 
 def _list_in_order(node: FieldSet) -> FieldSet | None:
-    """The node of a list of several items that have keys, in order; None for any other. Conditions and
-    containers of most objects are the same, so such nodes are remembered by their JSON and shared."""
+    """The node of a list of several items with keys, in order; None for any other node. Most objects have the
+    same conditions and containers, so such nodes are cached by their JSON and shared."""
     if len(node) > 2 and next(reversed(node))[0] == "k":
         raw = encode(node)
         return _remembered(raw) if len(raw) <= _MAX_REMEMBERED_BYTES else _read_in_order(raw)
@@ -193,7 +193,7 @@ def _union(a: FieldSet, b: FieldSet) -> FieldSet:
 
 
 def _difference(a: FieldSet, b: FieldSet) -> FieldSet | None:
-    """None when nothing is left; `a` itself when nothing went."""
+    """The difference of two nodes: None if nothing is left, `a` itself if nothing was removed."""
     if a is b:
         return None
     if not a:
@@ -222,7 +222,7 @@ def _difference(a: FieldSet, b: FieldSet) -> FieldSet | None:
 
 
 def _replaced(own: FieldSet, step: str, left: FieldSet | None) -> FieldSet:
-    """The set, which belongs to the caller, with `left` at this step, or without the step."""
+    """Puts `left` at this step of the caller's own set, or removes the step if it is None."""
     if left is None:
         del own[step]
     else:
@@ -271,7 +271,7 @@ def _without(a: FieldSet, b: FieldSet) -> FieldSet | None:
 
 
 def _order_of(node: FieldSet) -> tuple[str, ...] | None:
-    """The steps of one node of several in order; None when they are already."""
+    """The sorted steps of a node with several; None if they are sorted already."""
     steps = tuple(node)
     if len(steps) == 2 and SELF in node:
         return None if steps[0] == SELF else (SELF, steps[0])
@@ -284,16 +284,16 @@ def _in_order(steps: tuple[str, ...]) -> tuple[str, ...] | None:
 
 
 _known_order: Final = lru_cache(maxsize=4096)(_in_order)
-"""Remembers: the same few maps and lists are written over and over."""
+"""Cached: the same few maps and lists are written over and over."""
 forget: Final = _known_order.cache_clear
-"""Forgets orders of long names, which a large body may have brought."""
+"""Clears the cache, which may hold long names from a large body."""
 
 
 _KINDS: Final = {"f": 0, "k": 1, "v": 2, "i": 3}
 
 
 def _order(step: str) -> tuple[Any, ...]:
-    """The node itself before fields before keys before values before indexes, each by content."""
+    """The sort key of a step: the node itself, then fields, keys, values, indexes, each by content."""
     kind, rest = step[0], step[2:]
     if kind == "f":
         return (0, rest)
@@ -306,7 +306,7 @@ def _order(step: str) -> tuple[Any, ...]:
 
 
 def _rank(value: Any) -> tuple[int, Any]:
-    """Numbers before strings before booleans before null: values of one kind are compared alone."""
+    """The sort key of a value: numbers, strings, booleans, null. Only values of one kind are compared."""
     if isinstance(value, bool):
         return (2, value)
     if isinstance(value, int | float):

@@ -1,8 +1,8 @@
 """Keeps metadata.managedFields of objects that are created, replaced or patched.
 
-Fields that changed move to the writer's own Update entry and leave all others; entries without fields
-vanish; a time stamp moves only with its entry's writer. Objects that have no entries (they were reset)
-stay without until someone applies. Conflicts are no matter here: see `applying.py`.
+Fields that changed move to the writer's own Update entry and leave all others; entries without fields are
+removed; an entry's time changes only when its own manager writes. Objects without entries (they were reset)
+get none until the next apply. Updates have no conflicts; see `applying.py`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 
 from longshore.api.apply import compare, entries, fieldset
 from longshore.api.apply.compare import Untypable
-from longshore.api.apply.reconcile import fitted
-from longshore.api.shape import FieldSet, MapShape, Shape
+from longshore.api.apply.fieldset import LEAF
+from longshore.api.shape import FieldSet, ListShape, MapShape, Shape
 from longshore.api.types import Obj, is_same
 
 
@@ -32,10 +32,10 @@ def after_update(
 ) -> None:
     """Writes new's managedFields. `old` is the stored object, or None when `new` is being created.
 
-    `new` is decoded and defaulted, but no hook and no admission has touched it: what these add has no
-    owner. `versions` are further API versions of the kind; entries of unknown versions are dropped.
-    `given` are the fields of whole parts that are new, by name, where they are known already.
-    `only` names the one part in which the objects differ, but for fields nobody owns.
+    `new` is decoded and defaulted, but no hook and no admission has changed it: fields that these add have no
+    owner. `versions` are further API versions of the kind; entries of unknown versions are dropped. `given`
+    has the fields of whole new parts, by name, if they are known already. `only` names the one part in which
+    the objects differ, apart from fields without owners.
     """
     assert isinstance(shape, MapShape)
     meta = new.setdefault("metadata", {})
@@ -48,7 +48,7 @@ def after_update(
     try:
         changed, gone = compare.change_of(shape, shape.zero if old is None else old, new, skip, given, only)
     except Untypable:
-        _write(meta, known)
+        _write(meta, [entry for entry in known if entry["fieldsV1"]])
         return
     if old is None and not known:
         fields = fieldset.in_order(changed)
@@ -101,7 +101,7 @@ def surviving(
     api_version: str,
     versions: Collection[str] = (),
 ) -> Sequence[Obj]:
-    """The entries without the fields that someone else changed or removed; `known` itself if all stay."""
+    """The entries without the fields that another manager changed or removed; `known` itself if all stay."""
     out: list[Obj] = []
     same = True
     for entry in known:
@@ -115,8 +115,8 @@ def surviving(
 
 
 def _left(entry: Obj, changed: FieldSet, gone: FieldSet) -> Obj | None:
-    """An entry without what was changed or removed; itself if that is nothing of its fields, None for an
-    entry without fields."""
+    """An entry without changed and removed fields: `entry` itself if it has none of those, None if it has no
+    fields left."""
     fields = entry["fieldsV1"]
     steps = fields.keys()
     if steps.isdisjoint(changed) and steps.isdisjoint(gone):
@@ -166,3 +166,43 @@ def _write(meta: Obj, found: Sequence[Obj]) -> None:
         meta["managedFields"] = found if isinstance(found, list) else list(found)
     else:
         meta.pop("managedFields", None)
+
+
+# ---- Fits recorded fields to a shape that has changed since: what became one leaf is owned as one.
+#
+# Only users' own kinds change their shape. A field that was one leaf and now has members needs nothing: its
+# owner keeps the field itself and none of the members, as upstream has it.
+
+
+def fitted(known: Sequence[Obj], shape: MapShape) -> Sequence[Obj]:
+    """The entries with their fields fitted to the shape; `known` itself when all fit already."""
+    if shape.lasts:
+        return known
+    out = []
+    for entry in known:
+        fields = _fitted(entry["fieldsV1"], shape) if entry["fieldsV1"] else entry["fieldsV1"]
+        out.append(entry if fields is entry["fieldsV1"] else {**entry, "fieldsV1": fields})
+    return out if any(a is not b for a, b in zip(out, known, strict=True)) else known
+
+
+def _fitted(node: FieldSet, shape: Shape | None) -> FieldSet:
+    """Fits a node that has others below it; a leaf fits any shape."""
+    fields: Mapping[str, Shape] = {}
+    if isinstance(shape, MapShape):
+        if shape.atomic:
+            return LEAF
+        fields = shape.fields
+    elif not isinstance(shape, ListShape):
+        return node
+    elif shape.type == "atomic":
+        return LEAF
+    out = node
+    for step, below in node.items():
+        if not below:
+            continue
+        fit = _fitted(below, fields.get(step[2:]) or shape.element)
+        if fit is not below:
+            if out is node:
+                out = dict(node)
+            out[step] = fit
+    return out

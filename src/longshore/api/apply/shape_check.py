@@ -15,8 +15,8 @@ from longshore.api.types import Obj
 
 
 def problem_of(obj: Obj, shape: MapShape, *, allow_duplicates: bool = False) -> str:
-    """Everything wrong with a configuration in one text; empty when nothing is. Stored objects may have
-    two list items of one key."""
+    """Everything wrong with a configuration in one text; empty when nothing is. `allow_duplicates` is for
+    stored objects, which may have two list items of one key."""
     found: list[str] = []
     _check(obj, shape, "", found)
     if allow_duplicates:

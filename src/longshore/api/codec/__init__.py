@@ -22,13 +22,13 @@ from longshore.api.codec.envelope import (
     Envelope,
     encode_protobuf,
     enveloped,
+    named_kind,
     open_envelope,
     read_watch_frames,
     watch_frame,
 )
 from longshore.api.codec.jsontext import MAX_PROBLEMS, plain_json
-from longshore.api.codec.protokept import Kept
-from longshore.api.codec.typemeta import interpret
+from longshore.api.codec.protowrite import Kept
 from longshore.api.codec.walk import Walk
 from longshore.api.types import Obj, encode
 
@@ -49,7 +49,7 @@ __all__ = [
     "encode_watch_event",
     "encode_yaml",
     "from_value",
-    "interpret",
+    "named_kind",
     "plain_json",
     "plain_yaml",
     "quick_json",
@@ -77,7 +77,7 @@ class _TextDocument(msgspec.Struct):
     problems: list[str] = msgspec.field(default_factory=list)
 
     def interpret(self) -> tuple[str, str]:
-        return interpret(self.node)
+        return named_kind(self.node)
 
     def decode(self, message: str) -> Decoded:
         api_version, kind = self.interpret()
@@ -132,7 +132,7 @@ def plain_yaml(raw: bytes) -> Plain:
 
 
 def quick_json(raw: bytes, message: str) -> Decoded | None:
-    """Reads a JSON body in the compiled way; None when only the exact reading can tell."""
+    """Reads a JSON body in the compiled way; None if the body needs the exact reading."""
     obj = compiled.from_json(raw, message)
     return None if obj is None else _split(obj, message)
 
@@ -162,7 +162,7 @@ def from_value(value: Any, message: str) -> Decoded:
 
 
 def encode_document(document: Obj) -> bytes:
-    """A whole answer, with apiVersion and kind, as protobuf. KeyError for kinds no table describes."""
+    """A whole answer, with apiVersion and kind, as protobuf. KeyError for a kind in no schema table."""
     api_version, kind = document["apiVersion"], document["kind"]
     return encode_protobuf(document, api_version, kind, schema.kinds()[f"{api_version} {kind}"])
 
@@ -188,9 +188,9 @@ def encode_watch_event(event_type: str, document: Obj) -> bytes:
 
 def encode_yaml(document: Obj) -> bytes:
     """A whole answer as YAML."""
-    from longshore.api.codec import yamlwrite
+    from longshore.api.codec import yamltext
 
-    return yamlwrite.encode_yaml(document)
+    return yamltext.encode_yaml(document)
 
 
 def zero(message: str) -> Obj:

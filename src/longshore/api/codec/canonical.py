@@ -1,4 +1,4 @@
-"""The stored form of a message to the JSON Kubernetes writes for it.
+"""Turns the stored form of a message into the JSON that Kubernetes writes for it.
 
 Go leaves out an `omitempty` field only when it is a nil pointer, an empty string, list or map, zero or
 false; structs are always written, a time that was never set is written as null, a list that is not
@@ -30,11 +30,11 @@ class Rule(NamedTuple):
 
     name: str
     drop: bool
-    """Leave it out when empty."""
+    """Whether an empty value is left out."""
     only_none_is_empty: bool
     zero: Callable[[], Any]
     convert: _Convert | None
-    """None when the stored value is the JSON value."""
+    """Turns the stored value into JSON; None if they are the same."""
 
 
 def render(message_id: str, stored: Obj) -> Obj:

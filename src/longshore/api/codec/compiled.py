@@ -27,7 +27,7 @@ from longshore.api.types import Obj
 
 
 class _LooksLikeText(type):
-    """msgspec checks what a hook returns by isinstance; this lets hooks return plain values."""
+    """Lets hooks return plain values: msgspec checks by isinstance what a hook returns."""
 
     # `type(value)` is always something, and asked of every time of every body: no function of ours.
     __instancecheck__ = type  # type: ignore[assignment]

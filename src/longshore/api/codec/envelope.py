@@ -7,11 +7,12 @@ type. A watch frame is a four-byte length and a WatchEvent whose object is such 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from longshore.api.codec import protowire, protowrite
 from longshore.api.codec.decoded import DecodeError
-from longshore.api.codec.protokept import Kept
+from longshore.api.codec.jsontext import Pairs
+from longshore.api.codec.protowrite import Kept
 from longshore.api.types import Obj
 
 PREFIX: Final = b"k8s\x00"
@@ -20,7 +21,7 @@ _RAW, _OBJECT = protowire.heads(1), protowire.heads(2)
 
 
 class Envelope(NamedTuple):
-    """An object's bytes and what kind they say they are."""
+    """An object's bytes and the kind they claim to be."""
 
     api_version: str
     kind: str
@@ -63,7 +64,7 @@ def enveloped(message: bytes, api_version: str, kind: str) -> bytes:
 
 @lru_cache(maxsize=256)
 def _heads(api_version: str, kind: str) -> protowire.Heads:
-    """All in front of an object, by its length."""
+    """The bytes before an object in its envelope, by the object's length."""
     type_meta = protowire.delimited(1, api_version.encode()) + protowire.delimited(2, kind.encode())
     return protowire.Heads(PREFIX + protowire.delimited(1, type_meta) + protowire.tag(2, protowire.BYTES))
 
@@ -102,3 +103,45 @@ def read_watch_frames(data: bytes) -> list[tuple[str, bytes]]:
         out.append((event_type, obj))
         at = stop
     return out
+
+
+# ---- The kind that a document names, read before anything else, as in Kubernetes.
+#
+# Go looks for the two names without regard to case here, and only here.
+
+_TARGET: Final = (
+    r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
+)
+_NAMES: Final = {"apiversion": "apiVersion", "kind": "kind"}
+
+
+def named_kind(node: Any) -> tuple[str, str]:
+    """apiVersion and kind of a document tree or value; empty where it has none."""
+    if node is None:
+        return "", ""
+    if not isinstance(node, Pairs | dict):
+        raise DecodeError(f"json: cannot unmarshal {_word(node)} into Go value of type {_TARGET}")
+    found = {"apiVersion": "", "kind": ""}
+    wrong = ""
+    members = sorted(node.items()) if isinstance(node, dict) else node
+    for key, value in members:
+        name = _NAMES.get(key.lower())
+        if name is None or value is None:
+            continue
+        if type(value) is str:
+            found[name] = value
+        else:
+            wrong = wrong or f"{_word(value)} into Go struct field .{name} of type string"
+    if wrong:
+        raise DecodeError(f"json: cannot unmarshal {wrong}")
+    return found["apiVersion"], found["kind"]
+
+
+def _word(node: Any) -> str:
+    if isinstance(node, bool):
+        return "bool"
+    if type(node) is str:
+        return "string"
+    if isinstance(node, Pairs | dict):
+        return "object"
+    return "array" if isinstance(node, list) else "number"

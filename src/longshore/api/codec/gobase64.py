@@ -10,7 +10,7 @@ _ALPHABET: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 
 
 def decode(text: str) -> bytes:
-    """The bytes; ValueError with Go's message naming the offending byte."""
+    """Decodes `text`. Raises ValueError with Go's message, which names the offending byte."""
     at = _first_bad_byte(text)
     if at is not None:
         raise ValueError(f"illegal base64 data at input byte {at}")
@@ -41,7 +41,7 @@ def _first_bad_byte(text: str) -> int | None:
 
 
 def _bad_padding(data: bytes, at: int, place: int) -> int | None:
-    """Checks what follows the first `=`, which stood just before `at`."""
+    """Where the padding after the first `=`, which stood just before `at`, is wrong; None if it is right."""
     at = _skip_breaks(data, at)
     if place == 2:
         if at == len(data):

@@ -194,13 +194,13 @@ class _Scanner:
         self.at = match.end()
 
     def peek(self) -> int:
-        """The next byte, where the text may not end."""
+        """The next byte; an error if the text has ended."""
         if self.at >= len(self.raw):
             raise _Offence(_END)
         return self.raw[self.at]
 
     def look(self) -> int:
-        """The next byte inside a token. Go ends a text with a virtual space."""
+        """The next byte inside a token; a space at the end of the text, as in Go."""
         return self.raw[self.at] if self.at < len(self.raw) else ord(" ")
 
     def invalid(self, context: str) -> _Offence:

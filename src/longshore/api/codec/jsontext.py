@@ -1,4 +1,4 @@
-"""JSON text to a tree that forgets nothing: every pair of an object in order, numbers as written.
+"""Parses JSON text into a tree that keeps everything: each pair of an object in order, numbers as written.
 
 This is the exact reading behind error messages and duplicate keys. Valid bodies normally take the
 compiled path (`compiled.py`) and never come here. Nesting beyond `MAX_DEPTH` is refused: nothing in
@@ -112,7 +112,7 @@ def is_shallow(raw: bytes) -> bool:
 def has_duplicates(raw: bytes, value: Any) -> bool:
     """Whether `raw` may have a duplicate key that its decoded `value` has lost.
 
-    A lost pair takes its colon with it, so the counts differ. Colons written as escapes would add one.
+    Losing a pair loses its colon, so the counts of colons differ, unless an escaped colon makes up for it.
     """
     if raw.count(b":") != _encode(value).count(b":"):
         return True

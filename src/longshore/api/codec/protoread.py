@@ -1,4 +1,4 @@
-"""Protobuf messages to the stored form, by the numbers in the schema table.
+"""Reads protobuf messages into the stored form, by the numbers in the schema table.
 
 Each message gets a table from wire tag to reader on first use, so reading is one dict lookup a field.
 Unknown fields are skipped, as protobuf wants it; apiVersion and kind are not part of a message, they
@@ -168,7 +168,7 @@ def _append(one: _Bytes, data: bytes, start: int, stop: int, old: Any) -> list[A
 
 
 def _entry(kind: Type, data: bytes, start: int, stop: int, old: Any) -> Obj:
-    """One entry of a map: 1 = key, 2 = value."""
+    """Reads one entry of a map: field 1 is the key, field 2 the value."""
     out: Obj = {} if old is None else old
     key, value = "", None
     for number, content in protowire.fields(data, start, stop):
@@ -248,7 +248,7 @@ def _duration(data: bytes, start: int, stop: int, old: Any) -> str:
 
 
 def _json(data: bytes, start: int, stop: int, old: Any) -> Any:
-    """1 = JSON bytes. Anything else in a RawExtension cannot be shown as JSON."""
+    """Reads a RawExtension: field 1 has JSON bytes. Other fields cannot be shown as JSON."""
     out = None
     for number, content in protowire.fields(data, start, stop):
         if number == 1 and isinstance(content, tuple):
@@ -260,7 +260,7 @@ def _json(data: bytes, start: int, stop: int, old: Any) -> Any:
 
 
 def _wrapped_list(data: bytes, start: int, stop: int, old: Any) -> list[str]:
-    """A list that is an element itself: a message with 1 repeated."""
+    """Reads a list that is itself an element: a message whose field 1 is repeated."""
     return [
         _text(data, *content, None)
         for number, content in protowire.fields(data, start, stop)
@@ -280,7 +280,7 @@ def _schema_or_bool(data: bytes, start: int, stop: int, old: Any) -> Any:
 
 
 def _schema_or_list(element: _Bytes, data: bytes, start: int, stop: int, old: Any) -> Any:
-    """1 = a schema, 2 = the list that may stand in its place."""
+    """Reads a schema (field 1), or the list that may stand in its place (field 2)."""
     out: list[Any] = []
     for number, content in protowire.fields(data, start, stop):
         if isinstance(content, tuple):

@@ -15,11 +15,11 @@ FIXED32: Final = 5
 
 UNEXPECTED_EOF: Final = "unexpected EOF"
 _MAX_HEADS: Final = 2048
-"""Lengths of a field that are remembered with it. Common ones come many times over."""
+"""How many lengths are cached for each field."""
 
 
 def varint(value: int) -> bytes:
-    """Negative numbers take ten bytes, as in every protobuf."""
+    """A number as a varint. Negative numbers take ten bytes, as in every protobuf."""
     value &= 0xFFFF_FFFF_FFFF_FFFF
     if value < 0x80:
         return _ONE_BYTE[value]
@@ -39,7 +39,7 @@ def tag(number: int, wire: int) -> bytes:
 
 
 class Heads(dict[int, bytes]):
-    """The bytes before a content, by its length: the same first ones, and the length as a varint."""
+    """The bytes before a field's content, by its length: a fixed prefix, and the length as a varint."""
 
     __slots__ = ("_first",)
 

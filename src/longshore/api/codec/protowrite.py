@@ -1,4 +1,4 @@
-"""Canonical objects to protobuf, byte for byte as Kubernetes writes them.
+"""Writes canonical objects as protobuf, byte for byte as Kubernetes does.
 
 Fields go in the order of their numbers; plain strings, numbers and structs are written even when
 empty, pointers only when set, map entries sorted by key. The code of each message is generated from the
@@ -14,11 +14,47 @@ from typing import Any, Final, TypeAlias
 
 from longshore.api import schema
 from longshore.api.codec import gobase64, protowire
-from longshore.api.codec.protokept import Kept
 from longshore.api.schema import Field, Type
 from longshore.api.time import durations, rfc3339
 from longshore.api.time.instants import SECOND
 from longshore.api.types import Obj, encode
+
+# ---- Parts of objects that were written as protobuf lately, so that they need not be written again.
+#
+# A part is known by the very dict it is. That holds for frozen objects alone: their parts are shared between
+# the states of an object, and between objects of one template, and do not change. A kept part is held, so
+# no other dict can have its identity meanwhile.
+
+_MAX_PARTS: Final = 2048
+_MAX_PART_BYTES: Final = 8192  # with both generations full of such parts: 32 MB
+
+
+class Kept(dict[int, tuple[Any, bytes]]):
+    """The bytes of parts written lately, by the part's identity, in two generations: a full table becomes the
+    older generation, and the previous older one is dropped.
+
+    A dict, because a part is looked up five times for an object.
+    """
+
+    __slots__ = ("_old",)
+
+    def __init__(self) -> None:
+        self._old: dict[int, tuple[Any, bytes]] = {}
+
+    def older(self, part: Any) -> bytes | None:
+        """The bytes of this part, if it is in the older generation."""
+        found = self._old.get(id(part))
+        return None if found is None else found[1]
+
+    def put(self, part: Any, data: bytes) -> None:
+        """Keeps the bytes of a part."""
+        if len(data) > _MAX_PART_BYTES:
+            return
+        if len(self) >= _MAX_PARTS:
+            self._old = dict(self)
+            self.clear()
+        self[id(part)] = part, data
+
 
 _Write: TypeAlias = Callable[[Any], bytes]
 _Message: TypeAlias = Callable[[Obj, Kept | None], bytes]
@@ -29,12 +65,12 @@ _SMALL_NUMBERS: Final = 128
 _KEPT_MESSAGES: Final = frozenset(
     ("batch/v1.JobSpec", "core/v1.PodSpec", "meta/v1.ManagedFieldsEntry", "meta/v1.OwnerReference")
 )
-"""Messages that come again in the next state of an object, or in many objects, as the same dict."""
+"""Messages that recur as the same dict, in the next state of an object or in many objects."""
 _RECURRING: Final = frozenset(
     ("apiVersion", "fieldsType", "kind", "manager", "namespace", "operation", "phase", "qosClass", "reason",
      "status", "subresource", "type")
 )  # fmt: skip
-"""Texts that come in object after object. They are remembered, as times are: 25 ns instead of 110."""
+"""Fields whose texts recur in many objects. The texts are cached, as times are: 25 ns instead of 110."""
 _MAX_RECURRING: Final = 512
 _MAX_RECURRING_BYTES: Final = 128
 
@@ -105,7 +141,7 @@ class _Source:
                 self._add(1, f"else: a({absent})")
 
     def _value(self, indent: int, name: str, number: int, kind: Type, *, may_be_none: bool) -> None:
-        """Tag and value of `v`. An element of a list may be null where others have content."""
+        """Adds code that writes tag and value of `v`. An element of a list may be null (`may_be_none`)."""
         tag = protowire.tag(number, _wire(kind))
         if kind.name == "float64":
             self._add(indent, f"a({self._constant(struct.Struct(f'<{len(tag)}sd').pack)}({tag!r}, v))")
@@ -145,13 +181,13 @@ class _Source:
         self._delimited(indent, number)
 
     def _delimited(self, indent: int, number: int) -> None:
-        """Tag, length and content of `e`."""
+        """Adds code that writes tag, length and content of `e`."""
         heads = self._constant(protowire.heads(number))
         self._add(indent, f"a({heads}[len(e)] + e)")
 
 
 class _Recurring(dict[str, bytes]):
-    """A field with its value, for values that come in object after object."""
+    """The bytes of a field by its value, for values that recur in many objects."""
 
     __slots__ = ("_content", "_number")
 

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from typing import Any, Final
 
 from longshore.api import field as words
 from longshore.api import quantity, schema
-from longshore.api.codec import gobase64, gotypes
+from longshore.api.codec import gobase64
 from longshore.api.codec.decoded import DecodeError
 from longshore.api.codec.jsontext import MAX_PROBLEMS, Number, Pairs, to_plain
 from longshore.api.schema import Field, Message, Type
@@ -39,15 +40,15 @@ class Walk:
 
     def __init__(self) -> None:
         self.problems: list[str] = []
-        """Each once, and no more than Kubernetes reports."""
+        """Unknown and duplicate fields, each once, and no more than Kubernetes reports."""
         self.error: str | None = None
         self._path: list[str] = []
-        """Where we are, for problems: `["spec", ".", "containers", "[0]"]`, joined only on need."""
+        """The current path, for problems: `["spec", ".", "containers", "[0]"]`, joined only on need."""
         self._struct = ""
         self._stack: list[str] = []
-        """Where we are, for type errors: Go names the struct and the fields, but no indexes."""
+        """The current path, for type errors: Go names the struct and the fields, but no indexes."""
         self._pinned = ""
-        """The struct to name instead, inside a type that reads itself."""
+        """The struct that errors name instead, inside a type that reads itself."""
         self._last = ""
 
     def document(self, node: Any, message: Message) -> Obj:
@@ -100,7 +101,7 @@ class Walk:
             self._stack += _embedding(message, key)
             self._stack.append(key)
             self._enter(key)
-            go_name = field.go_type or gotypes.name(field.type)
+            go_name = field.go_type or go_type(field.type)
             out[key] = self._value(child, field.type, go_name, out.get(key), field.optional)
             self._struct = struct
             del self._stack[depth:], self._path[place:]
@@ -114,7 +115,7 @@ class Walk:
             self._mismatch(_word(node), go)
             return old
         out: Obj = {} if old is None else old
-        element = gotypes.of_element(go, kind.items)
+        element = go_element(go, kind.items)
         seen: set[str] = set()
         place = len(self._path)
         for key, child in members:
@@ -132,7 +133,7 @@ class Walk:
         if type(node) is not list:
             self._mismatch(_word(node), go)
             return old
-        element = gotypes.of_element(go, kind.items)
+        element = go_element(go, kind.items)
         before = old or []
         out = []
         for index, child in enumerate(node):
@@ -230,8 +231,8 @@ class Walk:
         return value
 
     def _schema_union(self, node: Any, name: str) -> Any:
-        """A schema of apiextensions, or the one other thing that may stand in its place. These types
-        read themselves, and do so without looking for unknown fields."""
+        """Reads a schema of apiextensions, or the boolean or list that may stand in its place. These types
+        read themselves, and do not look for unknown fields."""
         if _members(node) is not None:
             inner = Walk()
             inner._pinned, inner._stack = self._pinned or self._struct, list(self._stack)
@@ -266,7 +267,7 @@ class Walk:
             raise DecodeError(str(error)) from None
 
     def _stop(self) -> None:
-        """A type that reads itself reports at once, even when an earlier mismatch was saved."""
+        """Raises the last error: a type that reads itself reports at once, even after an earlier mismatch."""
         raise DecodeError(self._last)
 
     def _mismatch(self, what: str, go: str, old: Any = None) -> Any:
@@ -351,3 +352,28 @@ def _word(node: Any) -> str:
     if type(node) is str:
         return "string"
     return "array" if type(node) is list else "object"
+
+
+# ---- Names of Go types, as they appear in Go's type errors (`… of type []v1.Container`).
+
+
+@cache
+def go_type(kind: Type) -> str:
+    """The Go name of a type that has no name of its own in the table."""
+    if kind.kind == "list":
+        return "[]" + go_type(kind.items)
+    if kind.kind == "map":
+        return "map[string]" + go_type(kind.items)
+    if kind.kind == "message":
+        return schema.message(kind.name).go_name
+    return {"bytes": "[]uint8", "Verbs": "v1.Verbs", "RawExtension": "runtime.RawExtension"}.get(
+        kind.name, f"v1.{kind.name}" if kind.kind == "special" else kind.name
+    )
+
+
+def go_element(container: str, element: Type) -> str:
+    """The name of the elements of a list or map whose own name is `container`."""
+    for prefix in ("[]", "map[string]"):
+        if container.startswith(prefix):
+            return container[len(prefix) :]
+    return go_type(element)

@@ -24,7 +24,7 @@ try:
     # Go's parser is a port of libyaml, so the messages are the same.
     from yaml.cyaml import CParser as Parser  # type: ignore[attr-defined]
 except ImportError:  # PyYAML built without libyaml: other words for syntax errors, all else alike
-    from yaml import Loader as Parser  # type: ignore[assignment]
+    from yaml import Loader as Parser  # type: ignore[assignment] # without libyaml
 
 _TAG: Final = "tag:yaml.org,2002:"
 _RESOLVABLE: Final = frozenset(_TAG + name for name in ("str", "bool", "int", "float", "null", "timestamp"))
@@ -47,7 +47,7 @@ _INTEGER: Final = re.compile(
     r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))", re.ASCII
 )
 _MAX_ALIASED_CHARACTERS: Final = 3 << 20
-"""Text that aliases may add: as much as a body may bring."""
+"""Characters that aliases may add: as many as a body may have."""
 _TOO_DEEP: Final = f"yaml: exceeded max depth of {MAX_NESTING}"
 
 
@@ -64,7 +64,7 @@ def plain_yaml(raw: bytes) -> Plain:
 
 
 def _message(error: yaml.YAMLError) -> str:
-    """Go's text and line. Its line counts from one for the scanner and from zero for the parser."""
+    """Go's message with its line. Go counts lines from one in the scanner and from zero in the parser."""
     if not isinstance(error, yaml.MarkedYAMLError):
         return str(getattr(error, "reason", error))
     line = 0
@@ -82,9 +82,9 @@ class _Open(msgspec.Struct):
     value: Any
     anchor: str | None
     start: int
-    """How many nodes were counted before it,"""
+    """How many nodes were counted before it."""
     text_start: int
-    """and how many characters."""
+    """How many characters were counted before it."""
     key: Any = None
     has_key: bool = False
     seen: set[tuple[type, Any]] = msgspec.field(default_factory=set)
@@ -284,3 +284,38 @@ def _key_text(key: Any) -> str:
     if key is _MERGE:
         return "<<"
     raise DecodeError("unsupported map key of type: %!s(<nil>), key: <nil>")
+
+
+try:
+    from yaml import CSafeDumper as Dumper
+except ImportError:  # PyYAML built without libyaml: the same text in five times the time
+    from yaml import SafeDumper as Dumper  # type: ignore[assignment] # without libyaml
+
+_STRING: Final = "tag:yaml.org,2002:str"
+
+
+class _Dumper(Dumper):
+    """Writes text with line ends as a block, and text that would read as another type in double quotes."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _text(dumper: Dumper, value: str) -> yaml.ScalarNode:
+    resolve: Any = dumper.resolve  # untyped in the library's stubs
+    if "\n" in value:
+        style: str | None = "|"
+    elif is_text(value) and resolve(yaml.ScalarNode, value, (True, False)) == _STRING:
+        style = None
+    else:
+        style = '"'
+    return dumper.represent_scalar(_STRING, value, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def encode_yaml(value: Any) -> bytes:
+    """One document, keys sorted."""
+    text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=True, allow_unicode=True, default_flow_style=False)
+    return text.encode()

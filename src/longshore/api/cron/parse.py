@@ -54,7 +54,7 @@ _EVERY_PREFIX: Final = "@every "
 
 @lru_cache(maxsize=4096)  # each CronJob is asked about at every sync, and its schedule hardly changes
 def parse(spec: str) -> Schedule | Every:
-    """The schedule that `spec` spells. Raises ScheduleError."""
+    """Parses a schedule. Raises ScheduleError."""
     if not spec:
         raise ScheduleError("empty spec string")
     zone: zones.Zone | None = None

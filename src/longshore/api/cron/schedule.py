@@ -1,20 +1,18 @@
 """The search for the next activation, step by step as Kubernetes' cron library makes it.
 
-The steps are part of the contract, since around clock changes they decide what is skipped or run
-twice: months and days move by the calendar and keep the wall clock, hours and minutes move by elapsed
-time, and each time a unit starts over, all are looked at again. What must never fire is recognised
-beforehand, and a day that does not exist at all is stepped over, so every search ends soon.
+The steps are part of the contract, since around clock changes they decide what is skipped or run twice:
+months and days move by the calendar and keep the wall clock, hours and minutes move by elapsed time, and each
+time a unit starts over, all are looked at again. A schedule that never fires is recognised beforehand, and a
+day that does not exist at all is stepped over, so every search ends soon.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from longshore.api.time.instants import Instant
 from longshore.api.time.zones import Zone
-
-"""Nanoseconds since 1970, UTC."""
 
 SECOND: Final = 1_000_000_000
 
@@ -27,7 +25,7 @@ _QUIET_SECONDS: Final = 26 * _HOUR_SECONDS
 
 
 class Every(NamedTuple):
-    """A fixed delay in whole seconds, counted from whatever instant is asked about."""
+    """A fixed delay in whole seconds, counted from the instant given to `next`."""
 
     seconds: int
     zone: Zone | None = None
@@ -37,8 +35,8 @@ class Every(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """Five sets of values, each as the bits of an integer. `zone` is that of a `TZ=` prefix; without one
-    the schedule is read in the zone of whoever asks."""
+    """Five sets of values, each as the bits of an integer. `zone` is that of a `TZ=` prefix; without one, the
+    schedule is read in the zone given to `next`."""
 
     minutes: int
     hours: int
@@ -55,14 +53,14 @@ class Schedule(NamedTuple):
         return None if at is None else at * SECOND
 
     def can_fire(self) -> bool:
-        """A field made of commas alone matches nothing; upstream would look at every minute to find out."""
+        """False if a field matches nothing, as one of commas alone; upstream would try every minute."""
         either = self.days or self.weekdays
         both = self.days and self.weekdays
         day = both if self.days_starred or self.weekdays_starred else either
         return bool(self.minutes and self.hours and self.months and day)
 
     def matches_day(self, day: int, weekday: int) -> bool:
-        """Both restrictions hold if either is a star; otherwise one suffices."""
+        """Whether a day matches: by date and weekday if either field is a star, else by one of them."""
         by_date = self.days >> day & 1
         by_weekday = self.weekdays >> weekday & 1
         if self.days_starred or self.weekdays_starred:
@@ -86,7 +84,7 @@ class _Cursor:
             self._from, self._until, self._offset = self.zone.span(at)
 
     def step(self, unit: int, times: int) -> None:
-        """Several steps of elapsed time at once, or one if the clocks change on the way."""
+        """Makes several steps of elapsed time at once, or only one if the clocks change on the way."""
         ahead = self.at + unit * times
         self.move(ahead if ahead < self._until else self.at + unit)
 
@@ -98,7 +96,7 @@ class _Cursor:
         self.move(self.zone.from_wall(wall))
 
     def next_day(self) -> None:
-        """Moves to the next day of the calendar, at an unchanged clock face."""
+        """Moves to the next day of the calendar and keeps the wall clock's time."""
         ahead = self.at + _DAY_SECONDS
         if self._from + _QUIET_SECONDS <= self.at and ahead + _QUIET_SECONDS < self._until:
             self.at = ahead
@@ -192,7 +190,7 @@ def _find_time(schedule: Schedule, cursor: _Cursor, rounded: bool) -> tuple[bool
 
 
 def _distance(bits: int, value: int, size: int) -> int:
-    """How far it is from a value to the next one in the set, or to where counting starts over."""
+    """The steps from a value to the next one in the set, or to where counting starts over."""
     ahead = bits >> (value + 1)
     return (ahead & -ahead).bit_length() if ahead else size - value
 
@@ -220,3 +218,87 @@ def ordinal(year: int, month: int, day: int) -> int:
     era, of_era = divmod(year, 400)
     of_year = (153 * (month - 3 if month > 2 else month + 9) + 2) // 5 + day - 1
     return era * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719_468
+
+
+# ---- The activation that is due now, and the time to look again: the CronJob controller's arithmetic.
+#
+# Only the most recent missed activation counts. It is found by an estimate that takes the first two
+# activations as the rhythm of all, so an irregular schedule can lose some; Kubernetes does the same.
+
+Missed = Literal["none", "few", "many"]
+
+_MANY_MISSED_RUNS: Final = 100
+_WAKE_UP_DELAY_NANOSECONDS: Final = 100_000_000
+"""Added to every wake-up, so that a clock that runs a little behind does not wake up too early."""
+_MAX_NANOSECONDS: Final = 2**63 - 1
+
+
+class NeverFires(Exception):
+    """time difference between two schedules is less than 1 second"""
+
+    def __str__(self) -> str:
+        return str(self.__doc__)
+
+
+class Outlook(NamedTuple):
+    """The result of the search. `none` missed with an `at` means that exactly one start is due."""
+
+    earliest: Instant
+    at: Instant | None
+    missed: Missed
+
+    @property
+    def due(self) -> tuple[Instant | None, bool]:
+        """The activation to start a Job for now, if any, and whether to warn that too many were missed."""
+        return self.at, self.at is not None and self.missed == "many"
+
+
+def most_recent(
+    schedule: Schedule | Every,
+    zone: Zone,
+    now: Instant,
+    *,
+    created: Instant,
+    last: Instant | None,
+    deadline: int | None,
+) -> Outlook:
+    """The last activation up to `now`, none older than `last` (or `created` while there was no run) or
+    than `deadline` seconds. Raises NeverFires."""
+    earliest = created if last is None else last
+    if deadline is not None:
+        earliest = max(earliest, now - deadline * SECOND)
+    first = schedule.next(earliest, zone)
+    if first is None:  # upstream goes on from the year 1, and for a leap day finds no end
+        raise NeverFires
+    if now < first:
+        return Outlook(earliest, None, "none")
+    second = schedule.next(first, zone)
+    if second is None:
+        raise NeverFires
+    if now < second:
+        return Outlook(earliest, first, "none")
+    gap = (second - first) // SECOND
+    starts = min(now - first, _MAX_NANOSECONDS) // SECOND // gap + 1
+    at = None
+    probe = schedule.next(first + (starts - 2) * gap * SECOND, zone)
+    while probe is not None and probe <= now:
+        at = probe
+        probe = schedule.next(probe, zone)
+    return Outlook(earliest, at, "many" if starts > _MANY_MISSED_RUNS else "few")
+
+
+def requeue_after(
+    schedule: Schedule | Every, zone: Zone, now: Instant, *, created: Instant, last: Instant | None
+) -> int | None:
+    """Nanoseconds until the next sync is due; None when no activation will ever be due."""
+    try:
+        found = most_recent(schedule, zone, now, created=created, last=last, deadline=None)
+    except NeverFires:
+        base = now
+    else:
+        if found.at is not None:
+            base = found.at
+        else:
+            base = found.earliest if found.missed == "none" else now
+    at = schedule.next(base, zone)
+    return None if at is None else at + _WAKE_UP_DELAY_NANOSECONDS - now

@@ -22,7 +22,7 @@ _REFERENCE: Final = (
 _is_identifier: Final = re.compile("[a-f0-9]{64}").fullmatch
 _MAX_NAME_CHARACTERS: Final = 255
 _MAX_IMAGE_CHARACTERS: Final = _MAX_NAME_CHARACTERS + 1 + 128 + len("@sha512:") + 128
-"""Of a name, a tag and a digest."""
+"""The longest image: a name, a tag and a digest."""
 
 
 def pull_policy(image: str) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from longshore.api import job_labels, reads
 from longshore.api.defaults import pod
 from longshore.api.types import Obj
 
@@ -21,12 +20,10 @@ def default_job(job: Obj) -> None:
         rule(job)
 
 
-@reads.reads()
 def _default_pods(job: Obj) -> None:
     default_job_spec_pods(job.setdefault("spec", {}))
 
 
-@reads.reads()
 def _default_spec(job: Obj) -> None:
     spec = job["spec"]
     if "parallelism" not in spec:
@@ -45,13 +42,6 @@ def _default_spec(job: Obj) -> None:
         spec["manualSelector"] = False
 
 
-def _relabel(new: reads.New) -> None:
-    labels = job_labels.users(new.obj["spec"])
-    if labels and not new.sent.get("labels"):
-        new.obj["metadata"]["labels"] = labels
-
-
-@reads.reads("metadata.labels", renew=_relabel)
 def default_job_metadata(job: Obj) -> None:
     meta = job.setdefault("metadata", {})
     labels = job["spec"]["template"].get("metadata", {}).get("labels")
@@ -65,7 +55,7 @@ JOB_RULES: Final = (_default_pods, default_job_metadata, _default_spec)
 
 
 def default_job_spec_pods(spec: Obj) -> None:
-    """The part that Jobs inside a CronJob get too: the pod template, and patterns of pod conditions."""
+    """Fills in what Jobs inside a CronJob get too: the pod template, and patterns of pod conditions."""
     pod.default_pod_template(spec.setdefault("template", {}))
     policy = spec.get("podFailurePolicy")
     if policy:
@@ -73,3 +63,23 @@ def default_job_spec_pods(spec: Obj) -> None:
             for pattern in rule.get("onPodConditions") or ():
                 if not pattern.get("status"):
                     pattern["status"] = "True"
+
+
+# ---- Defaults of a CronJob.
+#
+# The Job inside is defaulted only as far as its pods go; parallelism and the like are filled in on each
+# Job when it is created.
+
+
+def default_cronjob(cronjob: Obj) -> None:
+    spec = cronjob.setdefault("spec", {})
+    if not spec.get("concurrencyPolicy"):
+        spec["concurrencyPolicy"] = "Allow"
+    if "suspend" not in spec:
+        spec["suspend"] = False
+    if "successfulJobsHistoryLimit" not in spec:
+        spec["successfulJobsHistoryLimit"] = 3
+    if "failedJobsHistoryLimit" not in spec:
+        spec["failedJobsHistoryLimit"] = 1
+    template = spec.setdefault("jobTemplate", {})
+    default_job_spec_pods(template.setdefault("spec", {}))

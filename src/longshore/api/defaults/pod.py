@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from longshore.api import pod_resources, reads
-from longshore.api.defaults import disabled, images, pod_volumes, quantities
+from longshore.api import pod_resources
+from longshore.api import quantity as api_quantity
+from longshore.api.defaults import images, pod_volumes
 from longshore.api.types import Obj
 
-_INIT_ANNOTATIONS: Final = (
+INIT_ANNOTATIONS: Final = (
     "pod.beta.kubernetes.io/init-containers",
     "pod.alpha.kubernetes.io/init-containers",
     "pod.beta.kubernetes.io/init-container-statuses",
@@ -23,12 +24,11 @@ _INIT_ANNOTATIONS: Final = (
 
 
 def default_pod(pod: Obj) -> None:
-    """A whole Pod, spec and status."""
+    """Fills in a whole Pod, spec and status."""
     for rule in POD_RULES:
         rule(pod)
 
 
-@reads.reads()
 def _default_whole_spec(pod: Obj) -> None:
     spec = pod.setdefault("spec", {})
     default_pod_spec(spec)
@@ -45,18 +45,11 @@ def _default_whole_spec(pod: Obj) -> None:
         _pod_level_resources(spec)
 
 
-def _has_no_init_annotations(new: reads.New) -> bool:
-    annotations = new.obj["metadata"].get("annotations")
-    return not annotations or annotations.keys().isdisjoint(_INIT_ANNOTATIONS)
-
-
-@reads.reads(*(f"metadata.annotations[{key}]" for key in _INIT_ANNOTATIONS), again=_has_no_init_annotations)
 def default_pod_metadata(pod: Obj) -> None:
     if annotations := (pod.get("metadata") or {}).get("annotations"):
         _drop_init_annotations(annotations)
 
 
-@reads.reads()
 def default_pod_status(pod: Obj) -> None:
     if status := pod.get("status"):
         _pod_ips(status)
@@ -66,15 +59,15 @@ POD_RULES: Final = (_default_whole_spec, default_pod_metadata, default_pod_statu
 
 
 def default_pod_template(template: Obj) -> None:
-    """The `template` of a Job, or of a PodTemplate."""
+    """Fills in the `template` of a Job or of a PodTemplate."""
     default_pod_spec(template.setdefault("spec", {}))
     if annotations := template.setdefault("metadata", {}).get("annotations"):
         _drop_init_annotations(annotations)
 
 
 def default_pod_spec(spec: Obj) -> None:
-    """Defaults that Pods and pod templates share."""
-    disabled.drop_disabled(spec)
+    """Fills in the defaults that Pods and pod templates share."""
+    drop_disabled(spec)
     account = spec.get("serviceAccountName") or spec.get("serviceAccount")
     if account and not (spec.get("serviceAccountName") == spec.get("serviceAccount") == account):
         spec["serviceAccountName"] = spec["serviceAccount"] = account
@@ -96,9 +89,9 @@ def default_pod_spec(spec: Obj) -> None:
     if not spec.get("schedulerName"):
         spec["schedulerName"] = "default-scheduler"
     if overhead := spec.get("overhead"):
-        quantities.round_up_list(overhead)
+        api_quantity.round_up_list(overhead)
     if resources := spec.get("resources"):
-        quantities.round_up(resources)
+        api_quantity.round_up(resources)
 
 
 def _container(container: Obj) -> None:
@@ -112,7 +105,7 @@ def _container(container: Obj) -> None:
     if resources is None:
         container["resources"] = {}
     elif resources:
-        quantities.round_up(resources)
+        api_quantity.round_up(resources)
     for probe in ("livenessProbe", "readinessProbe", "startupProbe"):
         if (settings := container.get(probe)) is not None:
             _probe(settings)
@@ -161,7 +154,7 @@ def _http_get(handler: Obj) -> None:
 
 
 def _requests_from_limits(resources: Obj) -> None:
-    """A limit without a request is a request of the same size. Templates keep what they say."""
+    """Gives each limit without a request a request of the same size. Templates are left as they are."""
     limits = resources.get("limits")
     if limits:
         requests = resources.setdefault("requests", {})
@@ -202,16 +195,32 @@ def _pod_level_resources(spec: Obj) -> None:
 
 
 def _drop_init_annotations(annotations: Obj) -> None:
-    """Leftovers of the time before init containers had a field."""
-    for key in _INIT_ANNOTATIONS:
+    """Removes annotations from the time before init containers had a field."""
+    for key in INIT_ANNOTATIONS:
         annotations.pop(key, None)
 
 
 def _pod_ips(status: Obj) -> None:
-    """`podIP` and the first of `podIPs` are one value; when they differ the single one counts."""
+    """Makes `podIP` and the first of `podIPs` equal; when they differ, `podIP` wins."""
     address, addresses = status.get("podIP"), status.get("podIPs")
     if address:
         if not addresses or addresses[0].get("ip") != address:
             status["podIPs"] = [{"ip": address}]
     elif addresses and addresses[0].get("ip"):
         status["podIP"] = addresses[0]["ip"]
+
+
+def drop_disabled(spec: Obj) -> None:
+    """Removes fields behind disabled feature gates from a pod spec."""
+    spec.pop("schedulingGroup", None)
+    for part in ("containers", "initContainers", "ephemeralContainers"):
+        for container in spec.get(part) or ():
+            if "stopSignal" in (container.get("lifecycle") or ()):
+                del container["lifecycle"]["stopSignal"]
+                if not container["lifecycle"]:
+                    del container["lifecycle"]
+    for volume in spec.get("volumes") or ():
+        if projected := volume.get("projected"):
+            for source in projected.get("sources") or ():
+                source.pop("clusterTrustBundle", None)
+                source.pop("podCertificate", None)

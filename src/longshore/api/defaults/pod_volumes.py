@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from longshore.api.defaults import images, quantities
+from longshore.api import quantity
+from longshore.api.defaults import images
 from longshore.api.types import Obj
 
 _FILE_MODE: Final = 0o644  # written as 420 in JSON, which has no octal
@@ -80,7 +81,7 @@ def _ephemeral(source: Obj) -> None:
         spec = template.setdefault("spec", {})
         spec.setdefault("volumeMode", "Filesystem")
         if resources := spec.get("resources"):
-            quantities.round_up(resources)
+            quantity.round_up(resources)
 
 
 def _image(source: Obj) -> None:
@@ -89,7 +90,7 @@ def _image(source: Obj) -> None:
 
 
 def default_field_ref(ref: Obj) -> None:
-    """`apiVersion` of a field selector."""
+    """Fills in the `apiVersion` of a field selector."""
     if not ref.get("apiVersion"):
         ref["apiVersion"] = "v1"
 

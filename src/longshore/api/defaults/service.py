@@ -47,7 +47,7 @@ def default_service(service: Obj) -> None:
 
 
 def _default_ip_modes(service: Obj) -> None:
-    """The status may be the stored one, so it is replaced rather than changed."""
+    """Fills in `ipMode`. Replaces the status instead of changing it, since it may be the stored one."""
     status = service.get("status") or {}
     balancer = status.get("loadBalancer") or {}
     ingresses = balancer.get("ingress") or ()

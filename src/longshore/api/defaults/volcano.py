@@ -72,7 +72,7 @@ def default_queue(queue: Obj) -> None:
 
 
 def default_pod_group(spec: Obj, namespace: Obj | None) -> None:
-    """A namespace may say to which queue its pod groups belong that name none."""
+    """Gives a pod group without a queue the queue that the namespace's annotation names."""
     if spec.get("queue", DEFAULT_QUEUE) != DEFAULT_QUEUE or namespace is None:
         return
     named = (namespace["metadata"].get("annotations") or {}).get(QUEUE_ANNOTATION)

@@ -1,1 +1,1 @@
-"""Facts about Kubernetes that many rooms ask for, each written down once: one small file a noun."""
+"""Facts about Kubernetes that many packages need, each written down once: one small file per noun."""

@@ -1,4 +1,4 @@
-"""Whose object is it? Reads and makes references to owners.
+"""Reads and makes references to the owners of an object.
 
 An object belongs to at most one controller, by UID.
 """
@@ -19,14 +19,14 @@ def controller_of(obj: Obj) -> Obj | None:
 
 
 def is_controlled_by(obj: Obj, owner: Obj) -> bool:
-    """Whether `obj` belongs to this very owner, not only to one of its name."""
+    """Whether this owner controls `obj`, compared by uid and not by name."""
     ref = controller_of(obj)
     return ref is not None and ref["uid"] == owner["metadata"]["uid"]
 
 
 def object_ref(obj: Obj, kind: Kind) -> Obj:
-    """How a status refers to an object of its namespace, such as `status.active`. The resourceVersion is that
-    of the state at hand, and is never refreshed."""
+    """The reference to an object of its namespace in a status, such as `status.active`. Its resourceVersion
+    is that of `obj`, and is never refreshed."""
     meta = obj["metadata"]
     return {
         "kind": kind[1],
@@ -39,7 +39,7 @@ def object_ref(obj: Obj, kind: Kind) -> Obj:
 
 
 def controller_ref(owner: Obj, kind: Kind) -> Obj:
-    """A reference that makes `owner` the controller of who carries it."""
+    """A reference that makes `owner` the controller of the object that has it."""
     meta = owner["metadata"]
     return {
         "apiVersion": kind[0],

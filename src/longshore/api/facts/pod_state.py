@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from longshore.api import indexes
-from longshore.api.facts import conditions
+from longshore.api.facts import conditions, own_names
+from longshore.api.time import rfc3339
+from longshore.api.time.instants import SECOND
 from longshore.api.types import Obj
 
 ENDED: Final = frozenset(("Succeeded", "Failed"))
@@ -15,7 +18,7 @@ COMPLETION_INDEX: Final = "batch.kubernetes.io/job-completion-index"
 
 
 def phase_of(pod: Obj) -> str:
-    """`Pending` until someone says otherwise, as the API server has it."""
+    """The pod's phase; `Pending` if it has none, as in the API server."""
     return (pod.get("status") or {}).get("phase") or "Pending"
 
 
@@ -28,8 +31,14 @@ def is_ready(pod: Obj) -> bool:
     return conditions.is_true((pod.get("status") or {}).get("conditions") or (), "Ready")
 
 
+def nodes_of(pod: Obj) -> Iterator[str]:
+    """The pod's node, once it has one. An indexer for caches."""
+    if name := pod["spec"].get("nodeName"):
+        yield name
+
+
 def completion_index(pod: Obj) -> int | None:
-    """The index of a pod of an Indexed Job; None for a pod without one that can be read."""
+    """The index of a pod of an Indexed Job; None if it has none or an unreadable one."""
     annotations = pod["metadata"].get("annotations")
     if annotations is None or (text := annotations.get(COMPLETION_INDEX)) is None:
         return None
@@ -37,9 +46,56 @@ def completion_index(pod: Obj) -> int | None:
     return found if found is not None and found >= 0 else None
 
 
+def statuses_of(pod: Obj) -> list[Obj]:
+    """The statuses of the init containers and then of the others, without ephemeral ones."""
+    status = pod.get("status") or {}
+    return [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
+
+
+def restarts(pod: Obj) -> int:
+    """Restarts of all containers, init containers included."""
+    return sum(container.get("restartCount") or 0 for container in statuses_of(pod))
+
+
 def main_end(pod: Obj) -> Obj:
-    """The end of the pod's first container, as its status has it; empty where that is not known."""
+    """The end of the pod's first container, from its status; empty if that is not known."""
     for each in (pod.get("status") or {}).get("containerStatuses") or ():
         ended: Obj = (each.get("state") or {}).get("terminated") or {}
         return ended
     return {}
+
+
+def main_times(pod: Obj) -> tuple[float, float]:
+    """Start and end of the pod's first container in seconds since 1970, 0 for a time that is not known. They
+    have milliseconds if the pod has the annotation EXACT_TIMES, else whole seconds.
+    """
+    exact = (pod["metadata"].get("annotations") or {}).get(own_names.EXACT_TIMES, "")
+    ended = main_end(pod)
+    begun, slash, over = exact.partition("/")
+    if not slash:
+        return rfc3339.seconds(ended.get("startedAt")), rfc3339.seconds(ended.get("finishedAt"))
+    return rfc3339.parse(begun) / SECOND, rfc3339.parse(over) / SECOND
+
+
+# ---- How a failed pod ended: the container whose end failed it, its exit code and its last words.
+
+
+class End(NamedTuple):
+    """The first container that failed. Parts that are not known are empty."""
+
+    container: str = ""
+    code: int = 0
+    reason: str = ""
+    """`Error`, `OOMKilled`; or the pod's own reason, `Evicted`, if no container failed."""
+    message: str = ""
+
+
+def end_of(pod: Obj) -> End:
+    """The end of a pod, from its status."""
+    status = pod.get("status") or {}
+    for container in statuses_of(pod):
+        ended = (container.get("state") or {}).get("terminated")
+        if ended is not None and ended.get("exitCode"):
+            reason, message = ended.get("reason") or "", ended.get("message") or ""
+            return End(container["name"], ended["exitCode"], reason, message)
+    return End(reason=status.get("reason") or "", message=status.get("message") or "")

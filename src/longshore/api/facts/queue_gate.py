@@ -1,6 +1,6 @@
-"""Volcano's gate: pods that ask for it are out of everybody's sight until their queue has room for them.
+"""Volcano's gate: a scheduling gate that pods ask for, which stays until their queue has room for them.
 
-So whoever adds nodes for pods that cannot be scheduled adds none for pods that only wait for their queue.
+So an autoscaler adds no nodes for pods that only wait for their queue.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Final
 from longshore.api.types import Obj
 
 KEY: Final = "scheduling.volcano.sh/queue-allocation-gate"
-"""The annotation by which a pod asks for it, and the name of the scheduling gate."""
+"""The annotation by which a pod asks for the gate, and the gate's name."""
 
 
 def is_asked_for(pod: Obj) -> bool:
@@ -18,5 +18,5 @@ def is_asked_for(pod: Obj) -> bool:
 
 
 def is_the_only_one(pod: Obj) -> bool:
-    """Whether nothing else keeps the pod from being scheduled."""
+    """Whether this is the pod's only scheduling gate."""
     return [gate.get("name") for gate in pod["spec"].get("schedulingGates") or ()] == [KEY]

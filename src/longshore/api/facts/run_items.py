@@ -1,8 +1,8 @@
-"""Items of `longshore run --each`: the variables that a pod gets of its own.
+"""Items of `longshore run --each`: the environment variables that each pod gets.
 
 LONGSHORE_ITEM is the item, LONGSHORE_ITEM_NUMBER its number from 1. For items that are paths there are
 LONGSHORE_ITEM_BASENAME, _DIRNAME, _STEM (without the extension) and _BASESTEM (the name alone without it).
-Each field is in LONGSHORE_ITEM_1, _2, …; of several, LONGSHORE_ITEM holds all with spaces between.
+Each field is in LONGSHORE_ITEM_1, _2, …; LONGSHORE_ITEM has all fields, separated by spaces.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Final
 
 FIELD_END: Final = "\x1f"
-"""Stands between the fields of a record."""
+"""Separates the fields of a record."""
 VARIABLE: Final = "LONGSHORE_ITEM"
 _EXTENSION: Final = re.compile(r"\.[^/.]*$")
 

@@ -1,7 +1,7 @@
-"""Objects to which nothing more happens but their deletion: nobody looks at them unless asked to.
+"""Settled objects: nothing more happens to them except deletion, and controllers need not read them again.
 
-A pod of a batch Job has settled once it has succeeded and its Job has counted it. A failed one has not: it
-may be evidence for a rule of its Job. A Job has settled once it has ended.
+A pod of a batch Job has settled once it has succeeded and its Job has counted it. A failed pod has not: a
+rule of its Job may still need it. A Job has settled once it has ended.
 """
 
 from __future__ import annotations
@@ -32,4 +32,4 @@ def _job(job: Obj) -> bool:
 
 
 RULES: Final[dict[Kind, Callable[[Obj], bool]]] = {kinds.PODS: _pod, kinds.JOBS: _job}
-"""Whether an object has settled, for the kinds of which there are many."""
+"""By kind, whether an object has settled: for the kinds that have many objects."""

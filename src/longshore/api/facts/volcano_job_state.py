@@ -1,4 +1,4 @@
-"""Facts about one Volcano Job (or JobFlow, whose phase stands in the same place)."""
+"""Facts about one Volcano Job, or JobFlow, which has its phase in the same field."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from longshore.api.types import Obj
 
 ENDED: Final = frozenset(("Completed", "Failed", "Terminated"))
 """Phases in which a Volcano Job is over. An aborted Job is not: it may be resumed."""
+TASK_INDEX: Final = "volcano.sh/task-index"
+"""The annotation of a pod with its index in its task."""
 
 
 def phase_of(job: Obj) -> str:

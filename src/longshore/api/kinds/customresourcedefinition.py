@@ -1,15 +1,15 @@
 """CustomResourceDefinitions as objects: defaults, checks, and what deletion does to them.
 
-Which names a definition gets, and when its kinds are served, depends on the others there are; that is
-decided where they are all known, in `apiserver/crd/`.
+Which names a definition gets, and when its kinds are served, depends on the other definitions, so
+`apiserver/crd/` decides it.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from longshore.api.field import FieldError
-from longshore.api.strategy import Context, Strategy
+from longshore.api.strategy import Context, Strategy, keep_spec
 from longshore.api.types import Obj
 from longshore.api.validation import customresourcedefinition as validation
 from longshore.api.validation import metadata
@@ -20,69 +20,57 @@ CLEANUP: Final = "customresourcecleanup.apiextensions.k8s.io"
 _CEL: Final = "x-kubernetes-validations"
 
 
-class CustomResourceDefinitionStrategy(Strategy):
-    """Hooks of apiextensions.k8s.io/v1."""
+def _default(obj: Obj) -> None:
+    spec = obj.setdefault("spec", {})
+    names = spec.setdefault("names", {})
+    if kind := names.get("kind"):
+        if not names.get("singular"):
+            names["singular"] = kind.lower()
+        if not names.get("listKind"):
+            names["listKind"] = f"{kind}List"
+    conversion = spec.setdefault("conversion", {"strategy": "None"})
+    service = ((conversion.get("webhook") or {}).get("clientConfig") or {}).get("service")
+    if service is not None:
+        service.setdefault("port", 443)
 
-    marks_grace: ClassVar[bool] = False
-    unconditional_update: ClassVar[bool] = False
 
-    def default(self, obj: Obj) -> None:
-        spec = obj.setdefault("spec", {})
-        names = spec.setdefault("names", {})
-        if kind := names.get("kind"):
-            if not names.get("singular"):
-                names["singular"] = kind.lower()
-            if not names.get("listKind"):
-                names["listKind"] = f"{kind}List"
-        conversion = spec.setdefault("conversion", {"strategy": "None"})
-        service = ((conversion.get("webhook") or {}).get("clientConfig") or {}).get("service")
-        if service is not None:
-            service.setdefault("port", 443)
+def _prepare_create(obj: Obj, ctx: Context) -> None:
+    obj["status"] = {
+        "conditions": None,
+        "acceptedNames": {"plural": "", "kind": ""},
+        "storedVersions": [v["name"] for v in _versions(obj) if v.get("storage")],
+    }
 
-    def prepare_create(self, obj: Obj, ctx: Context) -> None:
-        obj["status"] = {
-            "conditions": None,
-            "acceptedNames": {"plural": "", "kind": ""},
-            "storedVersions": [v["name"] for v in _versions(obj) if v.get("storage")],
-        }
 
-    def validate_create(self, obj: Obj, ctx: Context) -> list[FieldError]:
-        return validation.validate_create(obj)
+def _prepare_update(new: Obj, old: Obj) -> None:
+    status = dict(old["status"])
+    stored = status.get("storedVersions") or ()
+    used = [v["name"] for v in _versions(new) if v.get("storage")]
+    new["status"] = {**status, "storedVersions": list(dict.fromkeys([*stored, *used]))}
 
-    def warnings_create(self, obj: Obj, ctx: Context) -> list[str]:
-        return _warnings(obj)
 
-    def prepare_update(self, new: Obj, old: Obj, ctx: Context) -> None:
-        status = dict(old["status"])
-        stored = status.get("storedVersions") or ()
-        used = [v["name"] for v in _versions(new) if v.get("storage")]
-        new["status"] = {**status, "storedVersions": list(dict.fromkeys([*stored, *used]))}
+def _validate_update(new: Obj, old: Obj) -> list[FieldError]:
+    again = metadata.validate_update_again(new["metadata"], old["metadata"])
+    return again + validation.validate_update(new, old)
 
-    def validate_update(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
-        again = metadata.validate_update_again(new["metadata"], old["metadata"])
-        return again + validation.validate_update(new, old)
 
-    def warnings_update(self, new: Obj, old: Obj, ctx: Context) -> list[str]:
-        return _warnings(new) if new.get("spec") != old.get("spec") else []
+def _prepare_status(new: Obj, old: Obj, ctx: Context) -> None:
+    keep_spec(new, old)
+    managed = new["metadata"].get("managedFields")
+    new["metadata"] = {**old["metadata"]}
+    if managed is not None:
+        new["metadata"]["managedFields"] = managed
 
-    def prepare_status(self, new: Obj, old: Obj, ctx: Context) -> None:
-        super().prepare_status(new, old, ctx)
-        managed = new["metadata"].get("managedFields")
-        new["metadata"] = {**old["metadata"]}
-        if managed is not None:
-            new["metadata"]["managedFields"] = managed
 
-    def validate_status(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
-        return validation.validate_status(new)
+def _begin_deletion(obj: Obj) -> None:
+    finalizers = obj["metadata"].setdefault("finalizers", [])
+    if CLEANUP not in finalizers:
+        finalizers.append(CLEANUP)
 
-    def begin_deletion(self, obj: Obj) -> None:
-        finalizers = obj["metadata"].setdefault("finalizers", [])
-        if CLEANUP not in finalizers:
-            finalizers.append(CLEANUP)
 
-    def holds(self, obj: Obj) -> bool:
-        """The first delete only marks: the objects of the definition must go first."""
-        return "deletionTimestamp" not in obj["metadata"]
+def _holds(obj: Obj) -> bool:
+    """Whether the definition must stay: the first delete only marks it, since its objects must go first."""
+    return "deletionTimestamp" not in obj["metadata"]
 
 
 def _versions(crd: Obj) -> list[Obj]:
@@ -91,7 +79,7 @@ def _versions(crd: Obj) -> list[Obj]:
 
 
 def _warnings(crd: Obj) -> list[str]:
-    """Warnings about parts of a definition that longshore ignores, and about formats that nobody checks."""
+    """Warnings about parts of a definition that longshore ignores, and about unknown formats."""
     from longshore.api.structural import formats
 
     out: list[str] = []
@@ -117,3 +105,21 @@ def _has_cel_rules(schema: Any) -> bool:
         return False
     values = (inner for key, inner in schema.items() if key not in ("default", "enum", "example"))
     return bool(schema.get(_CEL)) or any(map(_has_cel_rules, values))
+
+
+STRATEGY: Final = Strategy(
+    marks_grace=False,
+    unconditional_update=False,
+    default=_default,
+    prepare_create=_prepare_create,
+    validate_create=validation.validate_create,
+    warnings_create=_warnings,
+    prepare_update=_prepare_update,
+    validate_update=_validate_update,
+    warnings_update=lambda new, old: _warnings(new) if new.get("spec") != old.get("spec") else [],
+    prepare_status=_prepare_status,
+    validate_status=lambda new, old: validation.validate_status(new),
+    begin_deletion=_begin_deletion,
+    holds=_holds,
+)
+"""Hooks of apiextensions.k8s.io/v1."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import Final
 
 from longshore.api import field, identifiers, label_syntax, names
 from longshore.api.field import FieldError
-from longshore.api.strategy import Context, Strategy
+from longshore.api.strategy import Strategy
 from longshore.api.types import Obj
 from longshore.api.validation import metadata, net
 
@@ -14,33 +14,18 @@ _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 _DEPRECATED: Final = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
 
 
-class EndpointsStrategy(Strategy):
-    counts_generation: ClassVar[bool] = False
-    has_status: ClassVar[bool] = False
-    create_on_update: ClassVar[bool] = True
+def _default(obj: Obj) -> None:
+    for subset in obj.get("subsets") or ():
+        for port in subset.get("ports") or ():
+            if not port.get("protocol"):
+                port["protocol"] = "TCP"
 
-    def default(self, obj: Obj) -> None:
-        for subset in obj.get("subsets") or ():
-            for port in subset.get("ports") or ():
-                if not port.get("protocol"):
-                    port["protocol"] = "TCP"
 
-    def validate_create(self, obj: Obj, ctx: Context) -> list[FieldError]:
-        found: list[FieldError] = []
-        for i, subset in enumerate(obj.get("subsets") or ()):
-            found += _subset(subset, f"subsets[{i}]")
-        return found
-
-    def warnings_create(self, obj: Obj, ctx: Context) -> list[str]:
-        return [_DEPRECATED]
-
-    def warnings_update(self, new: Obj, old: Obj, ctx: Context) -> list[str]:
-        return [_DEPRECATED]
-
-    def validate_update(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
-        found = metadata.validate_update_again(new["metadata"], old["metadata"])
-        found += metadata.validate_create(new["metadata"], namespaced=True, name_rule=self.name_rule)
-        return found + self.validate_create(new, ctx)
+def _validate_create(obj: Obj) -> list[FieldError]:
+    found: list[FieldError] = []
+    for i, subset in enumerate(obj.get("subsets") or ()):
+        found += _subset(subset, f"subsets[{i}]")
+    return found
 
 
 def _subset(subset: Obj, path: str) -> list[FieldError]:
@@ -83,3 +68,15 @@ def _port(port: Obj, needs_name: bool, path: str) -> list[FieldError]:
             field.invalid(f"{path}.appProtocol", app, text) for text in label_syntax.qualified_name(app)
         ]
     return found
+
+
+STRATEGY: Final = Strategy(
+    counts_generation=False,
+    has_status=False,
+    create_on_update=True,
+    default=_default,
+    validate_create=_validate_create,
+    warnings_create=lambda obj: [_DEPRECATED],
+    warnings_update=lambda new, old: [_DEPRECATED],
+    validate_update=metadata.again(_validate_create, namespaced=True),
+)

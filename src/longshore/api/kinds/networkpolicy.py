@@ -1,12 +1,12 @@
-"""NetworkPolicies: kept and checked for the clients that write them; nothing here filters traffic."""
+"""NetworkPolicies: stored and validated for clients that write them; longshore filters no traffic."""
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import Final
 
 from longshore.api import field, identifiers
 from longshore.api.field import FieldError
-from longshore.api.strategy import Context, Strategy
+from longshore.api.strategy import Strategy
 from longshore.api.types import Obj
 from longshore.api.validation import metadata, net
 
@@ -15,42 +15,36 @@ _TYPES: Final = ("Ingress", "Egress")
 _DIRECTIONS: Final = (("ingress", "from"), ("egress", "to"))
 
 
-class NetworkPolicyStrategy(Strategy):
-    has_status: ClassVar[bool] = False
+def _default(obj: Obj) -> None:
+    spec = obj.setdefault("spec", {})
+    spec.setdefault("podSelector", {})
+    for direction, _ in _DIRECTIONS:
+        for rule in spec.get(direction) or ():
+            for port in rule.get("ports") or ():
+                if not port.get("protocol"):
+                    port["protocol"] = "TCP"
+    if not spec.get("policyTypes"):
+        spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
 
-    def default(self, obj: Obj) -> None:
-        spec = obj.setdefault("spec", {})
-        spec.setdefault("podSelector", {})
-        for direction, _ in _DIRECTIONS:
-            for rule in spec.get(direction) or ():
-                for port in rule.get("ports") or ():
-                    if not port.get("protocol"):
-                        port["protocol"] = "TCP"
-        if not spec.get("policyTypes"):
-            spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
 
-    def validate_create(self, obj: Obj, ctx: Context) -> list[FieldError]:
-        spec = obj["spec"]
-        found = metadata.validate_label_selector(spec["podSelector"], "spec.podSelector")
-        for direction, peers in _DIRECTIONS:
-            for i, rule in enumerate(spec.get(direction) or ()):
-                path = f"spec.{direction}[{i}]"
-                for j, port in enumerate(rule.get("ports") or ()):
-                    found += _port(port, f"{path}.ports[{j}]")
-                for j, peer in enumerate(rule.get(peers) or ()):
-                    found += _peer(peer, f"{path}.{peers}[{j}]")
-        types = spec["policyTypes"]
-        if len(types) > len(_TYPES):
-            text = "may not specify more than two policyTypes"
-            return [*found, field.invalid("spec.policyTypes", types, text)]
-        for i, each in enumerate(types):
-            if each not in _TYPES:
-                found.append(field.not_supported(f"spec.policyTypes[{i}]", each, _TYPES))
-        return found
-
-    def validate_update(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
-        found = metadata.validate_update_again(new["metadata"], old["metadata"])
-        return found + self.validate_create(new, ctx)
+def _validate_create(obj: Obj) -> list[FieldError]:
+    spec = obj["spec"]
+    found = metadata.validate_label_selector(spec["podSelector"], "spec.podSelector")
+    for direction, peers in _DIRECTIONS:
+        for i, rule in enumerate(spec.get(direction) or ()):
+            path = f"spec.{direction}[{i}]"
+            for j, port in enumerate(rule.get("ports") or ()):
+                found += _port(port, f"{path}.ports[{j}]")
+            for j, peer in enumerate(rule.get(peers) or ()):
+                found += _peer(peer, f"{path}.{peers}[{j}]")
+    types = spec["policyTypes"]
+    if len(types) > len(_TYPES):
+        text = "may not specify more than two policyTypes"
+        return [*found, field.invalid("spec.policyTypes", types, text)]
+    for i, each in enumerate(types):
+        if each not in _TYPES:
+            found.append(field.not_supported(f"spec.policyTypes[{i}]", each, _TYPES))
+    return found
 
 
 def _port(port: Obj, path: str) -> list[FieldError]:
@@ -103,3 +97,11 @@ def _ip_block(block: Obj, path: str) -> list[FieldError]:
         if not wrong and not net.is_inside(hole, cidr):
             found.append(field.invalid(f"{path}.except[{i}]", hole, "must be a strict subset of `cidr`"))
     return found
+
+
+STRATEGY: Final = Strategy(
+    has_status=False,
+    default=_default,
+    validate_create=_validate_create,
+    validate_update=metadata.again(_validate_create),
+)

@@ -1,23 +1,22 @@
 """Nodes: a node brings its status when it registers; later the status belongs to /status.
 
-A new node carries the `not-ready` taint, so that nothing is put on it before it says that it is ready.
-Whoever watches over nodes takes the taint away.
+A new node carries the `not-ready` taint, so that no pod is scheduled on it before it is ready. The node
+lifecycle controller removes the taint.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import Final
 
 from longshore.api import field, label_syntax
-from longshore.api.defaults.quantities import round_up_list
+from longshore.api.facts.taints import NOT_READY
 from longshore.api.field import FieldError
+from longshore.api.quantity import round_up_list
 from longshore.api.strategy import Context, Strategy
 from longshore.api.types import Obj
 from longshore.api.validation import metadata, net
 from longshore.api.validation.pod import resources
 
-NOT_READY: Final = "node.kubernetes.io/not-ready"
-DISK_PRESSURE: Final = "node.kubernetes.io/disk-pressure"
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _NODE_INFO: Final = (
     "machineID", "systemUUID", "bootID", "kernelVersion", "osImage", "containerRuntimeVersion",
@@ -25,53 +24,54 @@ _NODE_INFO: Final = (
 )  # fmt: skip
 
 
-class NodeStrategy(Strategy):
-    counts_generation: ClassVar[bool] = False
+def _default(obj: Obj) -> None:
+    _default_cidrs(obj.setdefault("spec", {}))
+    status = obj["status"] = dict(obj.get("status") or {})
+    for key in ("capacity", "allocatable"):
+        if status.get(key):
+            status[key] = dict(status[key])
+            round_up_list(status[key])
+    if not status.get("allocatable") and status.get("capacity"):
+        status["allocatable"] = dict(status["capacity"])
+    endpoint = (status.get("daemonEndpoints") or {}).get("kubeletEndpoint") or {}
+    status["daemonEndpoints"] = {"kubeletEndpoint": {"Port": 0, **endpoint}}
+    status["nodeInfo"] = {**dict.fromkeys(_NODE_INFO, ""), **(status.get("nodeInfo") or {})}
 
-    def default(self, obj: Obj) -> None:
-        _default_cidrs(obj.setdefault("spec", {}))
-        status = obj["status"] = dict(obj.get("status") or {})
-        for key in ("capacity", "allocatable"):
-            if status.get(key):
-                status[key] = dict(status[key])
-                round_up_list(status[key])
-        if not status.get("allocatable") and status.get("capacity"):
-            status["allocatable"] = dict(status["capacity"])
-        endpoint = (status.get("daemonEndpoints") or {}).get("kubeletEndpoint") or {}
-        status["daemonEndpoints"] = {"kubeletEndpoint": {"Port": 0, **endpoint}}
-        status["nodeInfo"] = {**dict.fromkeys(_NODE_INFO, ""), **(status.get("nodeInfo") or {})}
 
-    def prepare_create(self, obj: Obj, ctx: Context) -> None:
-        taints = obj["spec"].setdefault("taints", [])
-        if not any(t.get("key") == NOT_READY and t.get("effect") == "NoSchedule" for t in taints):
-            taints.append({"key": NOT_READY, "effect": "NoSchedule"})
+def _prepare_create(obj: Obj, ctx: Context) -> None:
+    taints = obj["spec"].setdefault("taints", [])
+    if not any(t.get("key") == NOT_READY and t.get("effect") == "NoSchedule" for t in taints):
+        taints.append({"key": NOT_READY, "effect": "NoSchedule"})
 
-    def validate_create(self, obj: Obj, ctx: Context) -> list[FieldError]:
-        return _taints(obj["spec"]) + _amounts(obj["status"]) + _cidrs(obj["spec"])
 
-    def validate_update(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
-        found = metadata.validate_create(new["metadata"], namespaced=False, name_rule=self.name_rule)
-        found += self.validate_create(new, ctx)
-        return found + self.validate_status(new, old, ctx)
+def _validate_create(obj: Obj) -> list[FieldError]:
+    return _taints(obj["spec"]) + _amounts(obj["status"]) + _cidrs(obj["spec"])
 
-    def validate_status(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
-        found = metadata.validate_update_again(new["metadata"], old["metadata"])
-        found += _amounts(new["status"])
-        found += _addresses(new["status"].get("addresses") or ())
-        spec, before = new["spec"], old["spec"]
-        fixed = 'node updates may not change {} except from "" to valid'
-        if before.get("podCIDRs") and before["podCIDRs"] != spec.get("podCIDRs"):
-            found.append(field.forbidden("spec.podCIDRs", fixed.format("podCIDR")))
-        if before.get("providerID") and before["providerID"] != spec.get("providerID"):
-            found.append(field.forbidden("spec.providerID", fixed.format("providerID")))
-        found += _taints(spec)
-        if spec.get("externalID", "") != before.get("externalID", ""):
-            found.append(field.forbidden("spec.externalID", "may not be updated"))
-        return found
+
+def _validate_update(new: Obj, old: Obj) -> list[FieldError]:
+    found = metadata.validate_create(new["metadata"], namespaced=False, name_rule="subdomain")
+    found += _validate_create(new)
+    return found + _validate_status(new, old)
+
+
+def _validate_status(new: Obj, old: Obj) -> list[FieldError]:
+    found = metadata.validate_update_again(new["metadata"], old["metadata"])
+    found += _amounts(new["status"])
+    found += _addresses(new["status"].get("addresses") or ())
+    spec, before = new["spec"], old["spec"]
+    fixed = 'node updates may not change {} except from "" to valid'
+    if before.get("podCIDRs") and before["podCIDRs"] != spec.get("podCIDRs"):
+        found.append(field.forbidden("spec.podCIDRs", fixed.format("podCIDR")))
+    if before.get("providerID") and before["providerID"] != spec.get("providerID"):
+        found.append(field.forbidden("spec.providerID", fixed.format("providerID")))
+    found += _taints(spec)
+    if spec.get("externalID", "") != before.get("externalID", ""):
+        found.append(field.forbidden("spec.externalID", "may not be updated"))
+    return found
 
 
 def _default_cidrs(spec: Obj) -> None:
-    """Of the old single field and the list, the single one wins, and always is the list's first."""
+    """Makes `podCIDR` and the first of `podCIDRs` equal; when they differ, `podCIDR` wins."""
     one, many = spec.get("podCIDR"), spec.get("podCIDRs")
     if one and (not many or many[0] != one):
         spec["podCIDRs"] = [one]
@@ -137,3 +137,13 @@ def _cidrs(spec: Obj) -> list[FieldError]:
                 found.append(field.duplicate(f"spec.podCIDRs[{i}]", cidr))
             seen.add(cidr)
     return found
+
+
+STRATEGY: Final = Strategy(
+    counts_generation=False,
+    default=_default,
+    prepare_create=_prepare_create,
+    validate_create=_validate_create,
+    validate_update=_validate_update,
+    validate_status=_validate_status,
+)

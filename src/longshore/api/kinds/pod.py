@@ -1,16 +1,15 @@
-"""Pods: a status the server begins, a spec that hardly changes, three subresources that change it anyway."""
+"""Pods: the server sets the first status; the spec hardly changes, except by three subresources."""
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import Final
 
-from longshore.api import names, reads
-from longshore.api.defaults.pod import POD_RULES, default_pod, default_pod_status
+from longshore.api import names
+from longshore.api.defaults.pod import default_pod, default_pod_status
 from longshore.api.field import FieldError
-from longshore.api.kinds.pod_conditions import with_condition
-from longshore.api.pod_resources import pod_limits, pod_requests, qos_class
-from longshore.api.reads import Rules
-from longshore.api.strategy import Context, Strategy
+from longshore.api.kinds.pod_binding import with_condition
+from longshore.api.pod_resources import qos_class
+from longshore.api.strategy import Context, Strategy, keep_spec
 from longshore.api.types import Obj
 from longshore.api.validation import pod as checks
 from longshore.api.warnings import pod as pod_warnings
@@ -18,67 +17,50 @@ from longshore.api.warnings import pod as pod_warnings
 _KEPT_METADATA: Final = ("labels", "annotations", "finalizers", "ownerReferences")
 
 
-class PodStrategy(Strategy):
-    graceful: ClassVar[bool] = True
-    keeps_parts: ClassVar[bool] = True
-    delete_answers_object: ClassVar[bool] = True
-
-    def default(self, obj: Obj) -> None:
-        default_pod(obj)
-
-    def default_status(self, obj: Obj) -> None:
-        default_pod_status(obj)
-
-    def prepare_create(self, obj: Obj, ctx: Context) -> None:
-        for prepare in _PREPARE:
-            prepare(obj, ctx)
-
-    def validate_create(self, obj: Obj, ctx: Context) -> list[FieldError]:
-        return checks.validate_pod_create(obj)
-
-    def warnings_create(self, obj: Obj, ctx: Context) -> list[str]:
-        return [text for warnings in _WARNINGS for text in warnings(obj)]
-
-    def validate_update(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
-        return checks.validate_pod_update(new, old)
-
-    def prepare_status(self, new: Obj, old: Obj, ctx: Context) -> None:
-        """Owners stay too: old kubelets used to mangle them here."""
-        super().prepare_status(new, old, ctx)
-        _keep(new["metadata"], old["metadata"], "ownerReferences")
-        before = old.get("status") or {}
-        status = dict(new.get("status") or {})
-        for key in ("qosClass", "observedGeneration"):
-            if not status.get(key):
-                _keep(status, before, key)
-        if status.get("conditions"):
-            status["conditions"] = _observed(status["conditions"], before.get("conditions") or [])
-        new["status"] = status
-
-    def validate_status(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
-        return checks.validate_pod_status_update(new, old)
-
-    def prepare_subresource(self, new: Obj, old: Obj, ctx: Context) -> None:
-        """`ephemeralcontainers` changes these alone, `resize` the resources of containers alone."""
-        asked, spec = new["spec"], dict(old["spec"])
-        if ctx.subresource == "ephemeralcontainers":
-            _keep(spec, asked, "ephemeralContainers")
-        elif not _resized(spec, asked):
-            spec = asked
-        new["spec"] = spec
-        new["status"] = old["status"]
-        for key in _KEPT_METADATA:
-            _keep(new["metadata"], old["metadata"], key)
-        if spec != old["spec"]:
-            new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
-
-    def validate_subresource(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
-        if ctx.subresource == "ephemeralcontainers":
-            return checks.validate_ephemeral_containers_update(new, old)
-        return checks.validate_resize(new, old)
+def _prepare_create(obj: Obj, ctx: Context) -> None:
+    for prepare in _PREPARE:
+        prepare(obj, ctx)
 
 
-@reads.reads("clock", only_with=("schedulingGates",))
+def _warnings_create(obj: Obj) -> list[str]:
+    return [text for warnings in _WARNINGS for text in warnings(obj)]
+
+
+def _prepare_status(new: Obj, old: Obj, ctx: Context) -> None:
+    """Keeps the spec, and the owners too, which old kubelets used to damage in status writes."""
+    keep_spec(new, old)
+    _keep(new["metadata"], old["metadata"], "ownerReferences")
+    before = old.get("status") or {}
+    status = dict(new.get("status") or {})
+    for key in ("qosClass", "observedGeneration"):
+        if not status.get(key):
+            _keep(status, before, key)
+    if status.get("conditions"):
+        status["conditions"] = _observed(status["conditions"], before.get("conditions") or [])
+    new["status"] = status
+
+
+def _prepare_subresource(new: Obj, old: Obj, ctx: Context) -> None:
+    """`ephemeralcontainers` changes only the ephemeral containers, `resize` only containers' resources."""
+    asked, spec = new["spec"], dict(old["spec"])
+    if ctx.subresource == "ephemeralcontainers":
+        _keep(spec, asked, "ephemeralContainers")
+    elif not _resized(spec, asked):
+        spec = asked
+    new["spec"] = spec
+    new["status"] = old["status"]
+    for key in _KEPT_METADATA:
+        _keep(new["metadata"], old["metadata"], key)
+    if spec != old["spec"]:
+        new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+
+
+def _validate_subresource(new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
+    if ctx.subresource == "ephemeralcontainers":
+        return checks.validate_ephemeral_containers_update(new, old)
+    return checks.validate_resize(new, old)
+
+
 def _begin_status(pod: Obj, ctx: Context) -> None:
     spec = pod["spec"]
     status: Obj = {"phase": "Pending"}
@@ -95,7 +77,6 @@ def _begin_status(pod: Obj, ctx: Context) -> None:
     pod["status"] = status
 
 
-@reads.reads("metadata.name", again=lambda new: not names.dns1123_label(new.obj["metadata"]["name"]))
 def _name_warnings(pod: Obj) -> list[str]:
     problems = names.dns1123_label(pod["metadata"]["name"])
     if not problems:
@@ -114,7 +95,7 @@ def _keep(target: Obj, source: Obj, key: str) -> None:
 
 
 def _observed(new: list[Obj], old: list[Obj]) -> list[Obj]:
-    """Conditions that do not say which generation they saw keep what the last ones of their type said."""
+    """Fills in missing `observedGeneration` from the old conditions of the same type."""
     if all(entry.get("observedGeneration") for entry in new):
         return new
     seen: dict[str, list[int]] = {}
@@ -131,8 +112,8 @@ def _observed(new: list[Obj], old: list[Obj]) -> list[Obj]:
 
 
 def _resized(spec: Obj, asked: Obj) -> bool:
-    """Puts the asked sizes into `spec`; False when the containers are not the same ones, which validation
-    will say."""
+    """Puts the new resources into `spec`. False if the containers are not the same ones; validation then
+    refuses the write."""
     for part in ("containers", "initContainers"):
         mine, theirs = spec.get(part) or [], asked.get(part) or []
         if [c.get("name") for c in mine] != [c.get("name") for c in theirs]:
@@ -146,10 +127,12 @@ def _resized(spec: Obj, asked: Obj) -> bool:
     return True
 
 
-@reads.reads("metadata.labels", only_with=("affinity", "topologySpreadConstraints"))
 def _merge_label_keys(pod: Obj, ctx: Context) -> None:
     """Turns `matchLabelKeys` and `mismatchLabelKeys` into expressions with the pod's own label values."""
-    spec, labels = pod["spec"], pod["metadata"].get("labels") or {}
+    spec = pod["spec"]
+    if "affinity" not in spec and "topologySpreadConstraints" not in spec:
+        return
+    labels = pod["metadata"].get("labels") or {}
     for constraint in spec.get("topologySpreadConstraints") or ():
         _merge_term(constraint, labels)
     for kind in ("podAffinity", "podAntiAffinity"):
@@ -173,7 +156,20 @@ def _merge_term(term: Obj, labels: Obj) -> None:
 
 _PREPARE: Final = (_merge_label_keys, _begin_status)
 _WARNINGS: Final = (_name_warnings, pod_warnings.pod_warnings)
-PodStrategy.rules = Rules(POD_RULES, (*_PREPARE, *checks.CREATE_RULES, *_WARNINGS))
 
 
-__all__ = ["PodStrategy", "pod_limits", "pod_requests", "qos_class"]
+STRATEGY: Final = Strategy(
+    graceful=True,
+    keeps_parts=True,
+    delete_answers_object=True,
+    default=default_pod,
+    default_status=default_pod_status,
+    prepare_create=_prepare_create,
+    validate_create=checks.validate_pod_create,
+    warnings_create=_warnings_create,
+    validate_update=checks.validate_pod_update,
+    prepare_status=_prepare_status,
+    validate_status=checks.validate_pod_status_update,
+    prepare_subresource=_prepare_subresource,
+    validate_subresource=_validate_subresource,
+)

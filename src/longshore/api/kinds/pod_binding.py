@@ -1,4 +1,4 @@
-"""A pod gets its node (binding), or is asked to leave it (eviction): the rules, without the storing."""
+"""A pod gets its node (binding), or is asked to leave it (eviction): the rules. Stores nothing."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import Final
 from longshore.api import errors, field
 from longshore.api.errors import StatusError
 from longshore.api.field import FieldError
-from longshore.api.kinds.pod_conditions import with_condition
 from longshore.api.types import Obj
 
 _NOTHING: Final[Mapping[str, Obj]] = {}
 
 
 def bind(pod: Obj | None, binding: Obj, *, namespace: str, name: str, now: str) -> Obj:
-    """The pod with its node, or a StatusError. `pod` is None when there is none of this name."""
+    """The pod with its node. Raises StatusError. `pod` is None if no pod has this name."""
     meta, target = binding.get("metadata") or {}, binding.get("target") or {}
     if (meta.get("name") or "") != name:
         raise errors.bad_request("name in URL does not match name in Binding object")
@@ -49,7 +48,7 @@ def _problems(target: Obj) -> list[FieldError]:
 
 
 def _check_preconditions(pod: Obj, meta: Obj, namespace: str, name: str) -> None:
-    """The binding's uid and version, when given, are the pod's."""
+    """Checks that the binding's uid and version, if given, are the pod's."""
     for key, word in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
         asked, found = meta.get(key), pod["metadata"].get(key) or ""
         if asked and asked != found:
@@ -66,8 +65,8 @@ def _refused(name: str, why: str) -> StatusError:
 
 
 def bound(pod: Obj, node: str, *, now: str, given: Mapping[str, Obj] = _NOTHING) -> Obj:
-    """The pod with its node. Annotations and labels that are given go to the pod; a node it was only promised
-    is forgotten."""
+    """The pod with its node. The given annotations and labels are added to the pod, and its nominated node is
+    removed."""
     new_meta = dict(pod["metadata"])
     for key, more in given.items():
         new_meta[key] = {**(new_meta.get(key) or {}), **more}
@@ -77,7 +76,7 @@ def bound(pod: Obj, node: str, *, now: str, given: Mapping[str, Obj] = _NOTHING)
 
 
 def evicted(pod: Obj, *, now: str) -> Obj:
-    """The pod with the mark that says why it is deleted next."""
+    """The pod with the condition that says why it is about to be deleted."""
     status = dict(pod.get("status") or {})
     status["conditions"] = with_condition(
         status.get("conditions") or [],
@@ -88,3 +87,28 @@ def evicted(pod: Obj, *, now: str) -> Obj:
         message="Eviction API: evicting",
     )
     return {**pod, "status": status}
+
+
+# ---- Conditions in a Pod's status: set one, keeping the time of its last change of mind.
+
+
+def with_condition(
+    conditions: list[Obj], kind: str, status: str, *, now: str, reason: str = "", message: str = ""
+) -> list[Obj]:
+    """A new list with this condition in the place of the old one of its type, or at the end."""
+    entry: Obj = {"type": kind, "status": status, "lastProbeTime": None, "lastTransitionTime": now}
+    if reason:
+        entry["reason"] = reason
+    if message:
+        entry["message"] = message
+    result = []
+    placed = False
+    for old in conditions:
+        if old.get("type") == kind and not placed:
+            placed = True
+            if old.get("status") == status:
+                entry["lastTransitionTime"] = old.get("lastTransitionTime")
+            result.append(entry)
+        else:
+            result.append(old)
+    return result if placed else [*result, entry]

@@ -1,15 +1,15 @@
-"""PriorityClasses: a number for a name. The two of Kubernetes itself are the only `system-` ones.
+"""PriorityClasses: a number for a name. Only Kubernetes' own two classes have names with `system-`.
 
-Whether another class is the global default already is a question to the store, so admission asks it.
+Admission checks that only one class is the global default, since that needs the store.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import Final
 
 from longshore.api import field
 from longshore.api.field import FieldError
-from longshore.api.strategy import Context, Strategy
+from longshore.api.strategy import Strategy
 from longshore.api.types import Obj
 from longshore.api.validation import metadata
 
@@ -19,42 +19,35 @@ _PREFIX: Final = "system-"
 _POLICIES: Final = ("Never", "PreemptLowerPriority")
 
 
-class PriorityClassStrategy(Strategy):
-    has_status: ClassVar[bool] = False
+def _default(obj: Obj) -> None:
+    obj.setdefault("value", 0)
+    if not obj.get("preemptionPolicy"):
+        obj["preemptionPolicy"] = "PreemptLowerPriority"
 
-    def default(self, obj: Obj) -> None:
-        obj.setdefault("value", 0)
-        if not obj.get("preemptionPolicy"):
-            obj["preemptionPolicy"] = "PreemptLowerPriority"
 
-    def validate_create(self, obj: Obj, ctx: Context) -> list[FieldError]:
-        found: list[FieldError] = []
-        if obj["metadata"].get("name", "").startswith(_PREFIX):
-            problem = _system_problem(obj)
-            if problem:
-                text = (
-                    f"priority class names with '{_PREFIX}' prefix are reserved for system use only. error: "
-                )
-                found.append(field.forbidden("metadata.name", text + problem))
-        elif obj["value"] > MAX_USER_PRIORITY:
-            text = f"maximum allowed value of a user defined priority is {MAX_USER_PRIORITY}"
-            found.append(field.forbidden("value", text))
-        policy = obj["preemptionPolicy"]
-        if policy not in _POLICIES:
-            found.append(field.not_supported("preemptionPolicy", policy, sorted(_POLICIES)))
-        return found
+def _validate_create(obj: Obj) -> list[FieldError]:
+    found: list[FieldError] = []
+    if obj["metadata"].get("name", "").startswith(_PREFIX):
+        problem = _system_problem(obj)
+        if problem:
+            text = f"priority class names with '{_PREFIX}' prefix are reserved for system use only. error: "
+            found.append(field.forbidden("metadata.name", text + problem))
+    elif obj["value"] > MAX_USER_PRIORITY:
+        text = f"maximum allowed value of a user defined priority is {MAX_USER_PRIORITY}"
+        found.append(field.forbidden("value", text))
+    policy = obj["preemptionPolicy"]
+    if policy not in _POLICIES:
+        found.append(field.not_supported("preemptionPolicy", policy, sorted(_POLICIES)))
+    return found
 
-    def validate_update(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
-        found = metadata.validate_update_again(new["metadata"], old["metadata"])
-        if new["value"] != old["value"]:
-            found.append(field.forbidden("value", "may not be changed in an update."))
-        if new["preemptionPolicy"] != old["preemptionPolicy"]:
-            found.append(field.invalid("preemptionPolicy", new["preemptionPolicy"], metadata.IMMUTABLE))
-        return found
 
-    def generation_changed(self, new: Obj, old: Obj) -> bool:
-        """Nothing that counts can change."""
-        return False
+def _validate_update(new: Obj, old: Obj) -> list[FieldError]:
+    found = metadata.validate_update_again(new["metadata"], old["metadata"])
+    if new["value"] != old["value"]:
+        found.append(field.forbidden("value", "may not be changed in an update."))
+    if new["preemptionPolicy"] != old["preemptionPolicy"]:
+        found.append(field.invalid("preemptionPolicy", new["preemptionPolicy"], metadata.IMMUTABLE))
+    return found
 
 
 def _system_problem(obj: Obj) -> str:
@@ -67,3 +60,12 @@ def _system_problem(obj: Obj) -> str:
     if obj.get("globalDefault"):
         return f"globalDefault of {name} PriorityClass must be false"
     return ""
+
+
+STRATEGY: Final = Strategy(
+    has_status=False,
+    default=_default,
+    validate_create=_validate_create,
+    validate_update=_validate_update,
+    generation_changed=lambda new, old: False,
+)

@@ -1,12 +1,16 @@
-"""Roles and bindings of RBAC. Who may do what because of them is for the authorizer to say."""
+"""Roles and bindings of RBAC as objects. The authorizer decides what they allow."""
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+import msgspec
 
 from longshore.api import field, names
 from longshore.api.field import FieldError
-from longshore.api.strategy import Context, NameRule, Strategy
+from longshore.api.strategy import Strategy
 from longshore.api.types import Obj
 from longshore.api.validation import metadata
 
@@ -14,40 +18,56 @@ GROUP: Final = "rbac.authorization.k8s.io"
 _SUBJECTS: Final = ("ServiceAccount", "User", "Group")
 
 
-class _RbacStrategy(Strategy):
-    name_rule: ClassVar[NameRule] = "any"
-    counts_generation: ClassVar[bool] = False
-    has_status: ClassVar[bool] = False
-    create_on_update: ClassVar[bool] = True
-
-    def __init__(self, *, namespaced: bool) -> None:
-        self._namespaced = namespaced
-
-    def validate_update(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
-        found = metadata.validate_create(
-            new["metadata"], namespaced=self._namespaced, name_rule=self.name_rule
-        )
-        found += self.validate_create(new, ctx)
-        return found + metadata.validate_update_again(new["metadata"], old["metadata"])
+def role(*, namespaced: bool) -> Strategy:
+    """The strategy of Role if namespaced, of ClusterRole otherwise."""
+    return _strategy(partial(_role_problems, namespaced=namespaced), namespaced=namespaced)
 
 
-class RoleStrategy(_RbacStrategy):
-    """Role when namespaced, ClusterRole otherwise."""
+def role_binding(*, namespaced: bool) -> Strategy:
+    """The strategy of RoleBinding if namespaced, of ClusterRoleBinding otherwise."""
+    check = partial(_binding_problems, namespaced=namespaced)
+    strategy = _strategy(check, namespaced=namespaced)
+    of_role = strategy.validate_update
 
-    def validate_create(self, obj: Obj, ctx: Context) -> list[FieldError]:
-        found: list[FieldError] = []
-        for i, rule in enumerate(obj.get("rules") or ()):
-            found += _rule(rule, self._namespaced, f"rules[{i}]")
-        aggregation = obj.get("aggregationRule")
-        if aggregation is not None:
-            path = "aggregationRule.clusterRoleSelectors"
-            selectors = aggregation.get("clusterRoleSelectors") or ()
-            if not selectors:
-                text = "at least one clusterRoleSelector required if aggregationRule is non-nil"
-                found.append(field.required(path, text))
-            for i, selector in enumerate(selectors):
-                found += metadata.validate_label_selector(selector, f"{path}[{i}]")
+    def validate_update(new: Obj, old: Obj) -> list[FieldError]:
+        found, ref = of_role(new, old), new["roleRef"]
+        if ref != old["roleRef"]:
+            shown = {"APIGroup": ref["apiGroup"], "Kind": ref.get("kind", ""), "Name": ref.get("name", "")}
+            found.append(field.invalid("roleRef", shown, "cannot change roleRef"))
         return found
+
+    return msgspec.structs.replace(strategy, default=_default_binding, validate_update=validate_update)
+
+
+def _strategy(check: Callable[[Obj], list[FieldError]], *, namespaced: bool) -> Strategy:
+    def validate_update(new: Obj, old: Obj) -> list[FieldError]:
+        found = metadata.validate_create(new["metadata"], namespaced=namespaced, name_rule="any")
+        return found + check(new) + metadata.validate_update_again(new["metadata"], old["metadata"])
+
+    return Strategy(
+        name_rule="any",
+        counts_generation=False,
+        has_status=False,
+        create_on_update=True,
+        validate_create=check,
+        validate_update=validate_update,
+    )
+
+
+def _role_problems(obj: Obj, *, namespaced: bool) -> list[FieldError]:
+    found: list[FieldError] = []
+    for i, rule in enumerate(obj.get("rules") or ()):
+        found += _rule(rule, namespaced, f"rules[{i}]")
+    aggregation = obj.get("aggregationRule")
+    if aggregation is not None:
+        path = "aggregationRule.clusterRoleSelectors"
+        selectors = aggregation.get("clusterRoleSelectors") or ()
+        if not selectors:
+            text = "at least one clusterRoleSelector required if aggregationRule is non-nil"
+            found.append(field.required(path, text))
+        for i, selector in enumerate(selectors):
+            found += metadata.validate_label_selector(selector, f"{path}[{i}]")
+    return found
 
 
 def _rule(rule: Obj, namespaced: bool, path: str) -> list[FieldError]:
@@ -72,40 +92,30 @@ def _rule(rule: Obj, namespaced: bool, path: str) -> list[FieldError]:
     return found
 
 
-class RoleBindingStrategy(_RbacStrategy):
-    """RoleBinding when namespaced, ClusterRoleBinding otherwise."""
+def _default_binding(obj: Obj) -> None:
+    ref = obj.setdefault("roleRef", {})
+    if not ref.get("apiGroup"):
+        ref["apiGroup"] = GROUP
+    for subject in obj.get("subjects") or ():
+        if subject.get("kind") in ("User", "Group") and not subject.get("apiGroup"):
+            subject["apiGroup"] = GROUP
 
-    def default(self, obj: Obj) -> None:
-        ref = obj.setdefault("roleRef", {})
-        if not ref.get("apiGroup"):
-            ref["apiGroup"] = GROUP
-        for subject in obj.get("subjects") or ():
-            if subject.get("kind") in ("User", "Group") and not subject.get("apiGroup"):
-                subject["apiGroup"] = GROUP
 
-    def validate_create(self, obj: Obj, ctx: Context) -> list[FieldError]:
-        ref = obj["roleRef"]
-        kinds = ("Role", "ClusterRole") if self._namespaced else ("ClusterRole",)
-        found: list[FieldError] = []
-        if ref["apiGroup"] != GROUP:
-            found.append(field.not_supported("roleRef.apiGroup", ref["apiGroup"], (GROUP,)))
-        if ref.get("kind", "") not in kinds:
-            found.append(field.not_supported("roleRef.kind", ref.get("kind", ""), kinds))
-        name = ref.get("name", "")
-        if not name:
-            found.append(field.required("roleRef.name"))
-        found += [field.invalid("roleRef.name", name, text) for text in names.path_segment(name)]
-        for i, subject in enumerate(obj.get("subjects") or ()):
-            found += _subject(subject, self._namespaced, f"subjects[{i}]")
-        return found
-
-    def validate_update(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
-        found = super().validate_update(new, old, ctx)
-        ref = new["roleRef"]
-        if ref != old["roleRef"]:
-            shown = {"APIGroup": ref["apiGroup"], "Kind": ref.get("kind", ""), "Name": ref.get("name", "")}
-            found.append(field.invalid("roleRef", shown, "cannot change roleRef"))
-        return found
+def _binding_problems(obj: Obj, *, namespaced: bool) -> list[FieldError]:
+    ref = obj["roleRef"]
+    kinds = ("Role", "ClusterRole") if namespaced else ("ClusterRole",)
+    found: list[FieldError] = []
+    if ref["apiGroup"] != GROUP:
+        found.append(field.not_supported("roleRef.apiGroup", ref["apiGroup"], (GROUP,)))
+    if ref.get("kind", "") not in kinds:
+        found.append(field.not_supported("roleRef.kind", ref.get("kind", ""), kinds))
+    name = ref.get("name", "")
+    if not name:
+        found.append(field.required("roleRef.name"))
+    found += [field.invalid("roleRef.name", name, text) for text in names.path_segment(name)]
+    for i, subject in enumerate(obj.get("subjects") or ()):
+        found += _subject(subject, namespaced, f"subjects[{i}]")
+    return found
 
 
 def _subject(subject: Obj, namespaced: bool, path: str) -> list[FieldError]:

@@ -1,13 +1,12 @@
-"""RuntimeClasses: names for the engines of nodes, with what a pod costs there and where they are."""
+"""RuntimeClasses: names for container runtimes, with a pod's overhead there and the nodes that have them."""
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import Final
 
-from longshore.api import field, names
-from longshore.api.defaults import quantities
+from longshore.api import field, names, quantity
 from longshore.api.field import FieldError
-from longshore.api.strategy import Context, Strategy
+from longshore.api.strategy import Strategy
 from longshore.api.types import Obj
 from longshore.api.validation import metadata
 from longshore.api.validation.pod import resources, scheduling
@@ -15,29 +14,36 @@ from longshore.api.validation.pod import resources, scheduling
 _NO_CLAIMS: Final[resources.ClaimNames] = frozenset()
 
 
-class RuntimeClassStrategy(Strategy):
-    counts_generation: ClassVar[bool] = False
-    has_status: ClassVar[bool] = False
-    unconditional_update: ClassVar[bool] = False
-    create_on_update: ClassVar[bool] = True
+def _default(obj: Obj) -> None:
+    obj.setdefault("handler", "")
+    if amounts := (obj.get("overhead") or {}).get("podFixed"):
+        quantity.round_up_list(amounts)
 
-    def default(self, obj: Obj) -> None:
-        obj.setdefault("handler", "")
-        if amounts := (obj.get("overhead") or {}).get("podFixed"):
-            quantities.round_up_list(amounts)
 
-    def validate_create(self, obj: Obj, ctx: Context) -> list[FieldError]:
-        handler = obj["handler"]
-        found = [field.invalid("handler", handler, text) for text in names.dns1123_label(handler)]
-        if amounts := (obj.get("overhead") or {}).get("podFixed"):
-            resources.validate_requirements({"limits": amounts}, _NO_CLAIMS, "overhead", found)
-        rules = obj.get("scheduling") or {}
-        found += metadata.validate_labels(rules.get("nodeSelector"), "scheduling.nodeSelector")
-        scheduling.validate_tolerations(rules.get("tolerations") or (), "scheduling.tolerations", found)
-        return found
+def _validate_create(obj: Obj) -> list[FieldError]:
+    handler = obj["handler"]
+    found = [field.invalid("handler", handler, text) for text in names.dns1123_label(handler)]
+    if amounts := (obj.get("overhead") or {}).get("podFixed"):
+        resources.validate_requirements({"limits": amounts}, _NO_CLAIMS, "overhead", found)
+    rules = obj.get("scheduling") or {}
+    found += metadata.validate_labels(rules.get("nodeSelector"), "scheduling.nodeSelector")
+    scheduling.validate_tolerations(rules.get("tolerations") or (), "scheduling.tolerations", found)
+    return found
 
-    def validate_update(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
-        found = metadata.validate_update_again(new["metadata"], old["metadata"])
-        if new["handler"] != old["handler"]:
-            found.append(field.invalid("handler", new["handler"], metadata.IMMUTABLE))
-        return found
+
+def _validate_update(new: Obj, old: Obj) -> list[FieldError]:
+    found = metadata.validate_update_again(new["metadata"], old["metadata"])
+    if new["handler"] != old["handler"]:
+        found.append(field.invalid("handler", new["handler"], metadata.IMMUTABLE))
+    return found
+
+
+STRATEGY: Final = Strategy(
+    counts_generation=False,
+    has_status=False,
+    unconditional_update=False,
+    create_on_update=True,
+    default=_default,
+    validate_create=_validate_create,
+    validate_update=_validate_update,
+)

@@ -1,19 +1,19 @@
 """Secrets: base64 values, a type that asks for certain keys, and no change once `immutable`.
 
-`stringData` is for writing only: its values are put into `data`, over what is there, and it is gone.
+`stringData` is for writing only: its values are moved into `data` and replace values there.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-from typing import ClassVar, Final
+from typing import Final
 
 from longshore.api import field, identifiers
 from longshore.api.codec import gosyntax
 from longshore.api.field import FieldError
 from longshore.api.kinds.configmap import MAX_DATA_BYTES, decoded_size, frozen
-from longshore.api.strategy import Context, Strategy
+from longshore.api.strategy import Strategy
 from longshore.api.types import Obj
 from longshore.api.validation import metadata
 
@@ -25,44 +25,42 @@ _DOCKER_CONFIGS: Final = {
 }
 
 
-class SecretStrategy(Strategy):
-    counts_generation: ClassVar[bool] = False
-    has_status: ClassVar[bool] = False
+def _default(obj: Obj) -> None:
+    texts = obj.pop("stringData", None)
+    if texts:
+        data = obj["data"] = dict(obj.get("data") or {})
+        for key, text in texts.items():
+            data[key] = base64.b64encode(text.encode()).decode()
+    if not obj.get("type"):
+        obj["type"] = OPAQUE
 
-    def default(self, obj: Obj) -> None:
-        texts = obj.pop("stringData", None)
-        if texts:
-            data = obj["data"] = dict(obj.get("data") or {})
-            for key, text in texts.items():
-                data[key] = base64.b64encode(text.encode()).decode()
-        if not obj.get("type"):
-            obj["type"] = OPAQUE
 
-    def validate_create(self, obj: Obj, ctx: Context) -> list[FieldError]:
-        found: list[FieldError] = []
-        data = obj.get("data") or {}
-        size = 0
-        for key, value in data.items():
-            found += [field.invalid(f"data[{key}]", key, text) for text in identifiers.config_map_key(key)]
-            size += decoded_size(value or "")
-        if size > MAX_DATA_BYTES:
-            found.append(field.too_long("data", MAX_DATA_BYTES))
-        if obj["type"] != OPAQUE:
-            found += _type_problems(obj, data)
-        return found
+def _validate_create(obj: Obj) -> list[FieldError]:
+    found: list[FieldError] = []
+    data = obj.get("data") or {}
+    size = 0
+    for key, value in data.items():
+        found += [field.invalid(f"data[{key}]", key, text) for text in identifiers.config_map_key(key)]
+        size += decoded_size(value or "")
+    if size > MAX_DATA_BYTES:
+        found.append(field.too_long("data", MAX_DATA_BYTES))
+    if obj["type"] != OPAQUE:
+        found += _type_problems(obj, data)
+    return found
 
-    def validate_update(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
-        found = metadata.validate_update_again(new["metadata"], old["metadata"])
-        if new["type"] != old["type"]:
-            found.append(field.invalid("type", new["type"], metadata.IMMUTABLE))
-        if old.get("immutable"):
-            found += frozen(new, old, ("data",))
-        found += metadata.validate_create(new["metadata"], namespaced=True, name_rule=self.name_rule)
-        return found + self.validate_create(new, ctx)
+
+def _validate_update(new: Obj, old: Obj) -> list[FieldError]:
+    found = metadata.validate_update_again(new["metadata"], old["metadata"])
+    if new["type"] != old["type"]:
+        found.append(field.invalid("type", new["type"], metadata.IMMUTABLE))
+    if old.get("immutable"):
+        found += frozen(new, old, ("data",))
+    found += metadata.validate_create(new["metadata"], namespaced=True, name_rule="subdomain")
+    return found + _validate_create(new)
 
 
 def _type_problems(obj: Obj, data: dict[str, str]) -> list[FieldError]:
-    """The keys that a well-known type asks for."""
+    """Checks that the keys which a well-known type requires are there."""
     kind = obj["type"]
     if kind in _DOCKER_CONFIGS:
         return _docker_config(_DOCKER_CONFIGS[kind], data)
@@ -93,7 +91,7 @@ _JSON_TYPES: Final = {list: "array", str: "string", int: "number", float: "numbe
 
 
 def _json_problem(raw: bytes) -> str:
-    """Why this is no JSON object; an empty text when it is one."""
+    """Why the bytes are no JSON object; empty if they are one."""
     wrong = gosyntax.syntax_error(raw)
     if wrong is not None:
         return wrong
@@ -102,3 +100,12 @@ def _json_problem(raw: bytes) -> str:
         return ""
     found = _JSON_TYPES[type(value)]
     return f"json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
+
+
+STRATEGY: Final = Strategy(
+    counts_generation=False,
+    has_status=False,
+    default=_default,
+    validate_create=_validate_create,
+    validate_update=_validate_update,
+)

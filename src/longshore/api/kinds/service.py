@@ -1,4 +1,4 @@
-"""Services: described and given an address, though nothing here routes traffic to it.
+"""Services: stored and given an address, but longshore routes no traffic to it.
 
 The cluster address and the node ports are pure functions of the object's uid, so the same write gives
 the same service; headless services (`clusterIP: None`) and ExternalName services get none.
@@ -7,12 +7,11 @@ the same service; headless services (`clusterIP: None`) and ExternalName service
 from __future__ import annotations
 
 import zlib
-from typing import ClassVar, Final
+from typing import Final
 
 from longshore.api import errors
 from longshore.api.defaults.service import CLUSTER_TYPES, default_service, externally_accessible
-from longshore.api.field import FieldError
-from longshore.api.strategy import Context, NameRule, Strategy
+from longshore.api.strategy import Context, Strategy, keep_status
 from longshore.api.types import Obj
 from longshore.api.validation import service as validation
 
@@ -27,42 +26,25 @@ def cluster_ip(uid: str) -> str:
     return f"10.96.{offset >> 8}.{offset & 255}"
 
 
-class ServiceStrategy(Strategy):
-    name_rule: ClassVar[NameRule] = "label"
-    counts_generation: ClassVar[bool] = False
-    create_on_update: ClassVar[bool] = True
-    delete_answers_object: ClassVar[bool] = True
+def _prepare_create(obj: Obj, ctx: Context) -> None:
+    obj["status"] = {"loadBalancer": {}}
+    spec = obj["spec"]
+    if spec.get("clusterIP") and not spec.get("clusterIPs"):
+        spec["clusterIPs"] = [spec["clusterIP"]]
+    _allocate(spec, obj["metadata"]["uid"])
 
-    def default(self, obj: Obj) -> None:
-        default_service(obj)
 
-    def prepare_create(self, obj: Obj, ctx: Context) -> None:
-        obj["status"] = {"loadBalancer": {}}
-        spec = obj["spec"]
-        if spec.get("clusterIP") and not spec.get("clusterIPs"):
-            spec["clusterIPs"] = [spec["clusterIP"]]
-        _allocate(spec, obj["metadata"]["uid"])
-
-    def validate_create(self, obj: Obj, ctx: Context) -> list[FieldError]:
-        return validation.validate(obj)
-
-    def prepare_update(self, new: Obj, old: Obj, ctx: Context) -> None:
-        super().prepare_update(new, old, ctx)
-        spec, before = new["spec"], old["spec"]
-        _keep_allocated(spec, before)
-        _follow_cluster_ip(spec, before)
-        _drop_what_type_forbids(spec, before)
-        _allocate(spec, old["metadata"]["uid"])
-
-    def validate_update(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
-        return validation.validate_update(new, old)
-
-    def validate_status(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
-        return validation.validate_status(new, old)
+def _prepare_update(new: Obj, old: Obj) -> None:
+    keep_status(new, old)
+    spec, before = new["spec"], old["spec"]
+    _keep_allocated(spec, before)
+    _follow_cluster_ip(spec, before)
+    _drop_what_type_forbids(spec, before)
+    _allocate(spec, old["metadata"]["uid"])
 
 
 def _allocate(spec: Obj, uid: str) -> None:
-    """Gives the service what its type needs and it does not have: families, address, ports."""
+    """Allocates what the service's type needs and the service lacks: families, address, ports."""
     if spec["type"] not in CLUSTER_TYPES:
         return
     headless = spec.get("clusterIPs") == ["None"]
@@ -103,7 +85,7 @@ def _free_port(seed: str, taken: set[int]) -> int:
 
 
 def _keep_allocated(spec: Obj, before: Obj) -> None:
-    """Fills in what the client left out and the server once gave, so that a plain PUT changes nothing."""
+    """Fills in allocated fields that the client left out, so that a plain PUT changes nothing."""
     if spec["type"] in CLUSTER_TYPES and before["type"] in CLUSTER_TYPES:
         if not spec.get("clusterIP") and "clusterIP" in before:
             spec["clusterIP"] = before["clusterIP"]
@@ -130,7 +112,7 @@ def _checks_health(spec: Obj) -> bool:
 
 
 def _follow_cluster_ip(spec: Obj, before: Obj) -> None:
-    """A client that changed only one of clusterIP and clusterIPs means both."""
+    """If a client changed only one of clusterIP and clusterIPs, changes the other as well."""
     address = spec.get("clusterIP", "")
     if address != before.get("clusterIP", "") and spec.get("clusterIPs") == before.get("clusterIPs"):
         spec.pop("clusterIPs", None)
@@ -139,7 +121,7 @@ def _follow_cluster_ip(spec: Obj, before: Obj) -> None:
 
 
 def _drop_what_type_forbids(spec: Obj, before: Obj) -> None:
-    """A changed type takes along the fields that came with the old one, unless they were changed too."""
+    """If the type changed, removes fields that only the old type has, unless they were changed too."""
 
     def drop(*keys: str) -> None:
         for key in keys:
@@ -162,3 +144,17 @@ def _drop_what_type_forbids(spec: Obj, before: Obj) -> None:
         drop("allocateLoadBalancerNodePorts", "loadBalancerClass")
     if not externally_accessible(spec):
         drop("externalTrafficPolicy")
+
+
+STRATEGY: Final = Strategy(
+    name_rule="label",
+    counts_generation=False,
+    create_on_update=True,
+    delete_answers_object=True,
+    default=default_service,
+    prepare_create=_prepare_create,
+    validate_create=validation.validate,
+    prepare_update=_prepare_update,
+    validate_update=validation.validate_update,
+    validate_status=validation.validate_status,
+)

@@ -1,31 +1,24 @@
-"""ServiceAccounts: names that pods can run as. References to secrets keep nothing but the name."""
+"""ServiceAccounts: identities of pods. Of references to secrets only the name is kept."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Final
 
-from longshore.api.field import FieldError
-from longshore.api.strategy import Context, Strategy
+from longshore.api.strategy import Strategy
 from longshore.api.types import Obj
 from longshore.api.validation import metadata
-
-
-class ServiceAccountStrategy(Strategy):
-    counts_generation: ClassVar[bool] = False
-    has_status: ClassVar[bool] = False
-    delete_answers_object: ClassVar[bool] = True
-
-    def prepare_create(self, obj: Obj, ctx: Context) -> None:
-        _keep_names(obj)
-
-    def prepare_update(self, new: Obj, old: Obj, ctx: Context) -> None:
-        _keep_names(new)
-
-    def validate_update(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
-        found = metadata.validate_update_again(new["metadata"], old["metadata"])
-        return found + metadata.validate_create(new["metadata"], namespaced=True, name_rule=self.name_rule)
 
 
 def _keep_names(obj: Obj) -> None:
     if obj.get("secrets"):
         obj["secrets"] = [{"name": s["name"]} if s.get("name") else {} for s in obj["secrets"]]
+
+
+STRATEGY: Final = Strategy(
+    counts_generation=False,
+    has_status=False,
+    delete_answers_object=True,
+    prepare_create=lambda obj, ctx: _keep_names(obj),
+    prepare_update=lambda new, old: _keep_names(new),
+    validate_update=metadata.again(lambda obj: [], namespaced=True),
+)

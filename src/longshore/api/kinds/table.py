@@ -12,32 +12,34 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from longshore.api.kinds import volcano
-from longshore.api.kinds.configmap import ConfigMapStrategy
-from longshore.api.kinds.cronjob import CronJobStrategy
-from longshore.api.kinds.customresourcedefinition import CustomResourceDefinitionStrategy
-from longshore.api.kinds.endpoints import EndpointsStrategy
-from longshore.api.kinds.event import EventStrategy, NewEventStrategy
-from longshore.api.kinds.job import JobStrategy
-from longshore.api.kinds.lease import LeaseStrategy
-from longshore.api.kinds.limitrange import LimitRangeStrategy
-from longshore.api.kinds.namespace import NamespaceStrategy
-from longshore.api.kinds.networkpolicy import NetworkPolicyStrategy
-from longshore.api.kinds.node import NodeStrategy
-from longshore.api.kinds.persistentvolume import PersistentVolumeStrategy
-from longshore.api.kinds.persistentvolumeclaim import PersistentVolumeClaimStrategy
-from longshore.api.kinds.pod import PodStrategy
-from longshore.api.kinds.poddisruptionbudget import PodDisruptionBudgetStrategy
-from longshore.api.kinds.podtemplate import PodTemplateStrategy
-from longshore.api.kinds.priorityclass import PriorityClassStrategy
-from longshore.api.kinds.rbac import RoleBindingStrategy, RoleStrategy
-from longshore.api.kinds.replicationcontroller import ReplicationControllerStrategy
-from longshore.api.kinds.resourcequota import ResourceQuotaStrategy
-from longshore.api.kinds.runtimeclass import RuntimeClassStrategy
-from longshore.api.kinds.secret import SecretStrategy
-from longshore.api.kinds.service import ServiceStrategy
-from longshore.api.kinds.serviceaccount import ServiceAccountStrategy
-from longshore.api.kinds.storageclass import StorageClassStrategy
+from longshore.api.kinds import (
+    configmap,
+    cronjob,
+    customresourcedefinition,
+    endpoints,
+    event,
+    job,
+    lease,
+    limitrange,
+    namespace,
+    networkpolicy,
+    node,
+    persistentvolume,
+    persistentvolumeclaim,
+    pod,
+    poddisruptionbudget,
+    podtemplate,
+    priorityclass,
+    rbac,
+    replicationcontroller,
+    resourcequota,
+    runtimeclass,
+    secret,
+    service,
+    serviceaccount,
+    storageclass,
+    volcano,
+)
 from longshore.api.resources import ALL_VERBS, STATUS_VERBS, Resource, Subresource
 from longshore.api.strategy import Strategy
 
@@ -85,15 +87,15 @@ def _core() -> Iterable[Resource]:
         )
 
     yield row("Binding", "bindings", verbs=_CREATE)
-    yield row("ConfigMap", "configmaps", "cm", strategy=ConfigMapStrategy())
-    yield row("Endpoints", "endpoints", "ep", strategy=EndpointsStrategy())
-    yield row("Event", "events", "ev", strategy=EventStrategy())
-    yield row("LimitRange", "limitranges", "limits", strategy=LimitRangeStrategy())
+    yield row("ConfigMap", "configmaps", "cm", strategy=configmap.STRATEGY)
+    yield row("Endpoints", "endpoints", "ep", strategy=endpoints.STRATEGY)
+    yield row("Event", "events", "ev", strategy=event.CORE)
+    yield row("LimitRange", "limitranges", "limits", strategy=limitrange.STRATEGY)
     yield row(
         "Namespace",
         "namespaces",
         "ns",
-        strategy=NamespaceStrategy(),
+        strategy=namespace.STRATEGY,
         namespaced=False,
         verbs=_NO_COLLECTION,
         subresources=_subs(
@@ -105,7 +107,7 @@ def _core() -> Iterable[Resource]:
         "Node",
         "nodes",
         "no",
-        strategy=NodeStrategy(),
+        strategy=node.STRATEGY,
         namespaced=False,
         subresources=_subs(
             Subresource("proxy", _PROXY, "NodeProxyOptions"),
@@ -116,14 +118,14 @@ def _core() -> Iterable[Resource]:
         "PersistentVolumeClaim",
         "persistentvolumeclaims",
         "pvc",
-        strategy=PersistentVolumeClaimStrategy(),
+        strategy=persistentvolumeclaim.STRATEGY,
         subresources=_status("PersistentVolumeClaim"),
     )
     yield row(
         "PersistentVolume",
         "persistentvolumes",
         "pv",
-        strategy=PersistentVolumeStrategy(),
+        strategy=persistentvolume.STRATEGY,
         namespaced=False,
         subresources=_status("PersistentVolume"),
     )
@@ -131,7 +133,7 @@ def _core() -> Iterable[Resource]:
         "Pod",
         "pods",
         "po",
-        strategy=PodStrategy(),
+        strategy=pod.STRATEGY,
         categories=("all",),
         subresources=_subs(
             Subresource("attach", _CONNECT, "PodAttachOptions"),
@@ -146,12 +148,12 @@ def _core() -> Iterable[Resource]:
             Subresource("status", STATUS_VERBS, "Pod"),
         ),
     )
-    yield row("PodTemplate", "podtemplates", strategy=PodTemplateStrategy())
+    yield row("PodTemplate", "podtemplates", strategy=podtemplate.STRATEGY)
     yield row(
         "ReplicationController",
         "replicationcontrollers",
         "rc",
-        strategy=ReplicationControllerStrategy(),
+        strategy=replicationcontroller.STRATEGY,
         categories=("all",),
         subresources=_status("ReplicationController"),
     )
@@ -159,29 +161,29 @@ def _core() -> Iterable[Resource]:
         "ResourceQuota",
         "resourcequotas",
         "quota",
-        strategy=ResourceQuotaStrategy(),
+        strategy=resourcequota.STRATEGY,
         subresources=_status("ResourceQuota"),
     )
-    yield row("Secret", "secrets", strategy=SecretStrategy())
+    yield row("Secret", "secrets", strategy=secret.STRATEGY)
     yield row(
         "ServiceAccount",
         "serviceaccounts",
         "sa",
-        strategy=ServiceAccountStrategy(),
+        strategy=serviceaccount.STRATEGY,
         subresources=_subs(Subresource("token", _CREATE, "TokenRequest", "authentication.k8s.io/v1")),
     )
     yield row(
         "Service",
         "services",
         "svc",
-        strategy=ServiceStrategy(),
+        strategy=service.STRATEGY,
         categories=("all",),
         subresources=_status("Service"),
     )
 
 
 def _groups() -> Iterable[Resource]:
-    """The named groups of Kubernetes itself."""
+    """The rows of Kubernetes' own named groups."""
 
     def row(
         group: str,
@@ -215,7 +217,7 @@ def _groups() -> Iterable[Resource]:
     def review(group: str, kind: str, namespaced: bool = False) -> Resource:
         return row(group, kind, kind.lower() + "s", namespaced=namespaced, verbs=_CREATE)
 
-    yield row("events.k8s.io", "Event", "events", "ev", strategy=NewEventStrategy(), storage="events")
+    yield row("events.k8s.io", "Event", "events", "ev", strategy=event.NEW, storage="events")
     yield review("authentication.k8s.io", "SelfSubjectReview")
     yield review("authentication.k8s.io", "TokenReview")
     yield review("authorization.k8s.io", "LocalSubjectAccessReview", namespaced=True)
@@ -223,35 +225,34 @@ def _groups() -> Iterable[Resource]:
     yield review("authorization.k8s.io", "SelfSubjectRulesReview")
     yield review("authorization.k8s.io", "SubjectAccessReview")
     yield row(
-        "batch", "CronJob", "cronjobs", "cj", strategy=CronJobStrategy(), categories=("all",), status=True
+        "batch", "CronJob", "cronjobs", "cj", strategy=cronjob.STRATEGY, categories=("all",), status=True
     )
-    yield row("batch", "Job", "jobs", strategy=JobStrategy(), categories=("all",), status=True)
+    yield row("batch", "Job", "jobs", strategy=job.STRATEGY, categories=("all",), status=True)
     yield row(
-        "networking.k8s.io", "NetworkPolicy", "networkpolicies", "netpol", strategy=NetworkPolicyStrategy()
+        "networking.k8s.io", "NetworkPolicy", "networkpolicies", "netpol", strategy=networkpolicy.STRATEGY
     )
     yield row(
         "policy",
         "PodDisruptionBudget",
         "poddisruptionbudgets",
         "pdb",
-        strategy=PodDisruptionBudgetStrategy(),
+        strategy=poddisruptionbudget.STRATEGY,
         status=True,
     )
-    rbac = "rbac.authorization.k8s.io"
     for namespaced, prefix in ((False, "Cluster"), (True, "")):
         binding, role = f"{prefix}RoleBinding", f"{prefix}Role"
         yield row(
-            rbac,
+            rbac.GROUP,
             binding,
             binding.lower() + "s",
-            strategy=RoleBindingStrategy(namespaced=namespaced),
+            strategy=rbac.role_binding(namespaced=namespaced),
             namespaced=namespaced,
         )
         yield row(
-            rbac,
+            rbac.GROUP,
             role,
             role.lower() + "s",
-            strategy=RoleStrategy(namespaced=namespaced),
+            strategy=rbac.role(namespaced=namespaced),
             namespaced=namespaced,
         )
     yield row(
@@ -259,7 +260,7 @@ def _groups() -> Iterable[Resource]:
         "StorageClass",
         "storageclasses",
         "sc",
-        strategy=StorageClassStrategy(),
+        strategy=storageclass.STRATEGY,
         namespaced=False,
     )
     yield row(
@@ -268,7 +269,7 @@ def _groups() -> Iterable[Resource]:
         "customresourcedefinitions",
         "crd",
         "crds",
-        strategy=CustomResourceDefinitionStrategy(),
+        strategy=customresourcedefinition.STRATEGY,
         categories=("api-extensions",),
         namespaced=False,
         status=True,
@@ -278,17 +279,17 @@ def _groups() -> Iterable[Resource]:
         "PriorityClass",
         "priorityclasses",
         "pc",
-        strategy=PriorityClassStrategy(),
+        strategy=priorityclass.STRATEGY,
         namespaced=False,
     )
-    yield row("coordination.k8s.io", "Lease", "leases", strategy=LeaseStrategy())
+    yield row("coordination.k8s.io", "Lease", "leases", strategy=lease.STRATEGY)
     yield row(
-        "node.k8s.io", "RuntimeClass", "runtimeclasses", strategy=RuntimeClassStrategy(), namespaced=False
+        "node.k8s.io", "RuntimeClass", "runtimeclasses", strategy=runtimeclass.STRATEGY, namespaced=False
     )
 
 
 def _volcano() -> Iterable[Resource]:
-    """Volcano's kinds are custom resources whose definitions are built in."""
+    """The rows of Volcano's kinds: custom resources whose definitions are built in."""
 
     def row(
         group: str,

@@ -1,13 +1,14 @@
 """JSON patch (RFC 6902) with the liberties of the library Kubernetes uses.
 
-Negative indexes count from the end; replacing a missing key of an object sets it; testing a missing
-key for null succeeds; a missing `value` is null; the first segment of a path is not looked at. Why an
-operation failed is never shown to clients, so there is one error for all.
+Negative indexes count from the end; replacing a missing key of an object sets it; testing a missing key for
+null succeeds; a missing `value` is null; the first segment of a path is ignored. Clients never see why an
+operation failed, so there is one error for all.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any, Final
 
 from longshore.api import types
@@ -18,7 +19,7 @@ MAX_COPIED_BYTES: Final = 3 * 1024 * 1024
 
 _INDEX: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _MAX_INDEX_CHARACTERS: Final = 1000
-"""Of an index, with zeros in front. Python reads no number of more than 4,300 digits."""
+"""Characters of an index, leading zeros included. Python reads no number of more than 4,300 digits."""
 
 
 class DoesNotApply(Exception):
@@ -64,7 +65,7 @@ def _path(operation: Obj, name: str) -> str:
 
 
 def _parent(document: Any, path: str) -> tuple[Any, str]:
-    """The container that a path's last step is in, and that step."""
+    """The container of a path's last step, and that step."""
     steps = [s.replace("~1", "/").replace("~0", "~") for s in path.split("/")]
     if len(steps) < 2:
         raise DoesNotApply
@@ -146,3 +147,32 @@ def _equal(a: Any, b: Any) -> bool:
     if type(a) is list:
         return len(a) == len(b) and all(map(_equal, a, b))
     return bool(a == b)
+
+
+# ---- Finds a JSON patch (RFC 6902) that makes one document of another, as a webhook answers with.
+
+
+def difference(old: Any, new: Any) -> list[Obj]:
+    """Operations that turn `old` into `new`; none if they are equal. Lists of different lengths are replaced
+    as a whole."""
+    return [*_between(old, new, "")]
+
+
+def _between(old: Any, new: Any, path: str) -> Iterator[Obj]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in old.keys() - new.keys():
+            yield {"op": "remove", "path": _below(path, key)}
+        for key, value in new.items():
+            if key in old:
+                yield from _between(old[key], value, _below(path, key))
+            else:
+                yield {"op": "add", "path": _below(path, key), "value": value}
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for index, (one, other) in enumerate(zip(old, new, strict=True)):
+            yield from _between(one, other, f"{path}/{index}")
+    elif old != new or type(old) is not type(new):  # True is 1 in Python, and not in JSON
+        yield {"op": "replace", "path": path, "value": new}
+
+
+def _below(path: str, key: str) -> str:
+    return f"{path}/{key.replace('~', '~0').replace('/', '~1')}"

@@ -12,7 +12,7 @@ _NESTED: Final = frozenset((dict, list))
 def merged(original: Obj, patch: Obj) -> Obj:
     """The patched object. Neither argument is changed; unchanged parts are shared with `original`.
 
-    Nulls inside lists of the patch go as well, as in the library Kubernetes uses: a list is new
+    Nulls inside lists of the patch are removed as well, as in the library Kubernetes uses: a list is new
     content, and new content holds no nulls.
     """
     out = dict(original)

@@ -1,9 +1,9 @@
 """Strategic merge patch: a merge patch that knows the type, so lists can merge by key.
 
 Directives in the patch steer it: `$patch` (replace, delete), `$retainKeys`,
-`$deleteFromPrimitiveList/<field>`, `$setElementOrder/<field>`. Lists are the business of
-`strategic_lists.py`. Most mistakes in directives are plain errors upstream, hence a 500 to the client;
-`PatchFormat` marks the few that are a 400 or 422.
+`$deleteFromPrimitiveList/<field>`, `$setElementOrder/<field>`. `strategic_lists.py` merges lists. Most
+mistakes in directives are plain errors upstream, hence a 500 to the client; `PatchFormat` marks the few that
+are a 400 or 422.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _retain(out: Obj, patch: Obj) -> None:
 
 
 def _take(out: Obj, name: str, value: Any) -> None:
-    """Sets a field that has nothing to merge with: nulls and directives in it have nothing to act on."""
+    """Sets a field that the original lacks. Removes nulls and directives, which have nothing to act on."""
     lists.discard_nulls(value)
     kept, value = lists.without_directives(value)
     if kept:

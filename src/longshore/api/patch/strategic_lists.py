@@ -1,8 +1,8 @@
 """How a strategic merge patch merges lists, and what order the items end up in.
 
-Items of the patch keep the patch's order and items of the live list keep theirs; where the live list
-knows both, its order decides, and items it does not know come first. So a new item stands before the
-live ones unless it follows a patched one.
+Items of the patch keep the patch's order and items of the live list keep theirs. If the live list has both of
+two items, its order decides; items it lacks come first. So a new item stands before the live ones unless it
+follows a patched one.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ def unknown_directive(directive: Any, item: Obj) -> PatchError:
 
 
 def _as_string(value: Any) -> str:
-    """Go's `%s` of something that is no string."""
+    """Go's `%s` of a value that is no string."""
     if value is None:
         return "%!s(<nil>)"
     return f"%!s({gotext.type_name(value)}={gotext.plain(value)})"
 
 
 def field_name(key: str, prefix: str) -> str:
-    """`finalizers` of `$deleteFromPrimitiveList/finalizers`."""
+    """The field in a directive's key: `finalizers` of `$deleteFromPrimitiveList/finalizers`."""
     head, slash, name = key.partition("/")
     if head != prefix or not slash:
         raise PatchFormat(_BAD_FORMAT[prefix])
@@ -74,7 +74,7 @@ def merged(
     *,
     deleting: bool,
 ) -> list[Any]:
-    """The patched list. `deleting` ones name scalars to take out."""
+    """The patched list. If `deleting`, the patch has scalars to remove."""
     if not original and not patch:
         return original
     if not _are_maps(original, patch):
@@ -107,7 +107,7 @@ def _merged_maps(
 
 
 def _carry_out_directives(original: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any]]:
-    """Deletes items and replaces the list as the patch's directives say; returns both lists without them."""
+    """Deletes items and replaces the list as the patch's directives say; removes the directives."""
     plain: list[Any] = []
     deleted = _Places(())
     replace = False
@@ -138,7 +138,7 @@ def in_order(
 
 
 def check_order(patch: list[Any], order: list[Any], key: str) -> None:
-    """Every item of the patch must stand in the order list, in the same order; deletions do not count."""
+    """Checks that every item of the patch is in the order list, in the same order, except deletions."""
     if not patch or not order:
         return
     for item in patch if key else []:
@@ -172,7 +172,7 @@ def _same_key(left: Any, right: Any, key: str) -> bool:
 
 
 def _interleaved(together: list[Any], first: list[Any], live: list[Any], key: str) -> list[Any]:
-    """Items named in `first` in its order, the others in the live list's, joined by the live order."""
+    """Items named in `first` in its order, the others in the live order; the live order merges the two."""
     for item in [*together, *first, *live] if key else []:
         if type(item) is not dict:
             raise wrong_type({}, item)
@@ -202,7 +202,7 @@ def _id(item: Any, key: str) -> Any:
 
 
 def _hashable(value: Any) -> Any:
-    """A value that equals only its own kind: JSON's 1 and true are different, Python's are not."""
+    """A hashable value that equals only values of its own type: JSON's 1 and true differ, Python's do not."""
     return (type(value), value if type(value) not in (dict, list) else gotext.syntax(value))
 
 
@@ -214,7 +214,7 @@ def _ranks(items: list[Any], key: str) -> dict[Any, int]:
 
 
 class _Places:
-    """Where each of many values stands first, found without looking at all of them."""
+    """The first position of each value in a list, found without a search."""
 
     def __init__(self, values: Iterable[Any]) -> None:
         self._by_value: dict[Any, int] = {}
@@ -227,19 +227,19 @@ class _Places:
         self._count += 1
 
     def first(self, value: Any) -> int:
-        """The place of the first equal value; -1 if there is none."""
+        """The position of the first equal value; -1 if there is none."""
         return self._by_value.get(_mark(value), -1)
 
 
 def _mark(value: Any) -> Any:
-    """A value that can be hashed, and equals that of the same values."""
+    """A hashable stand-in for a value; those of equal values are equal."""
     if type(value) in (dict, list):
         return type(value), msgspec.json.encode(value, order="deterministic")
     return value
 
 
 def _are_maps(*lists: list[Any]) -> bool:
-    """Whether the items are maps. All must be of one kind, and lists in lists are not supported."""
+    """Whether the items are maps. All must have one type, and lists of lists are not supported."""
     kinds = {type(v) for items in lists for v in items}
     if not kinds:
         raise PatchError("no elements in any of the given slices")
@@ -263,7 +263,7 @@ def discard_nulls(value: Any) -> None:
 
 
 def without_directives(value: Any) -> tuple[bool, Any]:
-    """A value without the maps in it that carry `$patch`; False when it is one itself."""
+    """A value without the maps in it that have `$patch`; False if the value is such a map itself."""
     if type(value) is dict:
         if DIRECTIVE in value:
             return False, None

@@ -1,8 +1,8 @@
 """Field selectors: `status.phase=Running,spec.nodeName!=n1`.
 
-Which fields a kind offers is a table here; each has a getter that gives the field as a string, so a
-compiled selector is a few dictionary look-ups per object. Anything else is refused with Kubernetes'
-own 400 texts, which differ by kind.
+A table here has the fields that each kind offers, with a getter that returns the field as a string, so a
+compiled selector is a few dictionary look-ups per object. Other fields are refused with Kubernetes' own 400
+texts, which differ by kind.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ EVERYTHING: Final = FieldSelector(lambda obj, namespace, name: True, empty=True)
 
 
 def parse(text: str, resource: Resource, selectable: Iterable[str] = ()) -> FieldSelector:
-    """The selector a `fieldSelector` parameter spells. Raises a 400 for what is none.
+    """Parses a `fieldSelector` parameter. Raises a 400 if it is no selector.
 
     `selectable` are the paths that a custom resource's definition opens, as `spec.color`.
     """
@@ -59,8 +59,8 @@ def parse(text: str, resource: Resource, selectable: Iterable[str] = ()) -> Fiel
 
 
 def exact_name(text: str) -> str:
-    """The only metadata.name that a selector can match, for whoever looks at a request before its kind is
-    known; empty when there is none, or when the text is no selector."""
+    """The only metadata.name that a selector can match, for code that reads a request before its kind is
+    known; empty if there is none, or if the text is no selector."""
     try:
         pinned = [value for label, equal, value in _terms(text) if equal and label == "metadata.name"]
     except errors.StatusError:
@@ -85,7 +85,7 @@ def _compile(tests: list[tuple[Getter, bool, str]]) -> Callable[[Obj, str, str],
 
 
 def _terms(text: str) -> list[tuple[str, bool, str]]:
-    """(field, whether it must equal, value) in the order Kubernetes looks at them: sorted."""
+    """(field, whether it must equal, value) in the order in which Kubernetes checks them: sorted."""
     out = []
     for part in sorted(_split(text)):
         if not part:
@@ -99,7 +99,7 @@ def _terms(text: str) -> list[tuple[str, bool, str]]:
 
 
 def _split(text: str) -> list[str]:
-    """The parts between commas that no backslash protects."""
+    """The parts between commas that are not escaped by a backslash."""
     parts, start, escaped = [], 0, False
     for at, ch in enumerate(text):
         if escaped:
@@ -123,7 +123,7 @@ def _operation(text: str, part: str) -> tuple[str, bool, str]:
 
 
 def _unescaped(raw: str) -> str:
-    r"""The value meant: `\\`, `\,` and `\=` stand for the character itself, and these need it."""
+    r"""The value without escapes: a backslash must stand before each `\`, `,` and `=`."""
     out, escaped = [], False
     for ch in raw:
         if escaped:
@@ -160,7 +160,7 @@ def _text(value: Any) -> str:
 
 
 def _at(path: str, unset: str = "") -> Getter:
-    """A getter of one scalar; `unset` is what the zero value of a number or boolean looks like."""
+    """A getter of one scalar; `unset` is the text of a zero number or boolean."""
     *outer, last = path.split(".")
     if not outer:
         return lambda obj, namespace, name: _text(obj.get(last)) or unset
@@ -234,7 +234,7 @@ _FIELDS: Final[Mapping[tuple[str, str], Mapping[str, Getter]]] = {
     },
     ("batch", "jobs"): {"status.successful": _at("status.succeeded", "0")},
 }
-"""Fields beyond metadata.name and metadata.namespace, as read from the object as its group serves it."""
+"""Fields beyond metadata.name and metadata.namespace, read from the object as its group serves it."""
 
 
 def _offered(resource: Resource, selectable: Iterable[str]) -> Mapping[str, Getter]:

@@ -1,7 +1,7 @@
 """The grammar of label selectors: `app in (a,b),tier!=x,!only,n>5` as a list of requirements.
 
-Words and symbols are read as Kubernetes' own lexer reads them, and what does not parse is answered in
-its words: what was found, and what would have been right.
+Words and symbols are read as Kubernetes' own lexer reads them, and errors have its texts: what was found, and
+what was expected.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _BINARY: Final = {"in": "in", "notin": "notin", "=": "=", "==": "==", "!=": "!="
 _EXPECTED: Final = ", ".join(_BINARY.values())
 _INT64: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _MAX_DIGITS: Final = 64
-"""Of a number, with zeros in front: a label's value has 63 characters."""
+"""Characters of a number, leading zeros included: a label's value has at most 63."""
 
 
 class Requirement(msgspec.Struct, frozen=True):
@@ -53,7 +53,7 @@ _END: Final = ""
 class _Parser:
     """Recursive descent over a list of tokens; the empty token stands for the end.
 
-    Words are identifiers, except that `in` and `notin` are operators where one is expected.
+    Words are identifiers, except that `in` and `notin` are operators where an operator is expected.
     """
 
     def __init__(self, text: str) -> None:

@@ -1,9 +1,8 @@
 """Label selectors: `app in (a,b),tier!=x,!only` as a query parameter, or a LabelSelector object.
 
-`parse` speaks kubectl's whole grammar and refuses with Kubernetes' own 400 texts; `from_selector`
-takes the `matchLabels`/`matchExpressions` form, which validation has accepted before, and `from_unchecked`
-one that nobody has looked at. Each gives a `Selector` whose `matches` is compiled once, since a list runs
-it over every object.
+`parse` speaks kubectl's whole grammar and refuses with Kubernetes' own 400 texts; `from_selector` takes the
+`matchLabels`/`matchExpressions` form after validation, and `from_unchecked` without it. Each gives a
+`Selector` whose `matches` is compiled once, since a list runs it over every object.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ Predicate = Callable[[Labels], bool]
 
 
 class Selector(msgspec.Struct, frozen=True):
-    """All of `requirements` together. `matches(labels)` tells whether a set of labels has them all."""
+    """All of `requirements` together. `matches(labels)` returns whether a set of labels meets them all."""
 
     requirements: tuple[Requirement, ...]
     matches: Predicate
     nothing: bool = False
-    """Whether it selects nothing at all, as a selector that is not there does."""
+    """Whether it selects nothing at all, as a missing selector does."""
 
     @property
     def empty(self) -> bool:
@@ -36,7 +35,7 @@ class Selector(msgspec.Struct, frozen=True):
 
 
 def parse(text: str) -> Selector:
-    """The selector a `labelSelector` parameter spells. Raises a 400 for what is none."""
+    """Parses a `labelSelector` parameter. Raises a 400 if it is no selector."""
     if not text:
         return EVERYTHING
     try:
@@ -46,7 +45,7 @@ def parse(text: str) -> Selector:
 
 
 def from_selector(selector: Obj | None) -> Selector:
-    """The selector of a LabelSelector object: none selects nothing, an empty one everything."""
+    """The selector of a LabelSelector object: None selects nothing, an empty one everything."""
     if selector is None:
         return NOTHING
     requirements = [Requirement(k, "in", (v,)) for k, v in (selector.get("matchLabels") or {}).items()]
@@ -57,8 +56,8 @@ def from_selector(selector: Obj | None) -> Selector:
 
 
 def from_unchecked(selector: Obj | None) -> Selector:
-    """The selector of a LabelSelector object in a custom resource, whose schema lets any operator pass. One
-    that cannot be read selects nothing."""
+    """The selector of a LabelSelector object in a custom resource, whose schema allows any operator. A
+    selector that cannot be read selects nothing."""
     for each in (selector or {}).get("matchExpressions") or ():
         if each.get("operator") not in _OBJECT_OPERATORS or "key" not in each:
             return NOTHING
@@ -69,7 +68,7 @@ _OBJECT_OPERATORS: Final = {"In": "in", "NotIn": "notin", "Exists": "exists", "D
 
 
 def build(requirements: Iterable[Requirement]) -> Selector:
-    """A selector of these requirements, compiled."""
+    """Compiles a selector of these requirements."""
     ordered = tuple(sorted(requirements, key=lambda r: r.key))
     return Selector(ordered, _compile(ordered))
 

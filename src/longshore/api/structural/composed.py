@@ -1,7 +1,7 @@
 """`allOf`, `anyOf`, `oneOf` and `not`: rules that hold when other schemas do.
 
-When no alternative fits, the complaint itself names no field; with it come those of the alternative
-that fitted best, counted as Kubernetes' validator counts.
+When no alternative fits, the problem itself names no field; the problems of the alternative that fitted best
+are added, counted as Kubernetes' validator counts.
 """
 
 from __future__ import annotations
@@ -74,12 +74,12 @@ def _all_of(value: Any, node: Node, place: Place, found: list[Problem]) -> None:
 
 
 def _best(failures: list[tuple[int, list[Problem]]]) -> list[Problem]:
-    """The complaints of the alternative that came closest; of equals, the first."""
+    """The problems of the alternative that came closest; of equally close ones, the first."""
     return max(failures, key=lambda failure: failure[0])[1]
 
 
 def _fit(value: Any, node: Node) -> int:
-    """How much of a schema was found to apply to a value, in Kubernetes' own count."""
+    """How much of a schema applies to a value, counted as Kubernetes does."""
     count = 4
     if node.types and node.accepts is not None:
         count += 2 if type(value) in node.accepts else 1

@@ -16,7 +16,7 @@ from typing import Final
 
 from longshore.api import names, quantity
 from longshore.api.time import durations
-from longshore.api.time.errors import TimeError
+from longshore.api.time.rfc3339 import TimeError
 from longshore.api.types import Obj
 
 Check = Callable[[str], bool]
@@ -179,7 +179,7 @@ _CHECKS: Final[Mapping[str, Check]] = {
 
 
 def is_known(schema: Obj) -> bool:
-    """Whether a schema has a format that means something for its type."""
+    """Whether a schema has a format that is defined for its type."""
     text = schema.get("format")
     if not text:
         return False
@@ -190,13 +190,13 @@ def is_known(schema: Obj) -> bool:
 
 
 def check_of(text: str) -> Check | None:
-    """The check of a string format; None for formats of numbers and those that take anything."""
+    """The check of a string format; None for formats of numbers and for formats that accept any string."""
     found = _CHECKS.get(text.replace("-", ""))
     return None if found is _any else found
 
 
 def unknown(schema: Obj) -> Iterator[str]:
-    """The formats in a schema, and in all it holds, that nobody checks."""
+    """The formats in a schema, and in all schemas inside it, that Kubernetes does not know."""
     if schema.get("format") and not is_known(schema):
         yield schema["format"]
     for group in ("properties", "items", "additionalProperties", "not", "allOf", "anyOf", "oneOf"):

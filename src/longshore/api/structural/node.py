@@ -1,7 +1,7 @@
-"""A schema compiled for use: every fact an attribute, and every question about a subtree answered once.
+"""A compiled schema: every fact is an attribute, and facts about a subtree are computed once.
 
-Compiling never complains: a schema that breaks the rules (`rules.py`) is not meant to get here, and
-what this file does not know it ignores, as Kubernetes does.
+Compiling raises no errors: `rules.py` has refused schemas that break the rules, and unknown keywords are
+ignored, as in Kubernetes.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from longshore.api.structural import formats
-from longshore.api.types import Obj
+from longshore.api.types import Obj, encode
 
 ABSENT: Final[Any] = object()
-"""Stands for "there is none" where null is a value."""
+"""Stands for a missing value where null is a value."""
 
 META_FIELDS: Final = frozenset(("apiVersion", "kind", "metadata"))
 
@@ -31,11 +31,11 @@ _NOTHING: Final[frozenset[type]] = frozenset()
 INT_RANGES: Final[Mapping[str, tuple[int, int]]] = {"int32": (-(2**31), 2**31 - 1)}
 INT64: Final = (-(2**63), 2**63 - 1)
 MAX_EXACT_FLOAT: Final = 2**53 - 1
-"""Beyond it, Go's validator takes no float for an integer."""
+"""The largest float that Go's validator accepts as an integer."""
 
 
 class Node:
-    """One schema. `plain` holds the Python types whose values need no further look."""
+    """One schema. `plain` holds the Python types whose values need no further check."""
 
     __slots__ = (
         "accepts",
@@ -45,6 +45,7 @@ class Node:
         "any_of_int_or_string",
         "composed",
         "default",
+        "default_bytes",
         "defaulted",
         "defaults_below",
         "embedded",
@@ -84,11 +85,13 @@ class Node:
 
     def __init__(self) -> None:
         self.types: tuple[str, ...] = ()
-        """Names of JSON types in the schema; two for an int-or-string, none where anything is allowed."""
+        """Names of JSON types in the schema; two for an int-or-string, none if any type is allowed."""
         self.accepts: frozenset[type] | None = None
         self.plain: frozenset[type] = _NOTHING
         self.nullable = False
         self.default: Any = ABSENT
+        self.default_bytes = 0
+        """Bytes of the default as JSON."""
         self.defaulted: tuple[tuple[str, Node], ...] = ()
         """The properties that have a default."""
         self.enum: list[Any] | None = None
@@ -103,7 +106,7 @@ class Node:
         self.exclusive_maximum = False
         self.multiple_of: float | None = None
         self.integers: tuple[int, int] | None = None
-        """The least and the greatest integer of which there is nothing else to ask; None if there is."""
+        """The smallest and the largest integer that need no further check; None if all need one."""
         self.items: Node | None = None
         self.min_items: int | None = None
         self.max_items: int | None = None
@@ -112,14 +115,14 @@ class Node:
         """The keys of a list of type map."""
         self.properties: dict[str, Node] = {}
         self.additional: Node | None = None
-        """The schema of keys that are no properties; `open` says whether there may be any."""
+        """The schema of keys that are no properties; `open` says whether such keys are allowed."""
         self.open = True
         self.required: tuple[str, ...] = ()
         self.min_properties: int | None = None
         self.max_properties: int | None = None
         self.map_type = ""
         self.judges_members_alone = False
-        """Whether an object is right when its members are, and none that must be there is missing."""
+        """Whether an object is valid if its members are valid and no required one is missing."""
         self.preserve = False
         self.embedded = False
         self.all_of: tuple[Node, ...] = ()
@@ -130,14 +133,14 @@ class Node:
         """Whether anyOf only repeats that the value is an integer or a string."""
         self.composed = False
         self.defaults_below = False
-        """Whether there is a default anywhere beneath (not counting the node's own)."""
+        """Whether there is a default anywhere below this node (its own does not count)."""
         self.lists_below = False
-        """Whether this or anything beneath is a list of type set or map."""
+        """Whether this node or one below it is a list of type set or map."""
         self.embeds_below = False
-        """Whether this or anything beneath is an embedded resource."""
+        """Whether this node or one below it is an embedded resource."""
 
     def children(self) -> list[Node]:
-        """The schemas of what is inside."""
+        """The nodes of properties, items and additional keys."""
         inside = list(self.properties.values())
         return inside + [n for n in (self.items, self.additional) if n is not None]
 
@@ -149,7 +152,7 @@ def _empty() -> Node:
 
 
 EMPTY: Final = _empty()
-"""A schema that says nothing and so keeps nothing: every object under it loses all its fields."""
+"""An empty schema, which keeps nothing: every object under it loses all its fields."""
 
 
 def compiled(schema: Obj) -> Node:
@@ -158,7 +161,7 @@ def compiled(schema: Obj) -> Node:
 
 
 def of_kind(schema: Obj) -> Node:
-    """The node of a whole kind. It is a resource itself, and says elsewhere what it is."""
+    """The node of a whole kind: a resource, whose apiVersion and kind are not among its fields."""
     node = compiled(schema)
     node.embedded = True
     node.required = tuple(name for name in node.required if name not in ("apiVersion", "kind"))
@@ -201,7 +204,7 @@ class _Compiler:
 
 
 def _values(node: Node, schema: Obj) -> None:
-    """Takes over what the schema says of the value itself."""
+    """Reads the keywords of the schema about the value itself."""
     node.types = (schema["type"],) if schema.get("type") else ()
     if schema.get("x-kubernetes-int-or-string"):
         node.types = _INT_OR_STRING
@@ -209,7 +212,7 @@ def _values(node: Node, schema: Obj) -> None:
         node.accepts = frozenset().union(*(_PYTHON.get(name, _NOTHING) for name in node.types))
     node.nullable = bool(schema.get("nullable"))
     if (default := schema.get("default")) is not None:
-        node.default = default
+        node.default, node.default_bytes = default, len(encode(default))
     node.enum = schema.get("enum") or None
     if formats.is_known(schema):
         node.format = schema["format"]
@@ -231,7 +234,7 @@ def _values(node: Node, schema: Obj) -> None:
 
 
 def _summarise(node: Node) -> None:
-    """Answers once and for all what would otherwise be asked of every value."""
+    """Computes once what would otherwise be computed for every value."""
     inside = node.children()
     node.defaulted = tuple((name, n) for name, n in node.properties.items() if n.default is not ABSENT)
     node.defaults_below = any(n.defaults_below or n.default is not ABSENT for n in inside)

@@ -1,8 +1,8 @@
 """The `pattern` of a schema: whether Go accepts the expression, and whether a value matches it.
 
 RE2 runs it: Go's package is RE2 written again, so the syntax is the same, and the time is linear in the
-value, which any client may send. RE2 names the faults that Go names and quotes the same part of the
-expression, in words of its own; they are put into Go's here. Reasons and figures: docs/decisions/regex.md.
+value, which any client may send. RE2 finds the same errors as Go and quotes the same part of the expression;
+its messages are translated into Go's here. Reasons and figures: docs/decisions/regex.md.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final
 __all__ = ["BadPattern", "check", "matches"]
 
 _MAX_DEPTH: Final = 1000
-"""Groups within groups, as in Go. RE2 takes more, and then writes a line a level to standard error."""
+"""How deep groups may nest, as in Go. RE2 allows more, and then writes a line per level to standard error."""
 _GO_WORDS: Final = {
     "bad repetition operator": "invalid nested repetition operator",
     "invalid named capture group": "invalid named capture",
@@ -27,7 +27,7 @@ _GO_WORDS: Final = {
     "pattern too large - compile failed": "expression too large",
     "trailing \\": "trailing backslash at end of expression",
 }
-"""RE2's words for a fault and Go's, where they differ."""
+"""RE2's messages and Go's, where they differ."""
 _ESCAPE: Final = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.", re.DOTALL)
 
 
@@ -44,9 +44,9 @@ def check(text: str) -> None:
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Whether the expression matches anywhere in the text. One that Go refuses matches everything.
+    """Whether the expression matches anywhere in the text. True if Go refuses the expression.
 
-    An expression is read when its first text comes: reading schemas at start does not load RE2 (3.4 ms)."""
+    An expression is compiled with its first text: reading schemas at start does not load RE2 (3.4 ms)."""
     expression = _known(pattern)
     return expression is None or expression.search(_utf8(text)) is not None
 
@@ -93,10 +93,10 @@ def _in_go_words(message: str, text: str) -> BadPattern:
 
 
 def _depth(text: str) -> int:
-    """How deep groups nest, or deeper: parentheses that only stand for themselves are counted, too."""
+    """An upper bound of how deep groups nest: literal parentheses are counted, too."""
     return max(accumulate((ch == "(") - (ch == ")") for ch in text))
 
 
 def _utf8(text: str) -> bytes:
-    """The text as RE2 reads it. RE2 takes half a surrogate pair for a character."""
+    """The text as RE2 reads it. RE2 accepts half a surrogate pair as a character."""
     return text.encode(errors="surrogatepass")

@@ -1,10 +1,10 @@
-"""Drops what a schema does not mention, and nulls where it does not allow them.
+"""Drops fields that a schema does not mention, and nulls that it does not allow.
 
-Works in place and tells which fields were unknown; dropped nulls are nobody's business. A part of type
-`x-kubernetes-preserve-unknown-fields` keeps its unknown fields, but fields it does mention are held to
-their own schema. `apiVersion`, `kind` and `metadata` of embedded resources are left to `embedded.py`.
+Works in place and returns which fields were unknown; dropped nulls are not reported. A part of type
+`x-kubernetes-preserve-unknown-fields` keeps its unknown fields, but fields it does mention must fit their own
+schema. `apiVersion`, `kind` and `metadata` of embedded resources are left to `embedded.py`.
 
-Where a number may be, one without a fraction becomes an integer: 1.0 is stored as 1, as Kubernetes does.
+Where a number is allowed, one without a fraction becomes an integer: 1.0 is stored as 1, as Kubernetes does.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from longshore.api.structural.wording import Place
 
 
 def prune(value: Any, node: Node) -> list[str]:
-    """Drops from `value`; returns the paths of unknown fields, sorted."""
+    """Drops fields from `value` in place; returns the paths of unknown fields, sorted."""
     unknown: list[Place] = []
     _walk(value, node, node.preserve, None, unknown)
     return sorted(map(wording.path, unknown)) if unknown else []
@@ -61,7 +61,7 @@ def _walk(value: Any, node: Node, keep: bool, place: Place, unknown: list[Place]
 
 
 def _with_integers(value: Any) -> Any:
-    """A value that no schema speaks of."""
+    """A value without a schema, with whole floats as integers."""
     if type(value) is dict:
         return {key: _with_integers(inner) for key, inner in value.items()}
     if type(value) is list:

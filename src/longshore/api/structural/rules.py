@@ -62,7 +62,7 @@ def problems(schema: Obj, path: str, *, status: bool) -> list[FieldError]:
 
 
 def _root_with_status(schema: Obj, path: str) -> list[FieldError]:
-    """Only what can be checked without the status may stand at the root."""
+    """Checks that the root has only keywords that can be checked without the status."""
     kind = schema.get("type")
     if kind and kind != "object":
         text = (
@@ -186,7 +186,7 @@ def _list_type(schema: Obj, path: str) -> list[FieldError]:
 
 
 def _atomic_items(schema: Obj, path: str) -> list[FieldError]:
-    """Items of a set are compared as a whole, so they must be owned as a whole."""
+    """Checks that items of a set are atomic: they are compared as a whole, so they are owned as a whole."""
     items = schema.get("items")
     if not isinstance(items, dict):
         return []

@@ -1,4 +1,4 @@
-"""The numbers behind /scale: where a definition says they are, and that they are numbers of replicas."""
+"""The numbers behind /scale: their paths in the definition, and checks that they count replicas."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ScalePaths(msgspec.Struct, frozen=True):
 
 
 def value_at(obj: Obj, path: str) -> Any:
-    """The value at a simple path; None without one."""
+    """The value at a simple path; None if there is none."""
     found: Any = obj
     for step in path.removeprefix(".").split("."):
         if not isinstance(found, dict):
@@ -32,7 +32,7 @@ def value_at(obj: Obj, path: str) -> Any:
 
 
 def set_at(obj: Obj, path: str, value: Any) -> None:
-    """Puts a value there, with the objects on the way to it."""
+    """Sets the value at a path; creates the objects on the way."""
     *outer, last = path.removeprefix(".").split(".")
     for step in outer:
         inner = obj.get(step)
@@ -43,7 +43,7 @@ def set_at(obj: Obj, path: str, value: Any) -> None:
 
 
 def problems(obj: Obj, paths: ScalePaths) -> list[FieldError]:
-    """Numbers that /scale could not show."""
+    """The problems of numbers that /scale could not show."""
     return [error for path in (paths.spec, paths.status) if (error := _problem(obj, path)) is not None]
 
 

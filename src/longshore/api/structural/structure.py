@@ -1,6 +1,6 @@
 """Checks that a schema is structural: each type named once, outside of all logic, and defaults that fit.
 
-Only a structural schema tells for every field whether it is known, so only such a one can be enforced.
+Only a structural schema defines for every field whether it is known, so only such a schema can be enforced.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _NOT_NESTED: Final = (
 
 
 def problems(schema: Obj, path: str) -> list[FieldError]:
-    """The reasons why a schema is not structural; of a structural one, the defaults that do not fit it."""
+    """The reasons why a schema is not structural; for a structural one, the defaults that do not fit it."""
     found = _invariants(schema, "root", path) + _complete(schema, schema, path, path)
     return sorted(found, key=str) if found else _defaults(schema, path, root=True, in_metadata=False)
 
@@ -126,7 +126,7 @@ def _all_of_is_int_or_string(schema: Obj) -> bool:
 
 
 def _logic(schema: Obj, path: str, skip_any_of: bool, skip_first: bool) -> list[FieldError]:
-    """allOf, anyOf, oneOf, not and pattern of one schema. An int-or-string may name its types once more."""
+    """Checks allOf, anyOf, oneOf, not and pattern. An int-or-string may repeat its types there."""
     found: list[FieldError] = []
     if not skip_any_of:
         for index, own in enumerate(schema.get("anyOf") or ()):
@@ -163,7 +163,7 @@ def _nested(schema: Obj, path: str, *, skip_any_of: bool = False) -> list[FieldE
 
 
 def _complete(logic: Obj, schema: Any, logic_path: str, path: str) -> list[FieldError]:
-    """Fields that logic speaks of must be specified outside of it, too."""
+    """Checks that fields inside allOf, anyOf, oneOf and not are specified outside of these, too."""
     found: list[FieldError] = []
     parts = [(logic["not"], "not")] if isinstance(logic.get("not"), dict) else []
     for word in ("allOf", "anyOf", "oneOf"):
@@ -188,7 +188,7 @@ def _complete_nested(logic: Obj, schema: Any, logic_path: str, path: str) -> lis
 
 
 def _defaults(schema: Obj, path: str, *, root: bool, in_metadata: bool) -> list[FieldError]:
-    """Defaults must be free of unknown fields and valid themselves."""
+    """Checks that defaults have no unknown fields and are valid themselves."""
     found: list[FieldError] = []
     whole = root or bool(schema.get(_EMBEDDED))
     if whole:

@@ -1,7 +1,7 @@
 """Checks a value against its schema, in the order in which Kubernetes' validator does.
 
-The walk goes over the value, not over the schema, and a value whose type is all there is to say of it
-costs one set look-up. Rules that join schemas (`allOf` and its kin) are in `composed.py`.
+The walk goes over the value, not over the schema, and a value of which only the type is restricted costs one
+set look-up. Rules that combine schemas (`allOf` and the like) are in `composed.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from longshore.api import gotext
 from longshore.api.field import FieldError
 from longshore.api.structural import composed, patterns, wording
 from longshore.api.structural.node import ABSENT, INT64, INT_RANGES, MAX_EXACT_FLOAT, Node
-from longshore.api.structural.ratchet import unchanged
 from longshore.api.structural.wording import Place, Problem
 from longshore.api.types import is_same
 
@@ -30,10 +29,10 @@ _MAX_FLOAT32: Final = 3.4028234663852886e38
 
 
 def problems(value: Any, node: Node, old: Any = ABSENT, place: Place = None) -> list[FieldError]:
-    """Everything wrong with `value`, each complaint once.
+    """Everything wrong with `value`, each problem once.
 
-    With `old`, the value as it was before this write, parts that have not changed are not complained
-    of: a rule that came later must not stand in the way of other changes.
+    With `old`, the value before this write, problems of unchanged parts are left out: a rule that was added
+    later must not block other changes.
     """
     found: list[Problem] = []
     check(value, node, place, found)
@@ -70,7 +69,7 @@ def check(value: Any, node: Node, place: Place, found: list[Problem]) -> None:
 
 
 def check_changes(value: Any, old: Any, node: Node, place: Place, found: list[Problem]) -> None:
-    """Adds what is wrong with a value to `found`, but for members of objects that are as they were."""
+    """Adds the problems of a value to `found`, except those of unchanged members of objects."""
     if type(value) is not dict or type(old) is not dict or not node.judges_members_alone:
         check(value, node, place, found)
         return
@@ -144,7 +143,7 @@ def _number(value: int | float, node: Node, place: Place, found: list[Problem]) 
 
 
 def _bound(limit: float, value: int | float) -> int | float:
-    """A limit as Go compares it: cut to an integer where the value is one."""
+    """A limit as Go compares it: truncated to an integer if the value is an integer."""
     return int(limit) if type(value) is int else float(limit)
 
 
@@ -158,7 +157,7 @@ def _is_multiple(value: int | float, factor: int | float) -> bool:
 
 
 def _in_range(value: float, node: Node, place: Place, what: str, found: list[Problem]) -> None:
-    """Whether a number, the value's own or one of the schema's, fits the format."""
+    """Checks that a number, the value's own or one of the schema's, fits the format."""
     if node.types == ("integer",):
         low, high = INT_RANGES.get(node.format, INT64)
         if low <= value <= high and value == int(value):
@@ -206,5 +205,49 @@ def _object(value: dict[str, Any], node: Node, place: Place, found: list[Problem
 
 
 def _among(value: Any, values: list[Any]) -> bool:
-    """Whether `value` is one of `values`. True is not 1 here, though Python thinks so."""
+    """Whether `value` is one of `values`. Unlike in Python, True is not 1."""
     return any(value == v and isinstance(value, bool) == isinstance(v, bool) for v in values)
+
+
+# ---- Forgives complaints about parts of an object that an update does not change.
+#
+# A part of the new object is compared with the part of the old one that it came from: the field of the
+# same name, in a list of type map the item with the same keys. Items of other lists cannot be told apart
+# and count as changed with their list.
+
+
+def unchanged(place: Place, new: Any, old: Any, node: Node | None) -> bool:
+    """Whether the value at `place`, or a container of it, is unchanged."""
+    for step in _steps(place):
+        if isinstance(step, int):
+            old = _item(new[step], old, node)
+            new, node = new[step], node.items if node is not None else None
+        else:
+            old = old.get(step, ABSENT) if isinstance(old, dict) else ABSENT
+            new = new[step]
+            node = node.properties.get(step, node.additional) if node is not None else None
+        if old is ABSENT:
+            return False
+        if is_same(old, new):
+            return True
+    return False
+
+
+def _steps(place: Place) -> list[str | int]:
+    steps: list[str | int] = []
+    while place is not None:
+        place, step = place
+        steps.append(step)
+    steps.reverse()
+    return steps
+
+
+def _item(new: Any, old: Any, node: Node | None) -> Any:
+    """The old item with the same keys as the new item of a list; ABSENT if there is none."""
+    if node is None or node.list_type != "map" or not isinstance(old, list) or not isinstance(new, dict):
+        return ABSENT
+    keys = [new.get(key) for key in node.keys]
+    for item in old:
+        if isinstance(item, dict) and [item.get(key) for key in node.keys] == keys:
+            return item
+    return ABSENT

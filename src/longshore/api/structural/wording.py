@@ -1,8 +1,8 @@
-"""Complaints about a value, in the words of the validator that Kubernetes uses for custom resources.
+"""Problems of a value, in the words of the validator that Kubernetes uses for custom resources.
 
-Places are kept as linked pairs while a value is walked and spelt out only here, so a valid object
-builds no path. A few complaints come from parts of that validator which know no field; Kubernetes
-prints `<nil>` for those, and so do we.
+Places are kept as linked pairs while a value is walked and spelt out only here, so a valid object builds no
+path. A few problems come from parts of that validator which know no field; Kubernetes prints `<nil>` for
+those, and so does longshore.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NO_FIELD: Final = "<nil>"
 
 
 class Problem(NamedTuple):
-    """A complaint, and the place of the value whose schema made it."""
+    """A problem, and the place of the value that breaks its schema."""
 
     place: Place
     error: FieldError
@@ -35,7 +35,7 @@ def path(place: Place) -> str:
 
 
 def invalid(place: Place, value: Any, rule: str) -> Problem:
-    """`spec.x in body <rule>`."""
+    """The problem `spec.x in body <rule>`."""
     where = path(place)
     return Problem(place, field.invalid(where, value, f"{where} in body {rule}"))
 
@@ -69,5 +69,5 @@ def too_many(place: Place, count: int, limit: int) -> Problem:
 
 
 def without_field(place: Place, text: str) -> Problem:
-    """A complaint of the kind that names its place only in the text, if at all."""
+    """A problem that names its place only in the text, if at all."""
     return Problem(place, field.invalid(NO_FIELD, "", text))

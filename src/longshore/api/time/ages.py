@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import Final
 
 from longshore.api.time import instants, rfc3339
-from longshore.api.time.errors import TimeError
 from longshore.api.time.instants import ZERO
+from longshore.api.time.rfc3339 import TimeError
 
 UNKNOWN: Final = "<unknown>"
 INVALID: Final = "<invalid>"
@@ -57,13 +57,13 @@ def age(timestamp: str | None, now: datetime) -> str:
 
 
 def between(start: str, end: str) -> str:
-    """The span from one time to another; empty when either is not there."""
+    """The span from one time to another; empty if either is missing."""
     first, last = moment(start), moment(end)
     return "" if first is None or last is None else human((last - first).total_seconds())
 
 
 def moment(timestamp: str | None) -> datetime | None:
-    """The moment of an RFC 3339 time; None for none, for Go's zero time and for what is no time."""
+    """The moment of an RFC 3339 time; None for a missing, unreadable or (Go's) zero time."""
     try:
         at = rfc3339.parse(timestamp) if timestamp else ZERO
         return None if at == ZERO else instants.moment(at)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from longshore.api.time.errors import TimeError, quoted
+from longshore.api.time.rfc3339 import TimeError, quoted
 
 _MICRO: Final = 1_000
 _MILLI: Final = 1_000 * _MICRO
@@ -66,7 +66,7 @@ def parse(text: str) -> int:
 
 
 def _fraction(digits: str, size: int) -> int:
-    """Nanoseconds of the digits behind the point, computed as Go does; those that do not fit are left out."""
+    """Nanoseconds of the digits behind the point, computed as in Go: digits that do not fit are left out."""
     number, scale = 0, 1.0
     for digit in digits:
         if number > (_LIMIT - 1) // 10:

@@ -21,7 +21,7 @@ def of(moment: datetime) -> Instant:
 
 
 def moment(at: Instant) -> datetime:
-    """The way back, to the microsecond. Raises OverflowError outside the years 1 to 9999."""
+    """The instant as a datetime, to the microsecond. Raises OverflowError outside the years 1 to 9999."""
     return _EPOCH + timedelta(microseconds=at // 1000)
 
 

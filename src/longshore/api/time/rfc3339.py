@@ -12,7 +12,6 @@ from functools import lru_cache
 from typing import Final
 
 from longshore.api.time import instants
-from longshore.api.time.errors import TimeError, quoted
 from longshore.api.time.instants import SECOND, ZERO, Instant
 from longshore.api.time.zones import Zone
 
@@ -20,9 +19,9 @@ _SECONDS: Final = "2006-01-02T15:04:05Z07:00"
 _MICROS: Final = "2006-01-02T15:04:05.000000Z07:00"
 
 _FIRST_SECOND: Final = -62167219200
-"""The begin of the year 0,"""
+"""The first second of the year 0."""
 _END_SECOND: Final = 253402300800
-"""and the end of the year 9999."""
+"""The end of the year 9999."""
 
 _CANONICAL: Final = re.compile(
     r"[1-9]\d{3}-(?:0[13578]|1[02]|0[469]|11|02)-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d"
@@ -44,7 +43,7 @@ def canonical(text: str) -> str | None:
 
 @lru_cache(maxsize=64)
 def is_canonical(text: str) -> bool:
-    """Whether a text is just what `canonical` makes of it."""
+    """Whether `canonical` leaves a text as it is."""
     try:
         return canonical(text) == text
     except TimeError:
@@ -62,8 +61,8 @@ def canonical_micro(text: str) -> str | None:
 
 @lru_cache(maxsize=1024)
 def parse(text: str) -> Instant:
-    """An RFC 3339 time, with or without a fraction. Raises TimeError. Remembers the latest: objects that
-    change together carry the same, and each is read again at every look."""
+    """Parses an RFC 3339 time, with or without a fraction. Raises TimeError. Caches the latest results:
+    objects that change together have equal times, and each sync reads them again."""
     if _CANONICAL(text) is not None:
         return instants.of(datetime.fromisoformat(text))  # 1 µs, the reader takes 10
     return _parse(text, _SECONDS)
@@ -76,7 +75,7 @@ def parse_micro(text: str) -> Instant:
 
 @lru_cache(maxsize=256)
 def seconds(text: str | None) -> float:
-    """Whole seconds since 1970 of a time in an object; 0 for none, which is before any other."""
+    """Whole seconds since 1970 of a time in an object; 0 for a missing one, which sorts before any other."""
     return float(parse(text) // SECOND) if text else 0.0
 
 
@@ -85,13 +84,19 @@ def from_seconds(seconds: float) -> str:
     return _from_seconds(int(seconds))
 
 
+def millis_from_seconds(seconds: float) -> str:
+    """`2026-11-15T19:00:00.123Z` of seconds since 1970; anything finer is cut off."""
+    whole, millis = divmod(int(seconds * 1000), 1000)
+    return f"{_date_and_time(whole)}.{millis:03d}Z"
+
+
 def from_instant(at: Instant) -> str:
     """`2026-11-15T19:00:00Z`; a fraction is cut off."""
     return _from_seconds(at // SECOND)
 
 
 def from_moment(moment: datetime) -> str:
-    """`2026-11-15T19:00:00Z` of what a clock says; a fraction is cut off."""
+    """`2026-11-15T19:00:00Z` of a clock's time; a fraction is cut off."""
     return _from_seconds(instants.of(moment) // SECOND)
 
 
@@ -112,7 +117,7 @@ def can_write(at: Instant) -> bool:
 
 
 def in_zone(at: Instant, zone: Zone) -> str:
-    """`2026-11-15T20:00:00+01:00`, the way Go writes it: no offset is `Z`, and seconds of one are dropped."""
+    """`2026-11-15T20:00:00+01:00`, as Go writes it: a zero offset is `Z`, seconds of one are dropped."""
     whole = at // SECOND
     offset = zone.offset(whole)
     text = _date_and_time(whole + offset)
@@ -250,3 +255,21 @@ class _Reader:
 
 def _is_digits(text: str) -> bool:
     return text.isascii() and text.isdigit()
+
+
+class TimeError(ValueError):
+    """The text is not a time or duration; the message is Go's own."""
+
+
+def quoted(text: str) -> str:
+    """The text in quotes, with every byte escaped that is not printable ASCII, as in Go's time package."""
+    out = []
+    for byte in text.encode("utf-8", "surrogatepass"):
+        char = chr(byte)
+        if char in '"\\':
+            out.append("\\" + char)
+        elif 0x20 <= byte < 0x80:
+            out.append(char)
+        else:
+            out.append(f"\\x{byte:02x}")
+    return '"' + "".join(out) + '"'

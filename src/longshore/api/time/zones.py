@@ -43,7 +43,7 @@ class Zone:
         self._blocks: dict[int, tuple[list[int], list[int]]] = {}
 
     def span(self, at: int) -> Span:
-        """A stretch of time around `at` in which the offset stays the same; it may well last longer."""
+        """A span around `at` in which the offset stays the same, not always the longest one."""
         if self._info is _PYTHON_UTC:
             return at - _BLOCK_SECONDS, at + _BLOCK_SECONDS, 0
         if at < _FIRST:
@@ -62,8 +62,8 @@ class Zone:
     def from_wall(self, wall: int) -> int:
         """The instant at which clocks here show `wall` (seconds since 1970 on the clock's face).
 
-        Go's rule for faces that are missing or doubled: take the offset of the instant that reads so in
-        UTC; if that leads to an instant with another offset, take that other one."""
+        Go's rule for wall times that do not exist or exist twice: take the offset at this time in UTC; if
+        that leads to an instant with another offset, take that other offset."""
         guess = wall - self.offset(wall)
         return wall - self.offset(guess)
 

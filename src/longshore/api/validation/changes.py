@@ -1,4 +1,4 @@
-"""The difference between two structures, in the lines that end some refusals of updates."""
+"""The difference between two structures, as some refusals of updates print it at their end."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Checks of CustomResourceDefinitions: names, versions, schemas, columns, conversion.
 
-Kubernetes keeps a definition internally with what all its versions share in one place, and its
-complaints say so: with one version, or several equal ones, a schema is at
-`spec.validation.openAPIV3Schema`, else at `spec.versions[0].schema.openAPIV3Schema`.
+Kubernetes internally keeps parts that all versions share in one place, and its errors name that place: with
+one version, or several equal ones, a schema is at `spec.validation.openAPIV3Schema`, else at
+`spec.versions[0].schema.openAPIV3Schema`.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _SHARED: Final = {
 
 
 def validate_create(crd: Obj) -> list[FieldError]:
-    """A new definition, defaults filled in."""
+    """Checks a new definition, with defaults filled in."""
     return _name(crd) + _spec(crd["spec"]) + _approval(crd) + _stored(crd)
 
 
 def validate_update(new: Obj, old: Obj) -> list[FieldError]:
-    """A changed one: all that, and what may no longer change."""
+    """Checks a changed definition like a new one, and that fixed fields have not changed."""
     found = _spec(new["spec"])
     spec, was = new["spec"], old["spec"]
     if is_true(old, "Established"):
@@ -69,7 +69,7 @@ def _named(spec: Obj, which: str) -> str:
 
 
 def _name(crd: Obj) -> list[FieldError]:
-    """The part of the name's check that the registry does not make."""
+    """Checks the name, as far as the registry does not."""
     name = crd["metadata"].get("name", "")
     if name == f"{_named(crd['spec'], 'plural')}.{crd['spec'].get('group', '')}":
         return []
@@ -77,7 +77,7 @@ def _name(crd: Obj) -> list[FieldError]:
 
 
 def _approval(crd: Obj) -> list[FieldError]:
-    """Kubernetes' own groups are for Kubernetes' own kinds."""
+    """Checks that definitions in Kubernetes' own groups have an approval."""
     group = crd["spec"].get("group", "")
     if not f".{group}".endswith((".k8s.io", ".kubernetes.io")):
         return []
@@ -93,7 +93,7 @@ def _approval(crd: Obj) -> list[FieldError]:
 
 
 def _stored(crd: Obj) -> list[FieldError]:
-    """Versions in which objects may be stored must exist, the current one among them."""
+    """Checks that the stored versions exist, and that the current one is among them."""
     path = "status.storedVersions"
     stored = (crd.get("status") or {}).get("storedVersions") or []
     if not stored:
@@ -210,7 +210,7 @@ def _names(names_: Obj, path: str) -> list[FieldError]:
 
 
 def _part(version: Obj, word: str, path: str) -> list[FieldError]:
-    """One part of a version, or the part that all versions share."""
+    """Checks one part of a version, or a part that all versions share."""
     match word:
         case "schema":
             return _schema(version, f"{path}.openAPIV3Schema")

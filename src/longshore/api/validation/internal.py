@@ -1,7 +1,7 @@
 """Structures inside messages, the way Kubernetes prints its internal types: Go's names for fields.
 
-Some complaints quote a whole pod template or policy. Upstream prints the internal Go struct there,
-with capital letters and every unset field; what is set is printed here, under the same names.
+Some errors quote a whole pod template or policy. Upstream prints the internal Go struct there, with capital
+letters and every unset field; here only set fields are printed, under the same names.
 """
 
 from __future__ import annotations
@@ -26,5 +26,5 @@ def go_shaped(value: Any) -> Any:
 
 
 def go_template(template: Obj) -> Obj:
-    """A pod template: metadata is a part of the struct itself and keeps its JSON names."""
+    """A pod template as Go prints it: metadata is part of the struct itself and keeps its JSON names."""
     return {**(template.get("metadata") or {}), "Spec": go_shaped(template.get("spec") or {})}

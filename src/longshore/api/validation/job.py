@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from longshore.api import field, identifiers, job_labels, names, reads
+from longshore.api import field, identifiers, names
 from longshore.api.field import FieldError
 from longshore.api.job_labels import CONTROLLER_UID, JOB_NAME, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME
 from longshore.api.selectors import labels as label_selectors
@@ -38,28 +38,18 @@ _NEEDS_INDEXED: Final = "requires indexed completion mode"
 
 
 def validate_job(job: Obj, *, prefixed_labels: bool = True) -> list[FieldError]:
-    """All but the metadata. `prefixed_labels` is False for Jobs from before these labels existed."""
+    """Checks all but metadata. `prefixed_labels` is False for Jobs from before these labels existed."""
     found = validate_generated_selector(job, prefixed_labels=prefixed_labels)
     found += _validate_spec(job)
     return found + validate_last_hostname(job)
 
 
-@reads.reads()
 def _validate_spec(job: Obj) -> list[FieldError]:
     return validate_job_spec(job["spec"], "spec")
 
 
-def _has_label_for_last_hostname(new: reads.New) -> bool:
-    return not _last_hostname_problems(new.obj)
-
-
-@reads.reads("metadata.name", again=_has_label_for_last_hostname)
 def validate_last_hostname(job: Obj) -> list[FieldError]:
-    """The pod of the highest index is named after the Job and must still get a DNS label."""
-    return _last_hostname_problems(job)
-
-
-def _last_hostname_problems(job: Obj) -> list[FieldError]:
+    """Checks that the pod of the highest index, which is named after the Job, gets a valid DNS label."""
     spec, name = job["spec"], job["metadata"].get("name", "")
     completions = spec.get("completions", 0)
     if spec.get("completionMode") != "Indexed" or completions <= 0:
@@ -71,10 +61,8 @@ def _last_hostname_problems(job: Obj) -> list[FieldError]:
     return [field.invalid("metadata.name", name, text)]
 
 
-@reads.reads("metadata.name", "metadata.uid", only_with=("manualSelector", "selector"))
-@reads.reads("metadata.name", "metadata.uid", when=job_labels.has_generated)
 def validate_generated_selector(job: Obj, *, prefixed_labels: bool) -> list[FieldError]:
-    """Unless the selector is the user's own, it and the template's labels must be the generated ones."""
+    """Checks that selector and template labels are the generated ones, unless the selector is manual."""
     spec, meta = job["spec"], job["metadata"]
     selector = spec.get("selector")
     if spec.get("manualSelector") or selector is None:
@@ -101,7 +89,7 @@ def validate_generated_selector(job: Obj, *, prefixed_labels: bool) -> list[Fiel
 
 
 def validate_job_spec(spec: Obj, path: str, *, old: Obj | None = None) -> list[FieldError]:
-    """The spec of a Job proper, with its selector. `old` as in `validate_spec`."""
+    """Checks the spec of a Job, with its selector. `old` is as in `validate_spec`."""
     found = validate_spec(spec, path, old=old)
     selector = spec.get("selector")
     if selector is None:
@@ -124,8 +112,8 @@ def validate_job_spec(spec: Obj, path: str, *, old: Obj | None = None) -> list[F
 
 
 def validate_spec(spec: Obj, path: str, *, old: Obj | None = None) -> list[FieldError]:
-    """The spec without the selector, which is all there is to check inside a CronJob. On an update `old`
-    saves the most expensive part: a pod template that has not changed has passed before."""
+    """Checks the spec without the selector, as for Jobs inside a CronJob. On an update `old` saves the most
+    expensive part: an unchanged pod template has passed before."""
     found: list[FieldError] = []
     for key in _COUNTS:
         if key in spec and spec[key] < 0:
@@ -226,7 +214,7 @@ def _sorted(labels: Mapping[str, str]) -> dict[str, str]:
 
 
 def _is_broken(selector: Obj) -> bool:
-    """Whether no one can say what the selector selects; that it is broken is reported elsewhere."""
+    """Whether the selector is invalid, so that it selects nothing definite; another check reports it."""
     return bool(validate_label_selector(selector, ""))
 
 

@@ -20,7 +20,7 @@ _STATUSES: Final = ("False", "True", "Unknown")
 
 
 def validate_pod_failure_policy(spec: Obj, path: str) -> list[FieldError]:
-    """`path` is that of the policy. Container names and backoffLimitPerIndex are looked up in the spec."""
+    """Checks the policy at `path`. Container names and backoffLimitPerIndex are taken from the spec."""
     rules = spec["podFailurePolicy"].get("rules") or ()
     found: list[FieldError] = []
     if len(rules) > _MAX_RULES:
@@ -99,7 +99,7 @@ def _patterns(patterns: list[Obj], path: str) -> list[FieldError]:
 
 
 def validate_success_policy(spec: Obj, path: str) -> list[FieldError]:
-    """`path` is that of the policy; the Job is known to be Indexed."""
+    """Checks the policy at `path`. The Job is known to be Indexed."""
     rules = spec["successPolicy"].get("rules") or ()
     found: list[FieldError] = []
     if not rules:

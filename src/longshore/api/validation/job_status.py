@@ -1,8 +1,7 @@
-"""Allowed changes of a Job's status: rules for every Job controller, ours or another.
+"""Allowed changes of a Job's status: rules for every Job controller, longshore's or another.
 
-A rule is checked only when something it speaks of changes (`_RULES` says what), so a status that is
-wrong for old reasons does not block unrelated writes. A few rules hold always. Kubernetes' order of
-complaints is kept.
+A rule is checked only when one of its fields changes (`_RULES` has them), so a status that was wrong before
+does not block unrelated writes. A few rules are always checked. Problems are in Kubernetes' order.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from longshore.api.validation.metadata import IMMUTABLE, NOT_NEGATIVE
 
 
 class _View:
-    """One status and the spec it belongs to, with the questions the rules ask."""
+    """One status and the spec it belongs to, with the facts that the rules need."""
 
     __slots__ = ("get", "spec", "status", "true")
 
@@ -142,7 +141,7 @@ def _conditions(text: str) -> FieldError:
 
 
 def _is_elastic(spec: Obj) -> bool:
-    """An Indexed Job that can be scaled down, which takes successes away."""
+    """Whether an Indexed Job can be scaled down, which reduces its successes."""
     return spec.get("completionMode") == "Indexed" and spec.get("completions") == spec.get("parallelism")
 
 
@@ -299,10 +298,10 @@ _FIELDS: Final = (
     "completedIndexes", "failedIndexes", "active", "startTime", "completionTime", "uncountedTerminatedPods",
     "ready", "terminating",
 )  # fmt: skip
-"""Fields that rules are about."""
+"""Fields that have rules."""
 
 _CONDITIONS: Final = frozenset(("Complete", "Failed", "FailureTarget", "SuccessCriteriaMet"))
-"""Conditions that rules are about."""
+"""Conditions that have rules."""
 
 _ANY: Final[frozenset[str]] = frozenset()
 _COMPLETE: Final = frozenset(("Complete",))
@@ -329,14 +328,14 @@ _RULES: Final[tuple[tuple[tuple[str, ...], frozenset[str], _Rule], ...]] = (
     (("finished", "terminating"), _FINISHED, _finished_with_terminating),
     (("ready", "active"), _ANY, _more_ready_than_active),
 )
-"""Each rule with the changes that call for it, in Kubernetes' order: fields, conditions that turned true or
-ceased to be, and whether the Job is finished. Then the conditions it speaks of: a rule is asked only where
-one of them is true, or it speaks of any Job."""
+"""Each rule with the changes that trigger it, in Kubernetes' order: fields, conditions that became or ceased
+to be true, and whether the Job is finished. Then the conditions of the rule: it is checked only if one of
+them is true, or if it has none."""
 
 
 @lru_cache(maxsize=256)
 def _called_for(fields: tuple[str, ...], true: frozenset[str], before: frozenset[str]) -> Sequence[_Rule]:
-    """The rules to look at, by what has changed: few combinations of all that are possible ever occur."""
+    """The rules to check after these changes. Cached: only a few of all combinations ever occur."""
     changed = {*fields, *(_CONDITIONS & (true ^ before))}
     if _FINISHED.isdisjoint(true) != _FINISHED.isdisjoint(before):
         changed.add("finished")

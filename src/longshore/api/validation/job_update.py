@@ -84,8 +84,8 @@ def _completions(spec: Obj, old: Obj) -> list[FieldError]:
 
 
 def _open_template(template: Obj, old: Obj) -> list[FieldError]:
-    """The parts that stay fixed even in a template that is open: all that are neither metadata, nor a
-    scheduling directive, nor the resources of a container that kept its name and place."""
+    """Refuses changes that even an open template may not have: all but those of metadata, of scheduling
+    directives, and of the resources of a container that kept its name and place."""
     spec, was = template.get("spec") or {}, dict(old.get("spec") or {})
     for key in _SCHEDULING:
         _take(was, spec, key)
@@ -98,7 +98,7 @@ def _open_template(template: Obj, old: Obj) -> list[FieldError]:
 
 
 def _take(was: Obj, spec: Obj, key: str) -> None:
-    """Makes the old value agree with the new one, so that a comparison passes over it."""
+    """Sets the old value to the new one, so that a comparison ignores it."""
     if key in spec:
         was[key] = spec[key]
     else:

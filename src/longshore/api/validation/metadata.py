@@ -1,9 +1,8 @@
 """Checks of `metadata`: names, labels, annotations, owner references, finalizers.
 
-A metadata dict comes in, field errors come out; nothing is changed except by `drop_duplicate_owners`,
-which says so. Kubernetes runs these checks several times over on an update (once for every kind
-alike, again in most kinds' own validation) and clients see each complaint as often as it was made.
-Hence two pairs of functions:
+The functions take a metadata dict and return field errors; only `drop_duplicate_owners` changes it.
+Kubernetes runs these checks several times on an update (once for every kind, again in most kinds' own
+validation) and clients see each problem as often as it was found. Hence two groups of functions:
 
 `validate_create` and `validate_update` are what the registry runs for every kind;
 `validate_update_again` is what kinds repeat on an update, as Kubernetes' built-in kinds do.
@@ -37,9 +36,9 @@ def validate_create(
     short_finalizers: bool = False,
     old: Obj | None = None,
 ) -> list[FieldError]:
-    """The metadata of a new object whose name has been generated already. `short_finalizers` lets
-    finalizers without a slash pass, as they do on custom resources. Where updates repeat these checks,
-    `old` saves work: what has not changed has passed before."""
+    """Checks the metadata of a new object whose name has been generated already. `short_finalizers` allows
+    finalizers without a slash, as on custom resources. If an update repeats these checks, `old` saves work:
+    unchanged parts have passed before."""
     check = names.NAME_FUNCTIONS[name_rule] if isinstance(name_rule, str) else name_rule
     if old is None and namespaced and _is_usual(meta, check):
         return []
@@ -72,7 +71,7 @@ def validate_create(
 
 
 def _is_usual(meta: Obj, check: names.NameFunction) -> bool:
-    """Whether nothing is wrong with a new object in a namespace, found without building a message."""
+    """Whether a new object in a namespace is valid, found without building messages."""
     name, prefix = meta.get("name"), meta.get("generateName")
     if not name or check(name, False) or (prefix and check(prefix, True)):
         return False
@@ -82,8 +81,8 @@ def _is_usual(meta: Obj, check: names.NameFunction) -> bool:
 
 
 def is_plain(meta: Obj) -> bool:
-    """Whether labels, annotations, owner references and finalizers are such that nobody need look closer.
-    Says no where in doubt; then the other functions tell."""
+    """Whether labels, annotations, owner references and finalizers are plainly valid. False in doubt; then
+    the other functions decide."""
     fits, value_fits = label_syntax.is_qualified_name, label_syntax.is_label_value
     labels = meta.get("labels") or _NOTHING
     for key in labels:
@@ -112,12 +111,27 @@ _MAX_CHARACTER_BYTES: Final = 4
 
 
 def validate_update(new: Obj, old: Obj, path: str = "metadata") -> list[FieldError]:
-    """The registry's checks of any update, of every kind: the rules of a new object, except
-    that the name may be anything that fits into a URL, then the rules of change."""
+    """The registry's checks of any update, of every kind: the rules of a new object, except that the name may
+    be anything that fits into a URL, then the rules for changes."""
     found = validate_create(
         new, namespaced="namespace" in old, name_rule="any", path=path, short_finalizers=True, old=old
     )
     return found + _changes(new, old, path)
+
+
+def again(
+    check: Callable[[Obj], list[FieldError]], *, namespaced: bool | None = None
+) -> Callable[[Obj, Obj], list[FieldError]]:
+    """The checks of an update that repeats those of a create: metadata as `validate_update_again` has it, if
+    `namespaced` is given also as `validate_create` has it, then `check` of the new object."""
+
+    def validate_update(new: Obj, old: Obj) -> list[FieldError]:
+        found = validate_update_again(new["metadata"], old["metadata"])
+        if namespaced is not None:
+            found += validate_create(new["metadata"], namespaced=namespaced, name_rule="subdomain")
+        return found + check(new)
+
+    return validate_update
 
 
 def validate_update_again(new: Obj, old: Obj) -> list[FieldError]:
@@ -130,7 +144,7 @@ def validate_update_again(new: Obj, old: Obj) -> list[FieldError]:
 
 
 def same(new: Obj, old: Obj) -> bool:
-    """Whether a write leaves metadata as it was, but for the marks that the server itself keeps there."""
+    """Whether a write leaves metadata unchanged, apart from fields that the server itself updates there."""
     return {**new, **_MARKS} == {**old, **_MARKS}
 
 
@@ -181,7 +195,7 @@ def _parts(meta: Obj, path: str, old: Obj | None) -> list[FieldError]:
 
 
 def validate_labels(labels: Mapping[str, str] | None, path: str) -> list[FieldError]:
-    """Keys and values; every complaint is about the map as a whole."""
+    """Checks keys and values; every problem is reported for the map as a whole."""
     found: list[FieldError] = []
     for key, value in (labels or {}).items():
         if label_syntax.is_qualified_name(key) and label_syntax.is_label_value(value):
@@ -194,7 +208,7 @@ def validate_labels(labels: Mapping[str, str] | None, path: str) -> list[FieldEr
 
 
 def validate_annotations(annotations: Mapping[str, str] | None, path: str) -> list[FieldError]:
-    """Keys as those of labels, but in any case of letters; values of any text, 256 KiB together."""
+    """Checks keys like those of labels, but in any case of letters, and the size of all: at most 256 KiB."""
     found: list[FieldError] = []
     size = 0
     for key, value in (annotations or {}).items():
@@ -209,8 +223,8 @@ def validate_annotations(annotations: Mapping[str, str] | None, path: str) -> li
 def validate_label_selector(
     selector: Obj | None, path: str, *, allow_invalid_values: bool = False
 ) -> list[FieldError]:
-    """The structured form (`matchLabels`, `matchExpressions`). `allow_invalid_values` skips the values of
-    expressions, for fields where old objects may hold odd ones."""
+    """Checks the structured form (`matchLabels`, `matchExpressions`). `allow_invalid_values` skips the values
+    of expressions, for fields where old objects may have invalid ones."""
     if not selector:
         return []
     found = validate_labels(selector.get("matchLabels"), f"{path}.matchLabels")
@@ -222,7 +236,7 @@ def validate_label_selector(
 
 
 def validate_requirement(term: Obj, path: str, *, allow_invalid_values: bool = False) -> list[FieldError]:
-    """One entry of `matchExpressions`."""
+    """Checks one entry of `matchExpressions`."""
     found: list[FieldError] = []
     operator, values = term.get("operator", ""), term.get("values") or ()
     if operator in _SELECTOR_VALUES_NEEDED:
@@ -248,7 +262,7 @@ def validate_requirement(term: Obj, path: str, *, allow_invalid_values: bool = F
 
 
 def validate_owner_references(owners: Sequence[Obj], path: str) -> list[FieldError]:
-    """Every reference complete, none to an Event, at most one of them the controller."""
+    """Checks that references are complete, none is to an Event, and at most one is the controller."""
     found: list[FieldError] = []
     controller = ""
     all_shown: list[Obj] | None = None
@@ -287,7 +301,7 @@ def validate_owner_references(owners: Sequence[Obj], path: str) -> list[FieldErr
 
 
 def _owner(ref: Obj) -> Obj:
-    """A reference in the order of fields in which Kubernetes prints it: the four required ones always."""
+    """A reference with its fields in the order in which Kubernetes prints them; required ones always."""
     shown = {key: ref.get(key, "") for key in ("apiVersion", "kind", "name", "uid")}
     return shown | {key: ref[key] for key in ("controller", "blockOwnerDeletion") if ref.get(key) is not None}
 
@@ -308,7 +322,7 @@ def validate_finalizers(finalizers: Sequence[str], path: str) -> list[FieldError
 
 
 def validate_finalizer_style(finalizers: Iterable[str], path: str) -> list[FieldError]:
-    """A finalizer without a slash must be one of Kubernetes' own."""
+    """Checks that a finalizer without a slash is one of Kubernetes' own."""
     return [
         field.invalid(
             f"{path}[{i}]", name, "name is neither a standard finalizer name nor is it fully qualified"
@@ -332,7 +346,7 @@ def finalizer_warnings(new: Obj, old: Obj | None = None) -> list[str]:
 
 
 def drop_duplicate_owners(meta: Obj) -> list[str]:
-    """Removes owner references that stand there twice, in place; returns the warning that belongs to it."""
+    """Removes duplicate owner references, in place; returns the warning about them."""
     owners = meta.get("ownerReferences")
     if not owners or len(owners) < 2:
         return []

@@ -14,7 +14,7 @@ _is_prefix: Final = re.compile("[0-9]{1,3}", re.ASCII).fullmatch
 
 
 def is_v6(address: str) -> bool:
-    """The family of a valid address."""
+    """Whether a valid address is of IPv6."""
     return ":" in address
 
 
@@ -59,7 +59,7 @@ def validate_not_special(address: str, path: str) -> list[FieldError]:
 
 
 def validate_port_or_name(value: int | str, path: str) -> list[FieldError]:
-    """A port as a number, or the name of one."""
+    """Checks a port, given as its number or its name."""
     wrong = identifiers.port_number(value) if isinstance(value, int) else identifiers.port_name(value)
     return [field.invalid(path, value, text) for text in wrong]
 

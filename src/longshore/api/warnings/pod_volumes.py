@@ -20,10 +20,10 @@ _RETIRED: Final = (
     ("cephfs", "cephfs", "deprecated in v1.28, non-functional in v1.31+"),
     ("rbd", "rbd", "deprecated in v1.28, non-functional in v1.31+"),
 )
-"""JSON name, name in the text, text; in the order of the texts."""
+"""JSON name, name in the warning, text; in the order of the warnings."""
 
 _Placed = tuple[str, str]
-"""A path and where it comes from."""
+"""A path and its origin."""
 
 
 def warnings(volumes: list[Obj], path: str) -> list[str]:
@@ -92,7 +92,7 @@ def _files(part: Obj) -> list[_Placed]:
 
 
 def _report(files: list[_Placed], earlier: list[_Placed], text: str) -> Iterator[str]:
-    """Every file against all that came before it."""
+    """Compares every file with all files before it."""
     before = list(earlier)
     for path, origin in files:
         path = path.rstrip("/")

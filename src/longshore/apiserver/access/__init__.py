@@ -1,1 +1,1 @@
-"""Who may do what: RBAC, tokens, and the reviews that ask about both."""
+"""Access control: RBAC, tokens, and the reviews that ask about both."""

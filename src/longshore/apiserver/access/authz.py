@@ -1,8 +1,8 @@
-"""Who may do what: members of system:masters everything, others what RBAC objects in the store grant.
+"""Authorization: system:masters may do everything, other users what RBAC objects in the store grant.
 
-Roles and bindings are read from the store at each check of an ordinary user; the administrator's
-requests never get that far. Service accounts are users like any other, and so is nobody: that health can be
-asked for without credentials is a binding, too (`plane/default_roles.py`).
+Roles and bindings are read from the store at each check of an ordinary user; requests of the administrator
+skip them. Service accounts and anonymous callers are users like any other: a binding
+(`plane/default_roles.py`) opens the health endpoints to callers without credentials.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CLUSTER_ROLES, _ROLES = f"{RBAC}/clusterroles", f"{RBAC}/roles"
 
 
 class Wish(msgspec.Struct, frozen=True):
-    """An access in RBAC's words."""
+    """One access to decide on: an RBAC verb on a resource or a path."""
 
     verb: str
     group: str = ""
@@ -70,17 +70,17 @@ class Granted(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """The answer to a wish."""
+    """The decision about a `Wish`."""
 
     allowed: bool
     by: Granted | None = None
-    """The binding that allows it; masters need none."""
+    """The binding that allows the wish; None for system:masters, and if the wish is refused."""
     missing: Sequence[Granted] = ()
-    """The bindings that came to nothing because their roles do not exist, of a wish that is refused."""
+    """If the wish is refused: the user's bindings whose roles do not exist."""
 
     @property
     def reason(self) -> str:
-        """Kubernetes' words for why, if there are any."""
+        """The reason in Kubernetes' words; empty if there is none."""
         if self.by is not None:
             return f"RBAC: allowed by {self.by.described()}"
         faults = [granted.fault() for granted in self.missing]
@@ -94,17 +94,17 @@ class Authorizer:
         self._store = store
 
     def check(self, call: Call, verb: str = "") -> None:
-        """Raises the 403 that Kubernetes gives when the caller may not do this, or this other verb."""
+        """Raises Kubernetes' 403 unless the caller may do `verb` (default: the verb of the call)."""
         if MASTERS in call.user.groups:
             return
         resource, verb = call.resource, verb or call.verb
         what = f"{resource.plural}/{call.subresource}" if call.subresource else resource.plural
-        # One namespace is in itself: who reads its objects by a role of the namespace may read it, too.
+        # A Namespace object counts as inside itself, so a role in that namespace can grant access to it.
         where = call.name if resource.storage == "namespaces" else call.namespace
         self.insist(call.user, Wish(verb, resource.group, what, call.name or _selected(call), where))
 
     def insist(self, user: User, wish: Wish) -> None:
-        """Raises the 403 of a wish about a resource that is not granted."""
+        """Raises a 403 if a wish about a resource is not granted."""
         verdict = self.decide(user, wish)
         if verdict.allowed:
             return
@@ -119,7 +119,7 @@ class Authorizer:
         raise errors.forbidden(wish.group, plural, wish.name, _with(why, verdict.reason))
 
     def check_path(self, user: User, verb: str, path: str) -> None:
-        """Checks access to a path that is no resource: discovery, health, metrics."""
+        """Raises a 403 unless the user may access a path that is no resource: discovery, health, metrics."""
         verdict = self.decide(user, Wish(verb, path=path))
         if not verdict.allowed:
             why = f"User {field.quoted(user.name)} cannot {verb} path {field.quoted(path)}"
@@ -130,7 +130,7 @@ class Authorizer:
         return self.decide(user, wish).allowed
 
     def decide(self, user: User, wish: Wish) -> Verdict:
-        """Whether a user gets a wish, and why."""
+        """Decides whether a wish of a user is granted, and why."""
         if MASTERS in user.groups:
             return Verdict(True)
         missing = []
@@ -188,7 +188,7 @@ def _with(text: str, reason: str) -> str:
 
 
 def _selected(call: Call) -> str:
-    """The one name that a list or watch is of, by its field selector: rules with resourceNames see it."""
+    """The name that the field selector of a list or watch fixes, for rules with resourceNames; else empty."""
     text = call.one("fieldSelector") if call.verb in ("list", "watch") else ""
     return fields.exact_name(text) if text else ""
 

@@ -1,10 +1,10 @@
-"""Sessions of browsers that use the dashboard: a one-time code becomes a session, which has the rights of
-whoever asked for the code.
+"""Browser sessions of the dashboard. A one-time code becomes a session with the rights of the user that
+requested the code.
 
-A code is good once and for a minute, and lives in memory. A session is kept, so that a browser outlives a
-restart of the server; only the digest of its secret is, so that whoever reads the shelf cannot use it. A
-session ends after some hours, at logout, with the service account it belongs to, and with the server's own
-secrets: whoever replaces those wants every older credential void.
+A code works once, within a minute, and is held in memory. A session is stored, so that it survives a restart
+of the server; only the digest of its secret is stored, so a reader of the storage cannot use it. A session
+ends after 8 hours, at logout, when its service account is deleted, and when the server's own secrets are
+replaced, which voids every older credential.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ log = logging.getLogger(__name__)
 CODE_SECONDS: Final = 60
 SESSION_SECONDS: Final = 8 * 3600
 _MAX_KEPT: Final = 256
-"""Codes and sessions at one time, each. One more, and the oldest of whoever has most of them goes."""
+"""Limit for codes and for sessions, each. Above it, the owner with the most of them loses its oldest."""
 
 
 class Shelf(Protocol):
-    """The place where sessions outlive the process."""
+    """Stores sessions, so that they outlive the process."""
 
     def read(self) -> bytes:
-        """Empty where nothing was written yet."""
+        """The stored bytes; empty if nothing was written yet."""
 
     def write(self, data: bytes) -> None:
-        """Replaces all, durably and in one step, or raises OSError."""
+        """Replaces the stored bytes, durably and in one step, or raises OSError."""
 
 
 class _Kept(msgspec.Struct, frozen=True):
@@ -50,7 +50,7 @@ _decode: Final = msgspec.json.Decoder(dict[str, _Kept]).decode
 
 
 class BrowserSessions:
-    """`secret` makes strings that nobody can guess."""
+    """All codes and sessions of a server. `secret` makes unguessable strings."""
 
     def __init__(
         self, shelf: Shelf, tokens: Tokens, *, clock: Callable[[], float], secret: Callable[[], str]
@@ -58,16 +58,16 @@ class BrowserSessions:
         self._shelf, self._tokens, self._clock, self._secret = shelf, tokens, clock, secret
         self._codes: dict[str, _Kept] = {}
         self._read: dict[str, _Kept] | None = None
-        """Sessions by the digest of their secret; None until somebody asks."""
+        """Sessions by the digest of their secret; None until they are first read."""
 
     def code_for(self, user: User) -> str:
-        """A code with which a browser gets a session of this user."""
+        """Makes a code that a browser can exchange for a session of this user."""
         code = self._secret()
         _add(self._codes, self._tokens.sealed(code), _Kept(user, self._clock() + CODE_SECONDS))
         return code
 
     def begin(self, code: str) -> str | None:
-        """The secret of a new session; None for a code that is wrong, used or too old."""
+        """Begins a session and returns its secret; None for a code that is wrong, used or too old."""
         asked = self._codes.pop(self._tokens.sealed(code), None)
         if asked is None or asked.until <= self._clock():
             return None
@@ -78,7 +78,7 @@ class BrowserSessions:
         return secret
 
     def user_of(self, secret: str) -> User | None:
-        """The user of a session; None for one that has ended or never was."""
+        """The user of a session; None if the session has ended or never existed."""
         kept = self._sessions().get(self._tokens.sealed(secret))
         if kept is None or kept.until <= self._clock() or not self._tokens.stands(kept.user):
             return None
@@ -93,12 +93,12 @@ class BrowserSessions:
         if self._read is None:
             try:
                 self._read = _decode(self._shelf.read() or b"{}")
-            except msgspec.DecodeError:  # whoever was logged in logs in again
+            except msgspec.DecodeError:  # users have to log in again
                 self._read = {}
         return self._read
 
     def _keep(self, sessions: dict[str, _Kept]) -> None:
-        """A full disk keeps nobody from logging in, who may want to delete things, nor from logging out."""
+        """Stores the sessions. With a full disk, login and logout still work, until the next restart."""
         self._read = sessions
         try:
             self._shelf.write(msgspec.json.encode(sessions))
@@ -115,8 +115,8 @@ def _add(to: dict[str, _Kept], digest: str, kept: _Kept) -> None:
 
 
 def _owner(user: User) -> str:
-    """The owner of a share. Whoever makes one service account makes as many as they like, so those of a
-    namespace have one share."""
+    """The owner that a session counts for. All service accounts of a namespace count as one owner, since a
+    user can create any number of them."""
     if user.name.startswith(ACCOUNT_PREFIX):
         return user.name.rpartition(":")[0]
     return user.name

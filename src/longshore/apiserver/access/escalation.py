@@ -1,8 +1,8 @@
-"""Nobody grants what they do not hold: the check of writes to roles and bindings.
+"""Privilege escalation: a write to a role or binding may grant only rights that the writer holds.
 
-A role may be written by who holds every right in it, or may `escalate` it; a binding by who holds every right
-of its role, or may `bind` that role. The administrator may do both. Who is let through here still has to be
-allowed to write the object at all: that is for the authorizer.
+A user may write a role if the user holds every right in it, or may `escalate` it; a binding if the user holds
+every right of its role, or may `bind` that role. The administrator may do both. Whether the user may write
+the object at all is decided by the authorizer.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _EVERYTHING: Final[Sequence[Obj]] = (
     {"nonResourceURLs": ["*"], "verbs": ["*"]},
 )
 _OF_COLLECTION: Final = frozenset(("finalizers", "managedFields", "ownerReferences", "selfLink"))
-"""Metadata by which the garbage collector brings an object to its end: whoever may write may change these."""
+"""Metadata that the garbage collector changes. A write that changes nothing else is not checked."""
 
 
 def check(api: Api, call: Call, new: Obj, old: Obj | None = None) -> None:
-    """Raises the 403 of a role or binding that would grant more than its writer holds."""
+    """Raises a 403 for a role or binding that would grant more than its writer holds."""
     if call.resource.group != RBAC or MASTERS in call.user.groups:
         return
     if old is not None and _only_for_collection(new, old):

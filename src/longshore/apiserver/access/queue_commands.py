@@ -1,7 +1,7 @@
-"""Who may command a queue: whoever may change it.
+"""Authorization of Commands to queues: the writer of a Command must be allowed to update its queue.
 
-A Command is in a namespace, and a queue is everybody's. Without this check, whoever may write Commands in one
-namespace, as all who have the role `edit` there may, could close the queues of all others.
+A Command is namespaced, and a queue is not. Without this check, a user with the role `edit` in one namespace,
+which includes Commands, could close queues that other namespaces use.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _QUEUES: Final = "scheduling.volcano.sh"
 
 
 def check(api: Api, call: Call, command: Obj) -> None:
-    """Raises the 403 of a valid Command for a queue that its writer may not update."""
+    """Raises a 403 for a valid Command to a queue that its writer may not update."""
     if call.resource.storage != _COMMANDS:
         return
     target = command.get("target") or {}

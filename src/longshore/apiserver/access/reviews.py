@@ -169,7 +169,7 @@ def _metadata_problems(obj: Obj, *, but: str = "") -> list[field.FieldError]:
 
 
 def _refuse(problems: list[field.FieldError]) -> None:
-    """Upstream leaves the kind out of these messages; so do we."""
+    """Raises a 422 if there are problems. Its message leaves out the kind, as upstream's does."""
     if problems:
         raise errors.invalid("authorization.k8s.io", "", "", problems)
 

@@ -1,7 +1,7 @@
 """Bearer tokens: the administrator's, and signed ones of service accounts (TokenRequest).
 
-A service account's token is a JWT signed with this server's own key. It is worth nothing once it has expired,
-or once the account, or the pod, Secret or node it was bound to, is gone: they are looked up at every use.
+A service account's token is a JWT signed with this server's own key. It is invalid once it has expired, or
+once the account, or the pod, Secret or node it was bound to, is deleted: they are looked up at every use.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ AUTHENTICATED: Final = "system:authenticated"
 ACCOUNT_PREFIX: Final = "system:serviceaccount:"
 _EXTRA: Final = "authentication.kubernetes.io/"
 _LEEWAY_SECONDS: Final = 60
-"""Seconds for which a token still counts after the deletion of its owner was due, as upstream's."""
+"""Seconds for which a token stays valid after the deletion of its owner was due, as upstream."""
 _HEADER: Final = {"alg": "HS256", "typ": "JWT"}
 _MAX_TOKEN: Final = 8192  # longer ones are none of ours; do not spend a signature check on them
 
 
 class Tokens:
-    """Knows whose token a string is, and makes new ones for service accounts."""
+    """Finds the user of a token, and issues tokens for service accounts."""
 
     def __init__(self, store: Store, *, admin_token: str, key: bytes, clock: Callable[[], float]) -> None:
         self._store = store
@@ -49,7 +49,7 @@ class Tokens:
     def user_of(self, token: str, audiences: Sequence[str] = (ISSUER,)) -> User | None:
         """The token's user; None when it is wrong, expired, for none of `audiences`, or its owner is gone.
 
-        A token made for somebody else is none here: they could act as the account with it.
+        A token for another audience is rejected: that audience could act as the account with it.
         """
         if len(token) > _MAX_TOKEN:
             return None
@@ -61,10 +61,10 @@ class Tokens:
         return self._account(claims) if claims is not None else None
 
     def issue(
-        self, account: Obj, *, seconds: int, audiences: list[str], bound: Obj | None
+        self, account: Obj, *, identifier: str, seconds: int, audiences: list[str], bound: Obj | None
     ) -> tuple[str, int]:
-        """A new token of this service account and the time it ends. `bound` are the claims about what it is
-        bound to, as `{"pod": {"name": …, "uid": …}}`."""
+        """Issues a token of this service account; returns it and its expiry. `identifier` is its unique
+        `jti`, `bound` the claims about the object it is bound to, as `{"pod": {"name": …, "uid": …}}`."""
         meta, now = account["metadata"], int(self._clock())
         identity: Obj = {
             "namespace": meta["namespace"],
@@ -78,6 +78,7 @@ class Tokens:
             "iat": now,
             "nbf": now,
             "iss": ISSUER,
+            "jti": identifier,
             "kubernetes.io": identity,
             "sub": f"{ACCOUNT_PREFIX}{meta['namespace']}:{meta['name']}",
         }
@@ -85,7 +86,7 @@ class Tokens:
         return f"{text}.{self._sign(text)}", now + seconds
 
     def stands(self, user: User) -> bool:
-        """Whether the account, and the pod, behind a user that a token once named are still the same."""
+        """Whether a user's service account, and the pod of its token, still exist with the same uid."""
         namespace, _, name = user.name.removeprefix(ACCOUNT_PREFIX).partition(":")
         if not user.name.startswith(ACCOUNT_PREFIX) or not user.uid:
             return True
@@ -95,7 +96,7 @@ class Tokens:
         )
 
     def sealed(self, secret: str) -> str:
-        """A digest that counts for as long as the server's own secrets do: with others it is another one."""
+        """A digest that is keyed with the server's own secrets, so replacing those makes it invalid."""
         text = secret.encode("utf-8", "surrogateescape")
         return hmac.new(self._key + self._admin, text, hashlib.sha256).hexdigest()
 
@@ -125,7 +126,7 @@ class Tokens:
             owners.append(("nodes", "", node))
         if not all(self._lives(*owner) for owner in owners):
             return None
-        extra = {}
+        extra = credential(f"JTI={claims['jti']}") if "jti" in claims else {}
         for kind, ref in (("pod", pod), ("node", node)):
             for part, value in (ref or {}).items():
                 if value:
@@ -146,6 +147,11 @@ class Tokens:
 def groups_of(namespace: str) -> tuple[str, ...]:
     """The groups of every service account of a namespace."""
     return "system:serviceaccounts", f"system:serviceaccounts:{namespace}"
+
+
+def credential(which: str) -> dict[str, tuple[str, ...]]:
+    """The `extra` of a user that names the credential which was presented."""
+    return {f"{_EXTRA}credential-id": (which,)}
 
 
 def _b64(raw: bytes) -> str:

@@ -8,7 +8,7 @@ either raises the refusal, changes the object it is given, or returns what else 
 | `namespace` | whether a namespace takes new objects |
 | `pod` | priority and tolerations of pods |
 | `limitranger` | defaults and bounds of a namespace's LimitRanges |
-| `quota`, `usage` | what a ResourceQuota still allows, and what an object counts for |
+| `quota`, `quota_usage` | what a ResourceQuota still allows, and what an object counts for |
 | `storageclass`, `priorityclass` | the default class of claims, the one default priority |
 | `volcano` | what Volcano's webhooks fill in and refuse |
 """

@@ -1,7 +1,7 @@
 """LimitRanges: defaults for containers that ask for nothing, refusals for what is out of bounds.
 
-Pods are looked at when they are created (and when they are resized), claims on every write. An update
-is not held to bounds that came later: what it leaves as it was is not checked again.
+Pods are checked when they are created or resized, claims on every write. An update is checked only for the
+amounts that it changes, so bounds that came later do not refuse it.
 """
 
 from __future__ import annotations
@@ -10,21 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Final
 
-from longshore.api import pod_resources, quantity, reads
+from longshore.api import pod_resources, quantity
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
-from longshore.apiserver.admission.lookup import Get, List, forbidden
+from longshore.apiserver.admission.lookup import forbidden
 
 STORAGE: Final = "limitranges"
 ANNOTATION: Final = "kubernetes.io/limit-ranger"
 Amounts = Mapping[str, str]
 
 
-def _has_no_limits(get: Get, every: List, namespace: str) -> bool:
-    return not every(STORAGE, namespace)
-
-
-@reads.reads("cluster", unless=_has_no_limits)
 def set_defaults(pod: Obj, ranges: Iterable[Obj]) -> None:
     """Gives containers the namespace's default requests and limits, and notes which in an annotation."""
     for limit_range in ranges:
@@ -66,7 +61,6 @@ def _fill(resources: Obj, key: str, defaults: Amounts) -> list[str]:
     return missing
 
 
-@reads.reads("cluster", unless=_has_no_limits)
 def check(resource: Resource, new: Obj, ranges: Iterable[Obj], old: Obj | None = None) -> None:
     """Raises 403 for a pod or claim outside the bounds; several complaints become one list."""
     problems_of = _CHECKS.get(resource.storage)

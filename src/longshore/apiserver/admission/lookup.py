@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
 from longshore.api import errors
-from longshore.api.reads import Get as Get
-from longshore.api.reads import List as List
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
+
+Get: TypeAlias = Callable[[str, str, str], Obj | None]
+"""(storage, namespace, name) -> the newest object, staged writes included; None when there is none."""
+List: TypeAlias = Callable[[str, str], Iterable[Obj]]
+"""(storage, namespace) -> the newest objects, staged writes included; namespace "" for cluster scope."""
 
 
 def shown_name(obj: Obj) -> str:

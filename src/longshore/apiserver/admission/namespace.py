@@ -1,7 +1,7 @@
-"""Whether a namespace takes new objects: it must exist and not be on its way out.
+"""Whether a namespace takes new objects: it must exist and not be terminating.
 
-Changes and deletions of what is there stay possible until the namespace is gone. Which namespaces can
-never be deleted is for the Namespace kind to say.
+Existing objects can be changed and deleted until the namespace is gone. The Namespace kind says which
+namespaces can never be deleted.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Admission of Pods: adds their priority, and how long they stay on a node in trouble."""
+"""Admission of Pods: sets priority, service account and queue gate, and tolerations for nodes in trouble."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from longshore.api import errors, reads
-from longshore.api.facts import queue_gate
+from longshore.api import errors, field
+from longshore.api.facts import account_volume, queue_gate, taints
 from longshore.api.types import Obj
-from longshore.apiserver.admission import runtimeclass, scheduling_group
+from longshore.apiserver.admission import runtimeclass
 from longshore.apiserver.admission.lookup import Get, List, shown_name
 
 _GANG_SCHEDULER: Final = "volcano"
@@ -16,18 +16,18 @@ _DEFAULT_ACCOUNT: Final = "default"
 _CLASSES: Final = "scheduling.k8s.io/priorityclasses"
 _NO_CLASS: Final[Obj] = {"value": 0, "preemptionPolicy": "PreemptLowerPriority"}
 _STAY_SECONDS: Final = 300
-_TROUBLES: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_TROUBLES: Final = (taints.NOT_READY, taints.UNREACHABLE)
 
 
 def admit_create(pod: Obj, get: Get, every: List) -> None:
-    """Sets priority and tolerations of a new Pod, or raises a 403."""
+    """Applies `CREATE_RULES` to a new Pod, or raises a 403."""
     spec = pod.setdefault("spec", {})
     for rule in CREATE_RULES:
         rule(pod, spec, get, every)
 
 
 def admit_update(new: Obj, old: Obj) -> None:
-    """Puts back what admission set at creation and the client may not know of."""
+    """Restores priority and preemptionPolicy if the client left them out; adds default tolerations."""
     spec, before = new.setdefault("spec", {}), old.get("spec") or {}
     for key in ("priority", "preemptionPolicy"):
         if spec.get(key) is None and before.get(key) is not None:
@@ -35,12 +35,6 @@ def admit_update(new: Obj, old: Obj) -> None:
     add_tolerations(spec)
 
 
-def _has_no_default_class(get: Get, every: List, namespace: str) -> bool:
-    return not any(found.get("globalDefault") for found in every(_CLASSES, ""))
-
-
-@reads.reads("cluster", only_with=("priorityClassName",))
-@reads.reads("cluster", unless=_has_no_default_class)
 def _set_priority(pod: Obj, spec: Obj, get: Get, every: List) -> None:
     name = spec.get("priorityClassName")
     if name:
@@ -69,33 +63,29 @@ def _set_priority(pod: Obj, spec: Obj, get: Get, every: List) -> None:
             spec[key] = computed
 
 
-def _has_its_account(new: reads.New) -> bool:
-    """Whether the spec has the account that the rule would give it now."""
-    named = new.obj["spec"].get("serviceAccountName")
-    if named not in (None, _DEFAULT_ACCOUNT):
-        return True
-    there = new.get(_ACCOUNTS, new.obj["metadata"].get("namespace", ""), _DEFAULT_ACCOUNT) is not None
-    return there == (named is not None)
-
-
-@reads.reads("cluster", again=_has_its_account)
 def _set_account(pod: Obj, spec: Obj, get: Get, every: List) -> None:
-    """A pod that names no account runs as `default`, where its namespace has one. Upstream refuses the pod
-    where it has not; here controllers may be turned off, and pods then go without."""
-    if spec.get("serviceAccountName"):
+    """A pod that names no account runs as `default`; a pod that names a missing account is refused. In a
+    namespace without `default`, upstream refuses every pod; here pods are taken as they are, since the
+    controller that creates accounts may be turned off."""
+    namespace, named = pod["metadata"].get("namespace", ""), spec.get("serviceAccountName")
+    if get(_ACCOUNTS, namespace, _DEFAULT_ACCOUNT) is None:
         return
-    if get(_ACCOUNTS, pod["metadata"].get("namespace", ""), _DEFAULT_ACCOUNT) is not None:
-        spec["serviceAccountName"] = spec["serviceAccount"] = _DEFAULT_ACCOUNT
+    if not named:
+        named = spec["serviceAccountName"] = spec["serviceAccount"] = _DEFAULT_ACCOUNT
+    account = get(_ACCOUNTS, namespace, named)
+    if account is None:
+        missing = f"serviceaccount {field.quoted(named)} not found"
+        raise _forbidden(pod, f"error looking up service account {namespace}/{named}: {missing}")
+    if account_volume.is_wanted(spec, account):
+        account_volume.add(spec, f"{namespace}/{named}")
 
 
-@reads.reads()
 def _tolerate_trouble(pod: Obj, spec: Obj, get: Get, every: List) -> None:
     add_tolerations(spec)
 
 
-@reads.reads(f"metadata.annotations[{queue_gate.KEY}]")
 def _wait_for_queue(pod: Obj, spec: Obj, get: Get, every: List) -> None:
-    """A pod of Volcano's scheduler that asks for it is gated until its queue has room."""
+    """Adds a scheduling gate, until the queue has room, to a pod of Volcano's scheduler that asks for it."""
     gates = spec.get("schedulingGates") or []
     if spec.get("schedulerName") != _GANG_SCHEDULER or not queue_gate.is_asked_for(pod):
         return
@@ -109,7 +99,6 @@ CREATE_RULES: Final = (
     _set_priority,
     _tolerate_trouble,
     runtimeclass.set_class,
-    scheduling_group.join,
 )
 
 
@@ -118,7 +107,7 @@ def _forbidden(pod: Obj, why: str) -> errors.StatusError:
 
 
 def add_tolerations(spec: Obj) -> None:
-    """Pods leave a node that is not ready or out of reach after five minutes, unless they say otherwise."""
+    """Has pods leave a node that is not ready or unreachable after five minutes, unless they tolerate it."""
     listed = spec.get("tolerations") or []
     missing = [key for key in _TROUBLES if not any(_tolerates(t, key) for t in listed)]
     if missing:

@@ -1,4 +1,4 @@
-"""There is at most one PriorityClass that pods without one get."""
+"""At most one PriorityClass is the default for pods that name none."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from longshore.apiserver.admission.lookup import forbidden
 
 
 def check_only_default(resource: Resource, new: Obj, classes: Iterable[Obj]) -> None:
-    """Raises 403 when `new` is marked as the global default and another class is, too."""
+    """Raises a 403 if `new` is marked as the global default and another class already is."""
     if not new.get("globalDefault"):
         return
     name = new["metadata"].get("name")

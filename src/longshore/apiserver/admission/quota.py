@@ -1,4 +1,4 @@
-"""ResourceQuotas: refuses what would exceed one, and keeps `status.used` in step with every write.
+"""ResourceQuotas: refuses writes that would exceed a quota, and updates `status.used` with every write.
 
 The functions return the quotas whose status changes along with the write, to be written together with
 it, so the count is exact at every moment and no controller has to catch up. A quota whose status does
@@ -8,6 +8,7 @@ not fit its spec (new, or just changed) is counted afresh from the objects that 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -28,10 +29,11 @@ from longshore.apiserver.admission.quota_usage import (
     usage,
 )
 
+STORAGE: Final = "resourcequotas"
 _MUST_BE_SET: Final = frozenset(
     ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
 )
-"""Where one of these is limited, every container of a pod must say how much it takes."""
+"""If a quota limits one of these, every container of a pod must specify it."""
 
 
 class Charge(msgspec.Struct, frozen=True):
@@ -49,19 +51,20 @@ def check_create(resource: Resource, obj: Obj, quotas: Iterable[Obj], list_: Lis
 def check_update(
     resource: Resource, new: Obj, old: Obj, quotas: Iterable[Obj], list_: List, *, subresource: str = ""
 ) -> list[Charge]:
-    """Raises 403 when a quota does not allow the growth of a service, a claim or a resized pod. Any
-    other change just moves the count: a finished pod, for one, gives back what it had."""
+    """Raises 403 when a quota does not allow the growth of a service, a claim or a resized pod. Any other
+    change only updates the count: a finished pod, for example, gives its amounts back."""
     grows = subresource == "resize" if resource.storage == "pods" else not subresource
     return _move(resource, new, old, quotas, list_, enforce=grows)
 
 
 def release(resource: Resource, obj: Obj, quotas: Iterable[Obj], list_: List) -> list[Charge]:
-    """The amounts that a deleted object gives back."""
+    """The charges that give the amounts of a deleted object back to its quotas."""
     return _move(resource, None, obj, quotas, list_, enforce=False)
 
 
 def status_of(quota: Obj, list_: List) -> Obj:
-    """The status of a quota, counted from the objects that are there."""
+    """The status of a quota, counted from the objects that are there. A quota counts itself, also before it
+    is stored."""
     hard = dict(quota["spec"].get("hard") or {})
     used: Usage = dict.fromkeys(hard, "0")
     namespace = quota["metadata"]["namespace"]
@@ -71,7 +74,10 @@ def status_of(quota: Obj, list_: List) -> Obj:
         names = [name for name in hard if governs(resource, name)]
         if not names:
             continue
-        for obj in list_(resource.storage, namespace):
+        found = list_(resource.storage, namespace)
+        if resource.storage == STORAGE and not any(map(partial(_is, quota), found)):
+            found = [*found, quota]
+        for obj in found:
             if in_scope(quota, resource, obj):
                 add(used, usage(resource, obj))
     for name in hard:
@@ -125,13 +131,17 @@ def _move(
     return charges
 
 
+def _is(quota: Obj, other: Obj) -> bool:
+    return bool(quota["metadata"]["name"] == other["metadata"]["name"])
+
+
 def _scopes_may_differ(resource: Resource) -> bool:
-    """A pod can move in or out of a scope without a change of what it asks for."""
+    """Whether an object can move into or out of a scope while its usage stays the same."""
     return resource.storage in ("pods", "persistentvolumeclaims")
 
 
 def _known_status(quota: Obj) -> Obj | None:
-    """The status as stored, when it is about the spec as it is now."""
+    """The stored status; None if it does not fit the current spec."""
     hard = quota["spec"].get("hard") or {}
     status: Obj = quota.get("status") or {}
     used = status.get("used") or {}

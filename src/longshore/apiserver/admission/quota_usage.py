@@ -45,7 +45,7 @@ def governs(resource: Resource, name: str) -> bool:
 
 
 def custom_storage(name: str) -> str | None:
-    """Where the objects of a user's own kind are that the limit called `name` counts; None for any other."""
+    """The storage of the custom resource that the limit called `name` counts; None for any other limit."""
     head, _, qualified = name.partition("/")
     if head != "count" or qualified in _built_in():
         return None
@@ -129,7 +129,7 @@ _MEASURES: Final[Mapping[str, Callable[[Obj, Usage], None]]] = {
 
 
 def has_scopes(quota: Obj) -> bool:
-    """Whether a quota is about some objects of its kinds only."""
+    """Whether a quota has scopes, so that it counts only some objects of its kinds."""
     return bool(_terms(quota))
 
 
@@ -140,7 +140,7 @@ def _terms(quota: Obj) -> list[Obj]:
 
 
 def in_scope(quota: Obj, resource: Resource, obj: Obj) -> bool:
-    """Whether all scopes of a quota fit the object. Scopes are about pods, and one about claims."""
+    """Whether the object is in all scopes of a quota. One scope selects claims, all others select pods."""
     terms = _terms(quota)
     if not terms:
         return True
@@ -193,7 +193,7 @@ def _crosses_namespaces(affinity: Obj) -> bool:
 
 
 def add(total: Usage, more: Mapping[str, str]) -> None:
-    """Adds to the names that `total` has; others are none of its business."""
+    """Adds the amounts of the names that `total` has; ignores other names."""
     for name, amount in more.items():
         if name in total:
             total[name] = quantity.add(total[name], amount)

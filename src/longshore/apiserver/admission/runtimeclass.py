@@ -1,6 +1,6 @@
 """Admission of Pods that name a RuntimeClass: they get its overhead, node selector and tolerations.
 
-The engines of a node here go by their names even where nobody made a class for them.
+The names of the node's own runtimes are accepted even if no RuntimeClass of that name exists.
 """
 
 from __future__ import annotations
@@ -8,21 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from longshore.api import errors, field, quantity, reads
+from longshore.api import errors, field, quantity
 from longshore.api.types import Obj, copy_of
 from longshore.apiserver.admission.lookup import Get, List, shown_name
 
 _CLASSES: Final = "node.k8s.io/runtimeclasses"
 _ENGINES: Final = ("process", "podman")
 _MAX_MERGED: Final = 1000
-"""Tolerations of a pod and its class."""
+"""Tolerations of a pod and its class, above which none are merged."""
 _OTHER_OVERHEAD: Final = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
 _NO_OVERHEAD: Final = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
 
 
-@reads.reads("cluster", only_with=("overhead", "runtimeClassName"))
 def set_class(pod: Obj, spec: Obj, get: Get, every: List) -> None:
-    """Adds to the pod what its class says, or raises a 403."""
+    """Adds the overhead, node selector and tolerations of the pod's class, or raises a 403."""
     name = spec.get("runtimeClassName")
     found = get(_CLASSES, "", name) if name is not None else None
     if name is not None and found is None and name not in _ENGINES:
@@ -62,7 +61,7 @@ def _set_scheduling(pod: Obj, spec: Obj, rules: Obj) -> None:
 def merged(tolerations: list[Obj]) -> list[Obj]:
     """The tolerations without those that another one covers. Of equal ones the first stays.
 
-    Very many are left as they are: each is held against each.
+    More than 1,000 are returned unchanged, since each is compared with each.
     """
     if len(tolerations) > _MAX_MERGED:
         return tolerations

@@ -1,6 +1,6 @@
-"""Deletes the objects of definitions that are going, so many in each turn of the loop.
+"""Deletes the objects of definitions that are being deleted, one slice in each turn of the loop.
 
-Part of the server, not a controller: it holds with `--controllers none` too. It begins with a look at all
+Part of the server, not a controller, so it also runs with `--controllers none`. It begins by checking all
 definitions, since a server may have stopped in the middle.
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from longshore.store import Key
 
 _PAUSE_SECONDS: Final = 5.0
-"""After a write that failed, as on a full disk."""
+"""Pause after a write that failed, as on a full disk."""
 
 
 async def clear_definitions(api: Api) -> None:
@@ -35,7 +35,7 @@ async def clear_definitions(api: Api) -> None:
 
 
 async def _clear(api: Api, key: Key) -> None:
-    """Deletes all objects of a definition, then the definition if none is held."""
+    """Deletes all objects of a definition, then the definition if no finalizer holds an object."""
     entry = api.store.latest(key)
     found = [] if entry is None else lifecycle.objects(api, entry.obj)
     for at in range(0, len(found), lifecycle.SLICE_OBJECTS):

@@ -1,9 +1,10 @@
 """The consequences of a write to a definition, or to an object of one that is being deleted.
 
-All of it is staged together with the write itself: names are accepted before the create answers, and a
-deleted definition takes its objects with it. Of many objects it takes the first ones; `clearing` takes the
-others, in slices. An object that a finalizer holds holds its definition, too; the write that lets the last
-one go removes the definition.
+All consequences are staged together with the write itself: when a create is answered, the names are accepted
+and objects can be created. The answer shows the definition as it was written. Its conditions are a second
+change, which watchers see, as with upstream's controllers. Deleting a definition deletes its objects: the
+first ones here, the others in slices (`clearing`). An object with a finalizer also keeps its definition; the
+write that removes the last such object removes the definition.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from longshore.api.kinds import table
 from longshore.api.kinds.customresourcedefinition import CLEANUP
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
-from longshore.apiserver.answer import Answer
 from longshore.apiserver.catalog import DEFINITIONS, definition_key
 from longshore.apiserver.crd import naming, rows
 from longshore.apiserver.request import options
@@ -56,9 +56,6 @@ def _after_definition(api: Api, answer: Rendered) -> None:
         for entry in sorted(_definitions(api, group), key=lambda e: e.revision):
             answer.staged += _settle(api, entry)
     api.catalog.expect(answer.staged[-1].entry.revision)
-    if isinstance(answer, Answer) and answer.entry is not None:
-        # The client sees the definition as it is now, with its names.
-        answer.entry = api.store.latest(answer.entry.key) or answer.entry
 
 
 def _settle(api: Api, entry: Entry) -> list[Staged]:
@@ -94,7 +91,7 @@ def is_going(entry: Entry) -> bool:
 
 
 def _clear(api: Api, entry: Entry) -> list[Staged]:
-    """Deletes a definition's first objects, and leaves those behind them to `clearing`."""
+    """Deletes a definition's first objects, and leaves the others to `clearing`."""
     found = objects(api, entry.obj)
     staged = delete_objects(api, entry.obj, found[:SLICE_OBJECTS])
     if len(found) > SLICE_OBJECTS:
@@ -103,7 +100,7 @@ def _clear(api: Api, entry: Entry) -> list[Staged]:
 
 
 def let_go(api: Api, entry: Entry) -> list[Staged]:
-    """Removes a definition that has no objects; any other says that it waits for them."""
+    """Removes a definition without objects; else sets the condition that deletion is in progress."""
     crd = entry.obj
     if objects(api, crd):
         status = naming.terminating(crd, *_IN_PROGRESS, api.now())
@@ -131,7 +128,7 @@ def delete_objects(api: Api, crd: Obj, entries: Sequence[Entry]) -> list[Staged]
 
 
 def _any_row(crd: Obj) -> Resource | None:
-    """A row to delete objects by; served or not, all versions are alike in this."""
+    """The row of any version, served or not, for deleting objects."""
     versions = [{**v, "served": True} for v in crd["spec"]["versions"]]
     found = rows.rows({**crd, "spec": {**crd["spec"], "versions": versions}})
     return found[0] if found else None

@@ -1,7 +1,7 @@
-"""Which of the names it asks for a definition gets, and the conditions that tell.
+"""Decides which of its requested names a definition gets, and sets the conditions that report it.
 
-Names are unique within a group: plural, singular and short names among each other, kinds and list kinds
-among each other. A definition keeps what it has; what another one has, it does not get. Pure.
+Names are unique within a group: plural, singular and short names among each other, kinds and list kinds among
+each other. A definition keeps the names it has, and gets no name that another one has. Pure.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Taken(msgspec.Struct):
 
 
 def settled(crd: Obj, taken: Taken, now: str) -> Obj | None:
-    """The status a definition should have; None when it has it already. `taken` are others' names."""
+    """The status a definition should have; None if it has it. `taken` are names of other definitions."""
     status: Obj = crd.get("status") or {}
     wanted, had = crd["spec"]["names"], status.get("acceptedNames") or {}
     accepted, conflict = _accept(wanted, had, taken)
@@ -61,7 +61,7 @@ def terminating(crd: Obj, reason: str, message: str, now: str) -> Obj:
 
 
 def _accept(wanted: Obj, had: Obj, taken: Taken) -> tuple[Obj, tuple[str, str] | None]:
-    """The names it gets, and the last conflict: (reason, message)."""
+    """The names that the definition gets, and the last conflict: (reason, message)."""
     accepted: Obj = dict(had)
     conflict: tuple[str, str] | None = None
     for word, reason, used in (
@@ -99,7 +99,7 @@ def _in_use(names: list[str]) -> str:
 
 
 def _set(conditions: list[Obj], type_: str, status: str, reason: str, message: str, now: str) -> None:
-    """Sets one condition in place; its time moves with its status alone."""
+    """Sets one condition in place; its lastTransitionTime changes only if its status does."""
     new = {"type": type_, "status": status, "lastTransitionTime": now, "reason": reason, "message": message}
     for index, old in enumerate(conditions):
         if old["type"] == type_:

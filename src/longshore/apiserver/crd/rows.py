@@ -1,9 +1,8 @@
 """Rows of the resource table from a definition: one for each version that is served.
 
-All versions share one key space in the store, and objects are stored as they are: conversion only
-changes the apiVersion, which is not stored. Where an object may have been written by another schema
-than the one it is read with (another version's, or the same one's before a change), it is fitted to
-that one on the way out.
+All versions share one key space in the store, and objects are stored as they are: conversion only changes the
+apiVersion, which is not stored. If an object may have been written with another schema than the one it is
+read with (of another version, or before a change), it is fitted to the latter when it is read.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ Key = tuple[str, str, str]
 
 
 def rows(crd: Obj) -> list[Resource]:
-    """The rows of an established definition; none of one that has not got its names yet."""
+    """The rows of a definition; none before it is established."""
     if not is_true(crd, "Established"):
         return []
     spec, names = crd["spec"], crd["status"]["acceptedNames"]
@@ -67,10 +66,9 @@ def _strategy(version: Obj, *, mixed: bool) -> StructuralStrategy:
         paths = ScalePaths(
             scale["specReplicasPath"], scale["statusReplicasPath"], scale.get("labelSelectorPath", "")
         )
-    with_status = structural.Converting if mixed else StructuralStrategy
-    without = structural.ConvertingWithoutStatus if mixed else structural.WithoutStatus
     schema = schema_of(version) or {}
-    return (without if subresources.get("status") is None else with_status)(lambda: schema, paths)
+    has_status = subresources.get("status") is not None
+    return structural.structural_strategy(lambda: schema, paths, status=has_status, converts=mixed)
 
 
 def _subresources(version: Obj, kind: str) -> dict[str, Subresource]:

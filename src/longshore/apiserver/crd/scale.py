@@ -1,7 +1,7 @@
-"""/scale of custom resources: an autoscaling/v1 Scale in front of the paths its definition names.
+"""/scale of custom resources: an autoscaling/v1 Scale, made from the paths that the definition names.
 
-Writing one changes the number of replicas in the object and nothing else; the change then goes the way
-of any update, checks and generation included. Server-side apply to /scale is not offered.
+Writing a Scale changes only the number of replicas in the object; the change is then handled like any update,
+checks and generation included. Server-side apply to /scale is not offered.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _COPIED: Final = ("name", "namespace", "uid", "resourceVersion", "creationTimest
 
 
 def read(api: Api, call: Call) -> DocumentAnswer:
-    """GET."""
+    """GET of the Scale."""
     entry = api.store.get(key_of(call))
     if entry is None:
         raise errors.not_found(call.resource.group, call.resource.plural, call.name)
@@ -46,7 +46,7 @@ def read(api: Api, call: Call) -> DocumentAnswer:
 
 
 def update(api: Api, call: Call) -> DocumentAnswer:
-    """PUT."""
+    """PUT of the Scale."""
     wanted = options.write_options(call, "UpdateOptions")
     sent = body.object_of(call, wanted.field_validation, kind=_SCALE.kind, group_version=_SCALE.group_version)
     same_name(call, sent.setdefault("metadata", {}))
@@ -125,5 +125,5 @@ def _shown(resource: Resource, obj: Obj) -> Obj:
 def _paths(resource: Resource) -> scale.ScalePaths:
     strategy = resource.strategy
     assert isinstance(strategy, StructuralStrategy)
-    assert strategy.scale is not None, "rows have /scale only with paths"
-    return strategy.scale
+    assert strategy.kind.scale is not None, "rows have /scale only with paths"
+    return strategy.kind.scale

@@ -1,1 +1,1 @@
-"""Documents the server makes of itself: discovery, version, health, metadata-only forms, resource usage."""
+"""Documents about the server itself: discovery, version, health, metadata-only forms, resource usage."""

@@ -1,8 +1,8 @@
 """Discovery: which groups, versions and resources there are, in both forms clients ask for.
 
-The older form is one document for every group and version; the aggregated one tells everything at
-`/api` and `/apis`. Both come from the rows of the resource table, in its order: groups as they stand,
-resources by name. Documents are built on first use and built again when the rows change.
+The older form is one document for every group and version; the aggregated one lists everything at `/api` and
+`/apis`. Both come from the rows of the resource table, in its order: groups as they stand, resources by name.
+Documents are built on first use and built again when the rows change.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _group(rows: Iterable[Resource], name: str) -> Obj:
 
 
 def resource_list(rows: Iterable[Resource], group: str, version: str) -> Obj | None:
-    """`/api/v1` and `/apis/<group>/<version>`; None for a version there is not."""
+    """`/api/v1` and `/apis/<group>/<version>`; None if the version does not exist."""
     own = [r for r in rows if (r.group, r.version) == (group, version)]
     if not own:
         return None
@@ -200,7 +200,7 @@ def _aggregated_resource(r: Resource) -> Obj:
 
 
 def _response_kind(kind: str, group_version: str = "") -> Obj:
-    """Group and version are named only where they are not those of the list they stand in."""
+    """A kind with its group and version, which are empty if they are those of the surrounding list."""
     group, _, version = group_version.rpartition("/")
     return {"group": group, "version": version, "kind": kind}
 
@@ -230,7 +230,7 @@ def versions(rows: Iterable[Resource], group: str) -> list[str]:
 
 
 def _rank(version: str) -> tuple[int, int, int, int]:
-    """Higher is preferred. Names that are no versions are all alike and the last."""
+    """Higher is preferred. Names that are not versions rank last, all equal."""
     match = _VERSION.fullmatch(version)
     if match is None:
         return (0, 0, 0, 0)

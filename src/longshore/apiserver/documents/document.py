@@ -1,4 +1,4 @@
-"""A JSON document the server shows of itself: discovery, OpenAPI, its version.
+"""A JSON document about the server itself: discovery, OpenAPI, its version.
 
 Such documents change rarely and are asked for often, so bytes and ETag are made once and kept.
 """
@@ -13,7 +13,7 @@ from longshore.api.types import Obj, encode
 
 
 class Document:
-    """One document. `headers` go out with it, whatever the answer's code."""
+    """One document. `headers` are sent with it, whatever the answer's code."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class Document:
 
     @cached_property
     def body(self) -> bytes:
-        """The body: the document as JSON unless told otherwise."""
+        """The bytes on the wire: the document as JSON, unless `body` was passed."""
         return encode(self.obj)
 
     def with_headers(self, headers: Mapping[str, str]) -> Document:
@@ -41,11 +41,11 @@ class Document:
 
     @cached_property
     def etag(self) -> str:
-        """Changes with the content and never otherwise."""
+        """The ETag: it changes if, and only if, the content does."""
         return f'"{hashlib.sha256(self.body).hexdigest().upper()}"'
 
     def unchanged(self, if_none_match: str | None) -> bool:
-        """Whether a client that sends this `If-None-Match` has it already (answer 304)."""
+        """Whether a client that sends this `If-None-Match` has the document already (answer 304)."""
         if not if_none_match:
             return False
         known = {tag.strip().removeprefix("W/") for tag in if_none_match.split(",")}

@@ -42,7 +42,7 @@ def check(transform: str, resource: Resource, *, is_list: bool) -> None:
 
 
 def _go_type(resource: Resource, is_list: bool) -> str:
-    """The name Kubernetes' own program has for the object, which its messages print."""
+    """The Go type of the object, which Kubernetes' messages print."""
     if resource.style == "custom":
         return "*unstructured.UnstructuredList" if is_list else "*unstructured.Unstructured"
     # Objects of both event groups are core events inside Kubernetes.

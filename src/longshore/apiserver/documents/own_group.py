@@ -1,13 +1,13 @@
-"""longshore.dev: documents of longshore's own, as resources. Each is made when somebody asks for it.
+"""Resources whose documents are made on request: longshore.dev, and metrics.k8s.io.
 
-Nothing of it is stored as an object. A resource is a row, for discovery and for RBAC, and a function that
-makes its documents; whoever can make them adds both with `serve`.
+Nothing of them is stored as an object. A resource is a row, for discovery and for RBAC, and a function that
+makes its documents; the parts of an Api bring both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Final
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final, NamedTuple
 
 from longshore.api import errors
 from longshore.api.resources import Resource
@@ -30,31 +30,44 @@ def row(kind: str, plural: str, *, namespaced: bool, verbs: tuple[str, ...] = ("
     )
 
 
-class OwnGroup:
-    """The resources of the group, by plural."""
+class MadeDocument(NamedTuple):
+    """One resource and the maker of its answers."""
 
-    def __init__(self) -> None:
-        self.rows: tuple[Resource, ...] = ()
-        """For discovery; another tuple only when there is another resource."""
-        self._makers: dict[str, tuple[Resource, Maker]] = {}
+    row: Resource
+    make: Callable[[Call], Awaitable[DocumentAnswer]]
 
-    def serve(self, resource: Resource, maker: Maker) -> None:
-        self._makers[resource.plural] = resource, maker
-        self.rows = tuple(resource for resource, _ in self._makers.values())
 
-    def find(self, version: str, plural: str) -> Resource | None:
-        found = self._makers.get(plural)
-        return found[0] if found is not None and found[0].version == version else None
+def document(resource: Resource, maker: Maker) -> MadeDocument:
+    """A resource of this group with the maker of its documents."""
 
-    def serves(self, resource: Resource) -> bool:
-        """Whether this row is one of the group's, and not of a custom resource in a group of this name."""
-        return resource in self.rows
-
-    async def answer(self, call: Call) -> DocumentAnswer:
-        resource, maker = self._makers[call.resource.plural]
-        document = await maker(call)
-        if document is None:
+    async def answer(call: Call) -> DocumentAnswer:
+        made = await maker(call)
+        if made is None:
             raise errors.not_found(resource.group, resource.plural, call.name)
         kind = resource.list_kind if call.verb == "list" else resource.kind
-        made = {"kind": kind, "apiVersion": resource.group_version, **document}
-        return DocumentAnswer(made, 201 if call.verb == "create" else 200)
+        typed = {"kind": kind, "apiVersion": resource.group_version, **made}
+        return DocumentAnswer(typed, 201 if call.verb == "create" else 200)
+
+    return MadeDocument(resource, answer)
+
+
+class MadeDocuments:
+    """The table of all such resources of an Api."""
+
+    def __init__(self, documents: Iterable[MadeDocument]) -> None:
+        by_name = {(made.row.group, made.row.version, made.row.plural): made for made in documents}
+        self._by_name = by_name
+        self.rows = tuple(made.row for made in by_name.values())
+        """The rows of all these resources, for discovery, which compares this tuple by identity."""
+        self.groups = frozenset(row.group for row in self.rows)
+
+    def find(self, group: str, version: str, plural: str) -> Resource | None:
+        found = self._by_name.get((group, version, plural))
+        return found.row if found is not None else None
+
+    def maker(self, resource: Resource) -> Callable[[Call], Awaitable[DocumentAnswer]] | None:
+        """The maker of a row of this table; None for other rows, also for a custom resource of that name."""
+        if resource.group not in self.groups:
+            return None
+        found = self._by_name.get((resource.group, resource.version, resource.plural))
+        return found.make if found is not None and found.row is resource else None

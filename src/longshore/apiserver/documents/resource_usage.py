@@ -1,11 +1,12 @@
 """metrics.k8s.io: what pods and nodes use right now, for `kubectl top`. Served while there is a node.
 
-Nothing of it is stored: each answer is made of the pods or nodes of the store, as the selectors have it, and
-what the node has measured.
+Nothing of it is stored: each answer combines the selected pods or nodes of the store with the node's
+measurements.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -18,6 +19,7 @@ from longshore.api.time import durations, rfc3339
 from longshore.api.types import Obj
 from longshore.api.usage import Measured, Used
 from longshore.apiserver.answer import DocumentAnswer
+from longshore.apiserver.documents.own_group import MadeDocument
 from longshore.apiserver.request.call import INTERNAL, Call
 
 if TYPE_CHECKING:
@@ -31,15 +33,13 @@ ROWS: Final = tuple(
 )
 
 
-def find(group: str, version: str, plural: str) -> Resource | None:
-    for row in ROWS:
-        if (row.group, row.version, row.plural) == (group, version, plural):
-            return row
-    return None
+def documents(api: Api) -> tuple[MadeDocument, ...]:
+    """Both resources, for an Api with a node."""
+    return tuple(MadeDocument(row, partial(answer, api)) for row in ROWS)
 
 
 async def answer(api: Api, call: Call) -> DocumentAnswer:
-    """GET of one, or of all that the selectors keep."""
+    """Answers a GET of one object, or of all objects that the selectors match."""
     door = api.door
     assert door is not None, "the group is served only while there is a node"
     found = await door.measure()

@@ -21,7 +21,7 @@ _MACHINES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
 HEALTH: Final = ("healthz", "livez", "readyz")
 
 Check = Callable[[], bool]
-"""Whether one part of the server is well."""
+"""Reports whether one part of the server is healthy."""
 
 
 def version() -> Obj:

@@ -1,7 +1,7 @@
-"""Large answers: made object by object in a thread beside the loop, which the interpreter serves in between.
+"""Renders large answers object by object in a thread, so that the event loop keeps running in between.
 
-One thread does all of it, one answer after the other. While it works, the interpreter changes threads every
-0.5 ms instead of every 5. Large bodies go further, to a process of their own: see `apiserver/large`.
+One thread renders all of them, one after the other. While it works, the interpreter switches threads every
+0.5 ms instead of every 5. Large request bodies are read by a separate process: see `apiserver/large`.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from longshore.store import Entry
 from longshore.store.decoded_views import Decoded
 
 LARGE_BYTES: Final = 16 << 10
-"""Of a body that is not read on the loop. The worst below takes 80 ms."""
+"""Longer bodies are not read on the loop. The worst body up to this size takes 80 ms."""
 _SWITCH_SECONDS: Final = 0.0005
 _DECODED_BYTES: Final = 4 << 20
 T = TypeVar("T")
 
 
 async def run(work: Callable[[], T]) -> T:
-    """The result of pure work, done in the thread."""
+    """Runs pure work in the thread and returns its result."""
     return await asyncio.get_running_loop().run_in_executor(_thread(), _quick_to_switch, work)
 
 
 def private(answer: Rendered) -> Rendered:
-    """An answer for the thread: with entries whose decoded views are its own."""
+    """A copy of an answer for the thread, whose entries share no decoded objects with the loop."""
     decoded = Decoded(_DECODED_BYTES)
     if isinstance(answer, ListAnswer):
         return msgspec.structs.replace(answer, entries=[_own(each, decoded) for each in answer.entries])

@@ -12,11 +12,11 @@ from longshore.apiserver.request import router
 from longshore.apiserver.request.call import Call, Query, User
 
 _REMEMBERED_QUERY: Final = 128
-"""Characters of a query that is worth remembering."""
+"""Characters of the longest query whose parsed form is cached."""
 
 
 def call_of(request: Request, user: User, route: router.Route, raw_query: str, find: router.Find) -> Call:
-    """The call a request asks for; raises the 404 or 405 of a path that cannot be asked for it."""
+    """The call a request asks for; raises a 404 or 405 if the path does not support it."""
     resource = router.resource_of(route, find)
     call = Call(
         resource,
@@ -38,11 +38,11 @@ def _query(raw: str) -> Query:
 
 
 _known_query: Final = lru_cache(maxsize=256)(_query)
-"""Remembers short ones: most writes of a client name the same options."""
+"""Caches short queries: most writes of a client name the same options."""
 
 
 def make_watch(call: Call, *, by_name: bool) -> None:
-    """A list with `watch=1`, or the old form `/watch/`, in which a name is a selector."""
+    """Turns a list with `watch=1`, or the old form `/watch/`, where a name is a selector, into a watch."""
     if "watch" not in call.resource.verbs:
         raise errors.method_not_allowed()
     call.verb = "watch"

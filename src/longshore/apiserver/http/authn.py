@@ -1,13 +1,15 @@
-"""Who is calling: client certificate, else bearer token, else the dashboard's cookie, else anonymous; then
+"""Authentication: client certificate, else bearer token, else the dashboard's cookie, else anonymous; then
 impersonation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import ssl
 from typing import TYPE_CHECKING, Any
 
 from longshore.api import errors
+from longshore.apiserver.access.tokens import AUTHENTICATED, credential
 from longshore.apiserver.http import cookie_authn, impersonation
 from longshore.apiserver.request.call import ANONYMOUS, User
 
@@ -38,13 +40,21 @@ def _presented(api: Api, authorization: str | None) -> User:
     return user
 
 
-def user_of_certificate(certificate: Mapping[str, Any]) -> User | None:
-    """Common name is the user, organisations are the groups. The TLS layer has checked the signature."""
+def user_of_certificate(tls: ssl.SSLObject) -> User | None:
+    """The user of a client certificate: the common name is its name, organisations are its groups. The TLS
+    layer has checked the signature. None if the client has shown no certificate."""
     name, groups = "", []
-    for part in certificate.get("subject", ()):
+    certificate, raw = tls.getpeercert(), tls.getpeercert(binary_form=True)
+    if not certificate or raw is None:
+        return None
+    subject: Any = certificate.get("subject", ())
+    for part in subject:
         for key, value in part:
             if key == "commonName":
                 name = value
             elif key == "organizationName":
                 groups.append(value)
-    return User(name, (*groups, "system:authenticated")) if name else None
+    if not name:
+        return None
+    extra = credential(f"X509SHA256={hashlib.sha256(raw).hexdigest()}")
+    return User(name, (*groups, AUTHENTICATED), extra=extra)

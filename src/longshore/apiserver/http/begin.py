@@ -1,8 +1,8 @@
 """The front door: every request of the API, over a connection or from this process, takes these steps.
 
-Who asks, for what, in which form (`Exchange.admit`, which needs no body); then the verb itself
-(`Exchange.begin`), as far as it goes without waiting. Errors of the API become their Status. Anything
-unexpected is logged with its traceback and answered as a 500 that tells nothing of the inside.
+`Exchange.admit` finds user, call and output form, and needs no body. `Exchange.begin` carries out the verb,
+as far as it goes without waiting. Errors of the API become their Status. Any other exception is logged with
+its traceback and answered as a 500 without details.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class FrontDoor:
     """Turns requests into calls of one Api."""
 
     def __init__(self, api: Api, dashboard: Dashboard | None = None, *, apart: bool = False) -> None:
-        """`apart` has large bodies read by a process of their own; else they are read as all are."""
+        """With `apart`, a separate process reads large bodies; else they are read like all others."""
         self.api, self.dashboard, self._apart = api, dashboard, apart
         self._large: LargeWrites | None = None
         self.fair = FairShare() if apart else None
-        """The shares of clients, unless this process asks itself."""
+        """The shares of clients; None if only this process itself sends requests."""
         self.metrics = Metrics(api.store)
         self.endpoints = endpoints.Endpoints(api, self.metrics)
         closing = asyncio.Event()
@@ -43,14 +43,14 @@ class FrontDoor:
         self._closing = closing
 
     def close(self) -> None:
-        """Tells every stream to end."""
+        """Ends every stream."""
         self._closing.set()
         if self._large is not None:
             self._large.close()
 
     def large(self, call: Call) -> LargeWrites | None:
-        """Who writes a body that takes long to read; None for any other."""
-        if len(call.body) <= aside.LARGE_BYTES or not self._apart or self.api.own.serves(call.resource):
+        """The writer for a body that takes long to read; None for any other body."""
+        if len(call.body) <= aside.LARGE_BYTES or not self._apart or self.api.made.maker(call.resource):
             return None
         if self._large is None:
             from longshore.apiserver.large.large_writes import LargeWrites
@@ -59,13 +59,13 @@ class FrontDoor:
         return self._large
 
     def admit(self, request: Request) -> Exchange:
-        """Looks at a head whose body is still to come."""
+        """Checks the head of a request whose body has not arrived yet."""
         exchange = Exchange(self, request)
         exchange.admit()
         return exchange
 
     def begin(self, request: Request) -> Begun:
-        """Begins a request that is whole."""
+        """Begins a request that has arrived whole."""
         if request.exchange is None:
             exchange = Exchange(self, request)
             exchange.admit()
@@ -76,5 +76,5 @@ class FrontDoor:
         return exchange.begin()
 
     def refuse(self, request: Request, problem: Exception) -> Reply:
-        """The answer to what is no request, or to one whose task has failed."""
+        """The answer to bytes that are no request, or to a request whose task has failed."""
         return respond.failure(request, problem_of(problem, request), [])

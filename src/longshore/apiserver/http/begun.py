@@ -1,4 +1,4 @@
-"""The six things that a request can have become by the time all that can be done at once is done.
+"""The six states a request can be in once everything that needs no waiting is done.
 
 `Ready`, `Durable` and `Queued` need no task. The other three run in one, which ends with the connection.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Ready(msgspec.Struct, frozen=True):
-    """Answered."""
+    """The request is answered."""
 
     reply: Reply
 
@@ -28,8 +28,8 @@ class Ready(msgspec.Struct, frozen=True):
 class Durable(msgspec.Struct, frozen=True):
     """A write that is staged. Its answer may be shown once `last` is durable.
 
-    The journal keeps the order of writes, and one that fails takes all behind it along, so the last speaks
-    for all.
+    The journal keeps the order of writes, and a failed write fails all later ones, so the last one stands for
+    all.
     """
 
     last: Staged
@@ -41,32 +41,32 @@ async def _nothing_to_drop() -> None: ...
 
 
 class Streams(msgspec.Struct, frozen=True):
-    """An answer that goes on: a watch, a log."""
+    """A streamed answer: a watch, a log."""
 
     run: Callable[[Sender], Awaitable[None]]
     drop: Callable[[], Awaitable[None]] = _nothing_to_drop
-    """For whoever has no use for streams, in place of `run`."""
+    """Called in place of `run` by a caller that has no use for streams."""
 
 
 class Upgrades(msgspec.Struct, frozen=True):
-    """The wish for another protocol on this connection. `run` raises StatusError if it cannot be had."""
+    """A request to change the connection's protocol. `run` raises StatusError if that is impossible."""
 
     run: Callable[[Connection, Request], Awaitable[None]]
 
 
 class Waits(msgspec.Struct, frozen=True):
-    """Something has to come first: a version that is not there yet, a measurement, a log."""
+    """The request waits for something: a resourceVersion that is not reached yet, a measurement, a log."""
 
     work: Callable[[], Awaitable[Ready | Streams | Upgrades]]
 
 
 class Queued(msgspec.Struct, frozen=True):
-    """A request whose client has had its share of this turn of the loop."""
+    """A request whose client has used up its share of this turn of the loop."""
 
     when_due: Callable[[Callable[[], None]], None]
-    """Calls back in a later turn, once. The caller then begins, if anybody still waits for the answer."""
+    """Calls back once, in a later turn. The caller then calls `begin`, unless the client has gone."""
     begin: Callable[[], Begun]
-    """Begins the request, which becomes anything but this."""
+    """Begins the request, which becomes any state but `Queued`."""
 
 
 Begun: TypeAlias = "Ready | Durable | Waits | Streams | Upgrades | Queued"
@@ -83,13 +83,13 @@ class Front(Protocol):
     """The answering side of a server, as its connections call it. Nothing here raises."""
 
     def admit(self, request: Request) -> Exchange:
-        """Looks at a head whose body is still to come."""
+        """Checks the head of a request whose body has not arrived yet."""
 
     def begin(self, request: Request) -> Begun:
-        """Begins a request that is whole."""
+        """Begins a request that has arrived whole."""
 
     def refuse(self, request: Request, problem: StatusError | Exception) -> Reply:
         """The answer to a request that is no HTTP, or whose task has failed."""
 
     def close(self) -> None:
-        """Tells every stream to end."""
+        """Ends every stream."""

@@ -1,8 +1,8 @@
-"""One client connection: requests in, answers out in the same order, and an end to all waiting.
+"""One client connection: reads requests, sends answers in the same order, and limits every wait.
 
-One request is answered at a time. While one is, the next may be read, but not more: then the client has to
-wait, as has one that does not read its answers. A request whose answer waits for nothing but the journal has
-no task; whoever reports the write durable sends the answer.
+One request is answered at a time. Meanwhile the next one may be read, but no more: then reading pauses, as it
+does if the client does not read its answers. A request whose answer waits only for the journal has no task;
+the callback of the durable write sends the answer.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from longshore.apiserver.http.sender import Sender
 from longshore.apiserver.http.timeouts import Timeouts
 
 MAX_NEWCOMERS: Final = 1024
-"""Connections on which nobody has shown credentials. One more, and the oldest of them ends."""
+"""Connections that have shown no credentials yet. Above this number the oldest of them is aborted."""
 _UNREAD_BYTES: Final = 1 << 16
-"""Of a connection that changed its protocol, before its client has to wait."""
+"""Buffer limit of a connection that changed its protocol, above which reading from the client pauses."""
 
 
 class Connection(asyncio.Protocol):
-    """Is among `connections` for as long as it stands."""
+    """One client connection. It is in `connections` for as long as it is open."""
 
     __slots__ = (
         "_busy",
@@ -68,7 +68,7 @@ class Connection(asyncio.Protocol):
     ) -> None:
         self._newcomers = newcomers
         self._is_new = True
-        """Whether nobody has shown credentials on it yet."""
+        """Whether this connection has shown no credentials yet."""
         self._front, self._timeouts, self._loop, self._connections = front, timeouts, loop, connections
         self._deadline = Deadline(loop, self._expired)
         self._for: Phase | None = HEAD
@@ -80,19 +80,19 @@ class Connection(asyncio.Protocol):
         self._reply_to_write: Callable[[Exception | None], Reply] | None = None
         """Makes the answer, if that request is a write on its way to the journal."""
         self._held = b""
-        """Bytes behind a request for another protocol, until it is known in which protocol they are."""
+        """Bytes after a request for another protocol, until it is known which protocol they are in."""
         self._reader: asyncio.StreamReader | None = None
-        """Takes all that comes, once the connection has changed its protocol."""
+        """Takes all bytes of the client, once the connection has changed its protocol."""
         self._discards = False
-        """Whether the last answer is sent, and what still comes is thrown away."""
+        """Whether the last answer is sent, and further bytes of the client are thrown away."""
         self._closing = False
-        """Whether the server stops."""
+        """Whether the server is stopping."""
         self._half_closed = False
-        """Whether the client has said that nothing more will come."""
+        """Whether the client has closed its sending side."""
         self._paused = False
-        """Whether the client has to wait before it can send more."""
+        """Whether reading from the client is paused."""
         self._full = False
-        """Whether the client does not read as fast as it is answered."""
+        """Whether the write buffer is full, since the client reads too slowly."""
         self._unsent = 0
         self._drained: asyncio.Future[None] | None = None
         self._lost = False
@@ -101,11 +101,12 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        certificate = transport.get_extra_info("peercert")
-        self._parser = RequestParser(authn.user_of_certificate(certificate) if certificate else None)
+        tls = transport.get_extra_info("ssl_object")
+        user = authn.user_of_certificate(tls) if tls is not None else None
+        self._parser = RequestParser(user)
         self._deadline.set(self._timeouts.head)
         self._connections.add(self)
-        if certificate:
+        if user is not None:
             self._is_new = False
             return
         self._newcomers[self] = None
@@ -131,7 +132,7 @@ class Connection(asyncio.Protocol):
             self._pause()
 
     def eof_received(self) -> bool:
-        """Keeps a plain connection open for an answer under way; TLS knows no half-closed ones."""
+        """Keeps a plain connection open for the answer to a write; TLS has no half-closed connections."""
         if self._reader is not None:
             self._reader.feed_eof()
             return False
@@ -169,16 +170,16 @@ class Connection(asyncio.Protocol):
 
     @property
     def receives(self) -> bool:
-        """Whether a request has come in part."""
+        """Whether only part of a request has arrived."""
         return self._busy is None and not self._discards and self._parser.phase is not BETWEEN
 
     @property
     def stuck_seconds(self) -> float:
-        """How long a client may read nothing although there is something to read."""
+        """Seconds for which a client may leave sent data unread."""
         return self._timeouts.stuck
 
     def stop(self) -> None:
-        """Ends it after the answer under way, if there is one."""
+        """Closes the connection after the answer under way, if there is one."""
         self._closing = True
         if self._busy is None:
             self._transport.close()
@@ -196,7 +197,7 @@ class Connection(asyncio.Protocol):
         self._transport.write(data)
 
     async def drain(self, seconds: float | None = None) -> None:
-        """Waits while the client does not read, TimeoutError after so many seconds."""
+        """Waits while the client does not read. Raises TimeoutError after `seconds`."""
         if not self._full:
             return
         async with asyncio.timeout(seconds):
@@ -208,7 +209,7 @@ class Connection(asyncio.Protocol):
             raise ConnectionResetError("the client is gone")
 
     def switch(self, headers: Fields) -> asyncio.StreamReader:
-        """Changes the protocol: says so with these headers, and returns where the client's bytes will be."""
+        """Changes the protocol: answers with these headers, and returns the reader of the client's bytes."""
         self.write(switch_head(headers))
         reader = self._reader = asyncio.StreamReader(_UNREAD_BYTES)
         reader.set_transport(self._transport)
@@ -221,7 +222,7 @@ class Connection(asyncio.Protocol):
     # ---- one request after the other
 
     def _go_on(self) -> None:
-        """Begins all that can be begun, then notes what is waited for."""
+        """Begins every request that can be begun, then sets the deadline of what comes next."""
         if self._lost:
             return
         parser = self._parser
@@ -272,7 +273,7 @@ class Connection(asyncio.Protocol):
             self._task = self._loop.create_task(self._work(request, begun))
 
     def _due(self, request: Request, queued: Queued) -> None:
-        """Begins a request in its client's turn. One that has gone does not want it carried out."""
+        """Begins a request in its client's turn, unless the client has gone."""
         if not self._lost:
             self._become(request, queued.begin())
             self._go_on()
@@ -284,7 +285,7 @@ class Connection(asyncio.Protocol):
         self._go_on()
 
     def _reply(self, reply: Reply, *, unread: bool = False) -> None:
-        """Sends the answer to the running request; `unread` is for one that has not come as a whole."""
+        """Sends the answer to the running request; `unread` means that it has not arrived whole."""
         request, self._busy = self._busy, None
         transport = self._transport
         if request is None or self._lost or transport.is_closing():
@@ -302,12 +303,12 @@ class Connection(asyncio.Protocol):
             transport.close()
 
     def _refuse(self, request: Request | None, problem: errors.StatusError) -> None:
-        """For what is no HTTP, or too much, or too slow. Nobody can tell where a next request would begin."""
+        """Refuses bytes that are no HTTP, too many or too slow, and reads no further request."""
         self._busy = request or Request("", "", Headers())
         self._reply(self._front.refuse(self._busy, problem), unread=True)
 
     def _linger(self) -> None:
-        """Lets the client read the answer: closing while it still sends would take the answer from it."""
+        """Waits before closing: if the client still sends, closing at once could make it lose the answer."""
         self._discards, self._for = True, None
         self._unpause()
         self._deadline.set(self._timeouts.linger)
@@ -328,7 +329,7 @@ class Connection(asyncio.Protocol):
         self._deadline.set(self._timeouts.body)
 
     async def _work(self, request: Request, begun: Begun) -> None:
-        """Answers a request that has to wait for something, or goes on."""
+        """Answers a request that waits, streams or changes the protocol."""
         sender = Sender(self, request)
         try:
             if isinstance(begun, Waits):

@@ -1,10 +1,9 @@
-"""Who is calling, by the cookie of the dashboard; and whether it is the dashboard that sends it.
+"""Authentication by the dashboard's cookie, and the check that a page of the dashboard sends it.
 
-A browser attaches the cookie to every request to this server, whichever page makes it, and to a browser all
-ports of a machine are one site. So the cookie counts only in requests of pages of this very server: another
-origin is refused, a request that changes something needs a header that only such a page can add, and one for
-another protocol needs the header with which browsers say where it comes from. Pages of pods are never shown:
-on this origin their scripts could act for the person.
+A browser attaches the cookie to every request to this server, whichever page makes it, and treats all ports
+of a machine as one site. So the cookie counts only in requests from pages of this server: another origin is
+refused, a request that changes something needs a header that only such a page can add, and an upgrade needs
+the header `Origin`. Pages of pods are never served: on this origin their scripts could act for the user.
 """
 
 from __future__ import annotations

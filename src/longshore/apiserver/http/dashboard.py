@@ -2,7 +2,7 @@
 
 `/ui/login#CODE` is a page whose script posts the code to `/ui/login`; a code in a fragment reaches no server
 and no log by itself. Pages need a session, scripts and styles do not: nothing in them is secret. The bundle
-is asked at the first request, so a longshore at which nobody looks spends nothing.
+is asked at the first request, so an unused dashboard costs nothing.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Bundle(Protocol):
 
     @property
     def version(self) -> str:
-        """Part of the addresses of scripts and styles; another one for other files."""
+        """Part of the URLs of scripts and styles; it changes if the files do."""
 
     def find(self, name: str) -> Asset | None: ...
 
@@ -79,7 +79,7 @@ class Dashboard:
         self._bundle, self._sessions = bundle, sessions
 
     def answer(self, request: Request) -> Reply:
-        """Raises StatusError for what is not there or not allowed."""
+        """Answers a request. Raises StatusError if its path does not exist or is not allowed."""
         path = request.target.partition("?")[0]
         if request.method == "POST":
             return self._post(request, path)
@@ -125,7 +125,7 @@ class Dashboard:
 
 
 def _guards(request: Request) -> Fields:
-    """The headers that keep a page to itself."""
+    """The security headers of every answer."""
     host = request.headers.get("host", "")
     if not _HOST.fullmatch(host):
         raise errors.bad_request(f"the dashboard is not at {host!r}")

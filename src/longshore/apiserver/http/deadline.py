@@ -1,4 +1,4 @@
-"""One timer for all that a connection may wait for in turn. Moving the time costs no timer."""
+"""One timer for all that a connection waits for in turn. Postponing the deadline needs no new timer."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _NEVER: Final = float("inf")
 class Deadline:
     """Calls `expired` when the time that was last set has come.
 
-    A timer that goes off early is set again: a busy connection moves its deadline thousands of times a
-    second.
+    A timer that fires before the deadline is started again: a busy connection moves its deadline thousands of
+    times a second.
     """
 
     __slots__ = ("_at", "_expired", "_loop", "_timer", "_timer_at")
@@ -25,18 +25,18 @@ class Deadline:
         self._timer_at = _NEVER
 
     def set(self, seconds: float) -> None:
-        """So many seconds from now, whatever was set before."""
+        """Sets the deadline to `seconds` from now, whatever was set before."""
         self._at = self._loop.time() + seconds
         if self._at < self._timer_at:
             self._stop()
             self._start()
 
     def clear(self) -> None:
-        """Never, for now."""
+        """Removes the deadline until the next `set`."""
         self._at = _NEVER
 
     def end(self) -> None:
-        """Never again: forgets whom to call."""
+        """Cancels the timer for good and drops the callback."""
         self._stop()
         self._at = _NEVER
         self._expired = _nothing

@@ -1,9 +1,9 @@
-"""The way in for connections that are not yet encrypted: TLS begins when a client's first record is there.
+"""Accepts connections before TLS: TLS begins when a client's whole first record has arrived.
 
-TLS for a connection costs 80 kB, and an event loop that accepts by itself begins it for anybody: 9,500
-clients that said nothing took 280 MB. Here one that has not said hello in full costs a descriptor: the kernel
-keeps what came, and wakes nobody until it is enough. There are so many at a time, and the oldest goes for one
-more: whoever means it is through in milliseconds, so the oldest of a thousand is nobody's.
+TLS for a connection costs 80 kB, and an event loop that accepts by itself begins it at once: 9,500 silent
+clients took 280 MB. Here a client that has not sent its whole first record costs only a descriptor: the
+kernel keeps the bytes, and reports them once there are enough. The number of such connections is limited, and
+a new one replaces the oldest: a real client sends its record within milliseconds.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from longshore.apiserver.http.handshakes import Handshakes
 from longshore.apiserver.http.timeouts import Timeouts
 
 MAX_SILENT: Final = 1024
-"""Connections on which no whole record has come, and those that wait for their handshake; the oldest goes."""
+"""Limit of connections without a whole record, and of those waiting for a handshake; closes the oldest."""
 _MAX_ACCEPTED: Final = 64
-"""Connections that are taken in one turn of the loop."""
+"""Connections that are accepted in one turn of the loop."""
 _PAUSE_SECONDS: Final = 1.0
-"""Until the next try, where the system has no descriptor left."""
+"""Pause before the next accept if the system has no descriptor left."""
 _HEADER_BYTES: Final = 5
-"""Of a TLS record: its type, two of its version, two of its length."""
+"""Header of a TLS record: one byte for its type, two for its version, two for its length."""
 _HANDSHAKE: Final = 0x16
-"""The type of a record that begins TLS. Anything else is told to TLS at once, which answers with an alert."""
+"""The type of a record that begins TLS. Other bytes go to TLS at once, which answers with an alert."""
 _MAX_RECORD_BYTES: Final = 1 << 14
 
 
 class Doorway:
-    """Accepts what comes to a listening socket, which it owns, until it is closed."""
+    """Accepts the connections of a listening socket, which it owns, until it is closed."""
 
     def __init__(
         self,
@@ -42,11 +42,11 @@ class Doorway:
     ) -> None:
         self._listening = listening
         self._seconds = min(timeouts.handshake, timeouts.head)
-        """For the first record."""
+        """Seconds that a client has for its first record."""
         self._loop = asyncio.get_running_loop()
         self._pause: asyncio.TimerHandle | None = None
         self._silent: dict[socket.socket, float] = {}
-        """The oldest first, with the time at which each is given up."""
+        """Connections without a whole record, the oldest first, with the time at which each is closed."""
         self._next_end: asyncio.TimerHandle | None = None
         self._handshakes = Handshakes(protocol, tls, timeouts)
         self._loop.add_reader(listening, self._accept)
@@ -100,7 +100,7 @@ class Doorway:
         client.close()
 
     def _some_bytes(self, client: socket.socket, count: int) -> None:
-        """So many bytes have come on a connection, or it has ended."""
+        """Called when `count` bytes have arrived on a connection, or it has ended."""
         try:
             came = client.recv(_HEADER_BYTES + _MAX_RECORD_BYTES, socket.MSG_PEEK)
         except (BlockingIOError, InterruptedError):
@@ -124,5 +124,5 @@ class Doorway:
 
 
 def _wake_at(client: socket.socket, count: int) -> None:
-    """Has the kernel call a connection readable when so many bytes have come, or no more will come."""
+    """Has the kernel report a connection as readable once `count` bytes have arrived, or no more will."""
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, count)

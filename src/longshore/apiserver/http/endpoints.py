@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, unquote
 
 from longshore.api import errors
 from longshore.api.resources import Resource
-from longshore.apiserver.documents import resource_usage, server_info
+from longshore.apiserver.documents import server_info
 from longshore.apiserver.documents.discovery import Discovery
 from longshore.apiserver.documents.document import Document
 from longshore.apiserver.http import respond
@@ -27,7 +27,7 @@ _NOT_FOUND: Final = "404 page not found\n"
 
 
 class Endpoints:
-    """Answers every path that the router does not know as a resource's."""
+    """Answers every path that is not a resource's."""
 
     def __init__(self, api: Api, metrics: Metrics) -> None:
         self._api = api
@@ -38,6 +38,7 @@ class Endpoints:
         self._openapi = Documents(api.catalog.resources, api.catalog.crd_schemas)
         self._version = Document(server_info.version())
         self._checks: dict[str, server_info.Check] = {"ping": lambda: True}
+        self._ready_checks = {**self._checks, "journal": lambda: api.store.missing_file is None}
 
     def answer(self, request: Request, user: User) -> Reply:
         """The document at the path of the request, or upstream's plain 404."""
@@ -52,10 +53,8 @@ class Endpoints:
         return found
 
     def _resources(self) -> Sequence[Resource]:
-        """Rows for discovery: those of the catalog, longshore's own, and while there is a node its
-        measurements."""
-        api = self._api
-        served = (api.catalog.resources(), api.own.rows, resource_usage.ROWS if api.door is not None else ())
+        """Rows for discovery: those of the catalog, and those of documents that are made on request."""
+        served = (self._api.catalog.resources(), self._api.made.rows)
         if any(now is not before for now, before in zip_longest(served, self._served)):
             # The same answer until something changes, so that it can be kept.
             self._served, self._all = served, tuple(chain(*served))
@@ -72,7 +71,7 @@ class Endpoints:
             paths = server_info.root_paths(self._api.catalog.resources(), self._checks)
             return respond.document(request, Document(paths))
         if bare == "/metrics":
-            return respond.text(200, self._metrics.text(self._api.collectors).decode())
+            return respond.text(200, self._metrics.text(self._api.plane.collectors).decode())
         if bare == "/api" or bare.startswith(("/api/", "/apis")):
             found = self._discovery.find(bare, accept, request.headers.get("host", ""))
             if found is None and self._is_below_group(bare):
@@ -88,14 +87,14 @@ class Endpoints:
         return None
 
     def _is_below_group(self, path: str) -> bool:
-        """Whether a path without a document is one of a group that is served: a version it does not have."""
+        """Whether a path without a document belongs to a served group, which then lacks that version."""
         first, _, rest = path.strip("/").partition("/")
         group = rest.partition("/")[0] if first == "apis" else ""
         return any(row.group == group for row in self._resources())
 
     def _health(self, path: str, raw_query: str) -> Reply | None:
         query = parse_qs(raw_query, keep_blank_values=True)
-        found = server_info.health(
-            path, self._checks, verbose="verbose" in query, exclude=query.get("exclude", ())
-        )
+        # A restart would lose what the process still knows of a journal that is gone, so it stays alive.
+        checks = self._ready_checks if path.startswith("/readyz") else self._checks
+        found = server_info.health(path, checks, verbose="verbose" in query, exclude=query.get("exclude", ()))
         return respond.text(*found) if found is not None else None

@@ -1,4 +1,4 @@
-"""One request on its way to its answer, and what can become of it on the way."""
+"""One request, from its head to its answer."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import time
 from collections.abc import Awaitable
 from functools import partial as partial_function
 from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
 
 from longshore.api import errors
 from longshore.api.resources import Resource
+from longshore.apiserver.access.authz import Wish
 from longshore.apiserver.answer import Found, Later, LinkAnswer, LogAnswer, Rendered
-from longshore.apiserver.documents import metadata_only, own_group, resource_usage
+from longshore.apiserver.documents import metadata_only
 from longshore.apiserver.http import aside, asked_call, authn, respond
 from longshore.apiserver.http.begun import Begun, Durable, Queued, Ready, Streams, Upgrades, Waits
 from longshore.apiserver.http.fair_share import FairShare, client_of
@@ -38,7 +40,7 @@ other process gets."""
 
 
 class Exchange:
-    """One request on its way to its answer. Nothing here raises, but what runs in a task: see `Upgrades`."""
+    """One request, from its head to its answer. Only methods that run in a task raise: see `Upgrades`."""
 
     __slots__ = (
         "_api", "_began", "_call", "_front", "_output", "_request", "_user", "_written", "refusal",
@@ -59,7 +61,7 @@ class Exchange:
     # ---- the steps
 
     def admit(self) -> None:
-        """Who asks for what, in which form. Refuses, before anything is done, all that needs no body."""
+        """Finds the user, the call and the output form. Refuses whatever can be refused without the body."""
         api, request = self._api, self._request
         try:
             raw_path, _, raw_query = request.target.partition("?")
@@ -68,13 +70,15 @@ class Exchange:
             self._user = authn.authenticate(api, request)
             route = router.split(raw_path)
             find = api.catalog.find
-            if route is not None and route.group == resource_usage.GROUP and api.door is not None:
-                find = resource_usage.find
-            elif route is not None and route.group == own_group.GROUP:
-                find = self._find_own
+            if route is not None and route.group in api.made.groups:
+                find = self._find_made
             elif route is None or (route.group and not api.catalog.has_group(route.group)):
                 return
-            self._call = call = asked_call.call_of(request, self._user, route, raw_query, find)
+            try:
+                self._call = call = asked_call.call_of(request, self._user, route, raw_query, find)
+            except errors.StatusError:
+                self._check_rights(route)  # first: users without rights learn nothing of what is served
+                raise
             watches = call.verb == "watch" or (call.verb == "list" and watch_wanted(call))
             if watches:
                 asked_call.make_watch(call, by_name=route.watch)
@@ -86,12 +90,19 @@ class Exchange:
         except Exception as error:  # a bug is answered with 500
             self.refusal = self._failed(error)
 
-    def _find_own(self, group: str, version: str, plural: str) -> Resource | None:
-        """A resource of longshore's own, or a custom resource in a group of the same name."""
-        return self._api.own.find(version, plural) or self._api.catalog.find(group, version, plural)
+    def _check_rights(self, route: router.Route) -> None:
+        """Raises a 403 if the user has no right to this path and method, which are not served."""
+        what = f"{route.plural}/{route.subresource}" if route.subresource else route.plural
+        verb = router.asked_verb(route, self._request.method)
+        wish = Wish(verb, route.group, what, unquote(route.name), unquote(route.namespace))
+        self._api.authorizer.insist(self._user, wish)
+
+    def _find_made(self, group: str, version: str, plural: str) -> Resource | None:
+        """A resource whose documents are made on request, or a custom resource in the same group."""
+        return self._api.made.find(group, version, plural) or self._api.catalog.find(group, version, plural)
 
     def begin(self) -> Begun:
-        """Reads, or stages the write, or says why not."""
+        """Reads, or stages the write, or refuses."""
         if self.refusal is not None:
             return Ready(self.refusal)
         call = self._call
@@ -109,7 +120,7 @@ class Exchange:
         return Queued(lambda then: fair.when_due(call, then), lambda: self._on_account(call, fair))
 
     def _on_account(self, call: Call, fair: FairShare) -> Begun:
-        """Begins a request at the cost of its client's share."""
+        """Begins a request and charges its time to the client's share."""
         began = time.perf_counter()
         begun = self._carried_out(call)
         fair.spend(call, time.perf_counter() - began)
@@ -131,7 +142,7 @@ class Exchange:
                 return self._found(answer)
         except errors.StatusError as error:
             if error.code == 409:
-                return Waits(partial_function(self._when_settled, error))
+                return Waits(partial_function(self._refused, error))
             return Ready(self._failed(error))
         except Exception as error:  # a bug is answered with 500
             return Ready(self._failed(error))
@@ -139,7 +150,7 @@ class Exchange:
         return Durable(answer.staged[-1], self._durable)
 
     def _shown(self) -> Ready:
-        """A path that is no resource's."""
+        """Answers a path that is no resource's."""
         dashboard = self._front.dashboard
         try:
             if dashboard is not None and self._request.target.startswith(_DASHBOARD):
@@ -201,22 +212,20 @@ class Exchange:
 
     # ---- in a task
 
-    async def _when_settled(self, conflict: errors.StatusError) -> Ready:
-        """A conflict is told once what it is about can be read, as by `Api.written`."""
-        await self._api.store.settled()
-        return Ready(self._failed(conflict))
+    async def _refused(self, error: errors.StatusError) -> Ready:
+        return Ready(self._failed(await self._api.readable(error)))
 
     async def _later(self, answer: Later) -> Ready | Streams | Upgrades:
         try:
             found = self._found(await answer.work())
         except errors.StatusError as error:
-            return await self._when_settled(error) if error.code == 409 else Ready(self._failed(error))
+            return await self._refused(error)
         except Exception as error:  # a bug is answered with 500
             return Ready(self._failed(error))
         return await found.work() if isinstance(found, Waits) else found
 
     async def _rendered_aside(self, answer: Rendered) -> Ready:
-        """The reply with an answer that takes long to render."""
+        """Renders an answer that takes long, in the thread of `aside`."""
         call, api = self._call, copy.copy(self._api)
         assert call is not None
         own = aside.private(answer)
@@ -280,7 +289,7 @@ class Exchange:
             streams.ended(client)
 
     async def _until_ended(self, code: int, work: Awaitable[None]) -> None:
-        """Works on a stream to its end, and counts it then."""
+        """Runs a stream to its end, then counts the request."""
         try:
             await work
         except errors.StatusError as refused:
@@ -291,7 +300,7 @@ class Exchange:
 
 
 def problem_of(error: Exception, request: Request) -> errors.StatusError:
-    """The error as a client is told of it: nothing of the inside, which goes to the log."""
+    """The error as the client sees it: without internal details, which go to the log."""
     if isinstance(error, errors.StatusError):
         return error
     if isinstance(error, StoreError):

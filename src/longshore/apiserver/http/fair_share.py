@@ -1,12 +1,12 @@
-"""A fair share for every client: one that asks without pause does not keep others waiting.
+"""A fair share for every client: a client that sends requests without pause does not keep others waiting.
 
 A small version of upstream's priority and fairness. In one turn of the loop the requests of each client may
-take a few milliseconds; what it asks beyond waits in its own queue, of which a part is taken in each turn. So
-a request of somebody else waits for a few milliseconds of every busy client, however many connections those
-have. Whoever has too many waiting gets 429 and the advice to come back.
+take a few milliseconds; further requests wait in the client's own queue, of which a part is taken in each
+turn. So a request of another client waits a few milliseconds for every busy client, however many connections
+those have. A client with too many waiting requests gets a 429 with retryAfterSeconds.
 
-A client is a user. Administrators often share one name, so theirs are told apart by their programs. Health
-and leases are never made to wait.
+A client is a user. Administrators often share one name, so they are distinguished by user agent. Health
+checks and Leases never wait.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from longshore.apiserver.request.call import Call
 
 _TURN_SECONDS: Final = 0.005
-"""Of one client, in one turn of the loop."""
+"""Seconds that one client may use in one turn of the loop."""
 _MAX_WAITING: Final = 512
-"""Requests of one client. Each has a connection of its own."""
+"""Waiting requests of one client. Each has a connection of its own."""
 _EXEMPT_GROUP: Final = "coordination.k8s.io"
-"""Leases: who does not renew one in time loses it."""
+"""The group of Leases, which do not wait: a holder that renews too late loses its Lease."""
 
 
 class FairShare:
@@ -35,12 +35,12 @@ class FairShare:
 
     def __init__(self) -> None:
         self._spent: dict[str, float] = {}
-        """Seconds of each client in this turn."""
+        """Seconds that each client has used in this turn."""
         self._waiting: dict[str, deque[Callable[[], None]]] = {}
         self._is_turning = False
 
     def must_wait(self, call: Call) -> bool:
-        """Whether this client has had its share of the turn, or others of its requests wait already."""
+        """Whether this client has used up its share of the turn, or other requests of it wait already."""
         if not self._spent and not self._waiting:
             return False
         key = client_of(call)
@@ -49,7 +49,7 @@ class FairShare:
         ) and call.resource.group != _EXEMPT_GROUP
 
     def spend(self, call: Call, seconds: float) -> None:
-        """Counts what a request took."""
+        """Adds the seconds of a request to its client's share."""
         key = client_of(call)
         self._spent[key] = self._spent.get(key, 0.0) + seconds
         if not self._is_turning:
@@ -67,15 +67,15 @@ class FairShare:
             )
 
     def when_due(self, call: Call, begin: Callable[[], None]) -> None:
-        """Calls `begin` when it is this client's turn. No task: one for each request that waits took 2 % of
-        the instructions of a create (callgrind, 32 connections)."""
+        """Calls `begin` when it is this client's turn. Uses no task: a task for each waiting request took 2 %
+        of the instructions of a create (callgrind, 32 connections)."""
         self._waiting.setdefault(client_of(call), deque()).append(begin)
         if not self._is_turning:
             self._is_turning = True
             asyncio.get_running_loop().call_soon(self._turn)
 
     def _turn(self) -> None:
-        """Begins a turn: every client has a share again, and what waits longest begins."""
+        """Begins a turn: renews every client's share, and begins its oldest waiting requests."""
         taken, self._spent = self._spent, {}
         loop = asyncio.get_running_loop()
         for key, queue in list(self._waiting.items()):
@@ -91,6 +91,6 @@ class FairShare:
 
 
 def client_of(call: Call) -> str:
-    """The client whose share a request is of."""
+    """The client to whose share a request counts."""
     user = call.user
     return f"{user.name}\0{call.agent}" if MASTERS in user.groups else user.name

@@ -1,5 +1,5 @@
-"""The work that many watchers share: they pause together, so that their next bundles of changes are the same,
-and each bundle is joined and framed once for all of them. What is left for each is its own encryption."""
+"""Work shared by watchers: they pause together, so that their next bundles of changes are the same, and each
+bundle is joined and framed once for all of them. Only encryption is done for each watcher."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _WATCHER_SECONDS: Final = 0.0001
 _MIN_PAUSE_SECONDS: Final = 0.001  # below that a timer costs more than it saves
 _MAX_PAUSE_SECONDS: Final = 0.01
 _MAX_SHARED: Final = 16  # bundles kept; watchers at the same place ask for theirs one after the other
-_MAX_SHARED_BYTES: Final = 1 << 18  # longer ones are first lists, which nobody else will want
+_MAX_SHARED_BYTES: Final = 1 << 18  # longer ones are first lists, which other watchers do not need
 MAX_BUNDLE_BYTES: Final = 1 << 19
-"""Bytes of changes rendered at a time for one watcher. One that does not read has these kept for it."""
+"""Bytes of changes rendered at a time for one watcher. They stay in memory if the watcher does not read."""
 
 Render = Callable[[Change], bytes]
 
@@ -30,9 +30,9 @@ class Fanout:
         self._paused: list[asyncio.Future[None]] = []
 
     def chunk(self, form: str, changes: Changes, render: Render) -> bytes:
-        """The rendered changes as one chunk of HTTP; empty when there is nothing to say.
+        """The rendered changes as one chunk of HTTP; empty if they render to nothing.
 
-        `render` must give the same bytes for the same change to all who name the same `form`.
+        `render` must give the same bytes for the same change to all callers that name the same `form`.
         """
         first = changes[0]
         if isinstance(first, Notice):
@@ -49,7 +49,7 @@ class Fanout:
         return made
 
     async def pause(self) -> None:
-        """Lets changes gather. The more watchers the longer: they cost by the write, not by the change."""
+        """Lets changes accumulate, longer with more watchers: each write costs, not each change."""
         seconds = min(self.watchers * _WATCHER_SECONDS, _MAX_PAUSE_SECONDS)
         if seconds < _MIN_PAUSE_SECONDS:
             return
@@ -68,7 +68,7 @@ class Fanout:
 
 
 def bundles(changes: Changes) -> Iterator[Changes]:
-    """The changes in pieces that are not too long, of one change at least."""
+    """The changes in bundles of at most MAX_BUNDLE_BYTES, but of one change at least."""
     if len(changes) == 1:
         yield changes
         return
@@ -83,7 +83,7 @@ def bundles(changes: Changes) -> Iterator[Changes]:
 
 
 def chunk(changes: Changes, render: Render) -> bytes:
-    """The rendered changes as one chunk of HTTP; empty when there is nothing to say."""
+    """The rendered changes as one chunk of HTTP; empty if they render to nothing."""
     text = lines(changes, render)
     return frame(text) if text else b""
 

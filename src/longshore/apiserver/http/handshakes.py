@@ -1,8 +1,11 @@
-"""TLS handshakes under way: so many at a time, each with a moment of its own.
+"""TLS handshakes under way: a bounded number at a time, so that a flood of them fills no memory.
 
-A handshake takes 80 kB from the client's first record on. Whoever means it is through in milliseconds, so a
-client beyond the limit waits, at the cost of a descriptor, until a handshake ends. The oldest is broken off
-for it once it has had its time. Who came last is next: of a thousand that wait, the first ones are nobody's.
+A handshake takes 80 kB from the client's first record on. A client beyond the limit waits, at the cost of a
+descriptor, until a handshake ends; the client that came last is next. While clients wait, the oldest
+handshake is broken off once it has been silent for longer than the current patience. The patience adapts: a
+handshake that succeeds raises it to a multiple of its own duration, so many clients on a busy machine get the
+time they need; a handshake that is broken off halves it, so a flood of clients that never answer is soon cut
+short.
 """
 
 from __future__ import annotations
@@ -18,14 +21,16 @@ from longshore.apiserver.http.timeouts import Timeouts
 
 MAX_HANDSHAKES: Final = 256
 """Handshakes under way: some 20 MB."""
-_OWN_SECONDS: Final = 0.1
-"""For a handshake, while others wait for theirs."""
+_MIN_PATIENCE_SECONDS: Final = 0.1
+_MAX_PATIENCE_SECONDS: Final = 2.0
+_PATIENCE_FACTOR: Final = 4
+"""Patience with other handshakes, as a multiple of the duration of one that has just succeeded."""
 _MAX_BEGUN: Final = 4
 """Handshakes that are begun in one turn of the loop, at 0.7 ms each. Those under way go on in the next."""
 
 
 class Handshakes:
-    """Takes connections whose first record has come, until it is closed."""
+    """Takes connections whose first record has arrived, until it is closed."""
 
     def __init__(
         self, protocol: Callable[[], asyncio.BaseProtocol], tls: ssl.SSLContext, timeouts: Timeouts
@@ -33,11 +38,13 @@ class Handshakes:
         self._protocol, self._tls, self._timeouts = protocol, tls, timeouts
         self._loop = asyncio.get_running_loop()
         self._waiting: dict[socket.socket, float] = {}
-        """The oldest first, with the time at which each is given up."""
+        """Connections that wait for a handshake, the oldest first, with the time at which each is closed."""
         self._under_way: dict[asyncio.Task[None], tuple[socket.socket, float]] = {}
-        """The oldest first, with the time at which each began."""
+        """Handshakes under way, the oldest first, with the time at which each began."""
+        self._patience = _MAX_PATIENCE_SECONDS
+        """Seconds that a handshake has while others wait for theirs."""
         self._next: asyncio.Handle | None = None
-        """Goes on, in the next turn or when the oldest has had its time."""
+        """The next call of `_go_on`: in the next turn, or when the patience with the oldest ends."""
 
     def __len__(self) -> int:
         """The number of connections that wait for their handshake."""
@@ -67,7 +74,7 @@ class Handshakes:
             self._next = self._loop.call_soon(self._go_on)
 
     def _go_on(self) -> None:
-        """Begins what can be begun in this turn."""
+        """Begins the handshakes that can be begun in this turn."""
         self._next = None
         now = self._loop.time()
         while self._waiting and next(iter(self._waiting.values())) <= now:
@@ -75,10 +82,15 @@ class Handshakes:
         for _ in range(min(_MAX_BEGUN, len(self._waiting))):
             if len(self._under_way) >= MAX_HANDSHAKES:
                 oldest, (client, began) = next(iter(self._under_way.items()))
-                if began + _OWN_SECONDS > now:
-                    self._next = self._loop.call_at(began + _OWN_SECONDS, self._go_on)
+                if began + self._patience > now:
+                    self._next = self._loop.call_at(began + self._patience, self._go_on)
                     return
+                if _has_answered(client):  # this process has not read it yet
+                    del self._under_way[oldest]
+                    self._under_way[oldest] = (client, now)
+                    break
                 self._break_off(oldest, client)
+                self._patience = max(_MIN_PATIENCE_SECONDS, self._patience / 2)
             client, _ = self._waiting.popitem()
             task = self._loop.create_task(self._shake_hands(client))
             self._under_way[task] = (client, now)
@@ -92,12 +104,13 @@ class Handshakes:
             self._go_on_soon()
 
     def _break_off(self, task: asyncio.Task[None], client: socket.socket) -> None:
-        """Ends one as if its client had gone: one that is cancelled leaves its memory to a timer."""
+        """Ends a handshake as if its client had gone: one that is cancelled keeps its memory for a while."""
         del self._under_way[task]
         with contextlib.suppress(OSError):
             client.shutdown(socket.SHUT_RDWR)
 
     async def _shake_hands(self, client: socket.socket) -> None:
+        began = self._loop.time()
         try:
             await self._loop.connect_accepted_socket(
                 self._protocol,
@@ -108,3 +121,14 @@ class Handshakes:
             )
         except (OSError, asyncio.CancelledError):  # it went, spoke no TLS, or was too slow
             client.close()
+            return
+        took = _PATIENCE_FACTOR * (self._loop.time() - began)
+        self._patience = max(self._patience, min(took, _MAX_PATIENCE_SECONDS))
+
+
+def _has_answered(client: socket.socket) -> bool:
+    """Whether bytes of a client wait to be read."""
+    try:
+        return bool(client.recv(1, socket.MSG_PEEK))
+    except OSError:
+        return False

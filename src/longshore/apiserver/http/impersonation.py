@@ -1,8 +1,8 @@
-"""Acting as somebody else: the `Impersonate-*` headers. Each name, group, uid and extra value needs a right.
+"""Impersonation: the `Impersonate-*` headers. Each name, group, uid and extra value needs a right.
 
 The rights are Kubernetes': the verb `impersonate` on `users`, `groups` and `serviceaccounts` of the core
-group, and on `uids` and `userextras/KEY` of authentication.k8s.io. Headers without a user are refused: nobody
-shall believe to act as a group while acting as themselves.
+group, and on `uids` and `userextras/KEY` of authentication.k8s.io. Headers without a user are refused: else a
+client could believe to act as a group while it acts as itself.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _UNAUTHENTICATED: Final = ANONYMOUS.groups[0]
 
 
 def wanted(headers: Headers) -> bool:
-    """Whether a request may ask to be taken for somebody else's. Asked of every request: the names in one
-    text are searched in half the time of a loop."""
+    """Whether a request may ask for impersonation. Runs for every request: searching the joined names takes
+    half the time of a loop."""
     return "impersonate-" in " ".join(headers)
 
 
 def impersonated(api: Api, user: User, headers: Headers) -> User:
-    """Whom the headers name; raises 403 for what `user` may not be, and 400 for headers without a user."""
+    """The user that the headers name. Raises 403 if `user` lacks a right to it, 400 if they name no user."""
     name, uid, groups = headers.get(_USER, ""), headers.get(_UID, ""), tuple(headers.all(_GROUP))
     extra = {
         unquote(key[len(_EXTRA) :]): tuple(headers.all(key)) for key in headers if key.startswith(_EXTRA)
@@ -58,7 +58,7 @@ def impersonated(api: Api, user: User, headers: Headers) -> User:
 
 
 def _completed(name: str, groups: tuple[str, ...]) -> tuple[str, ...]:
-    """With the group of everybody whom the server knows, or knows not, unless one of them is named."""
+    """The groups, plus system:authenticated or system:unauthenticated unless one of them is named."""
     if name == ANONYMOUS.name:
         return groups if _UNAUTHENTICATED in groups else (*groups, _UNAUTHENTICATED)
     if AUTHENTICATED in groups or _UNAUTHENTICATED in groups:
@@ -77,7 +77,8 @@ def _account(user: str) -> tuple[str, str] | None:
 
 
 def _without_user(groups: tuple[str, ...], uid: str, extra: dict[str, tuple[str, ...]]) -> errors.StatusError:
-    """Upstream prints its Go structs: kind, namespace, name, uid, apiVersion, resourceVersion, fieldPath."""
+    """The 400, with upstream's Go structs: kind, namespace, name, uid, apiVersion, resourceVersion,
+    fieldPath."""
     version = f"{_AUTHENTICATION}/v1"
     asked = [f"{{Group  {group}    }}" for group in groups]
     asked += [f"{{UserExtra  {v}  {version}  {key}}}" for key, values in extra.items() for v in values]

@@ -16,7 +16,7 @@ from longshore.apiserver.http.timeouts import Timeouts
 
 _BACKLOG: Final = 1024
 _GOODBYE_SECONDS: Final = 0.2
-"""For clients to close their side, once all requests are answered."""
+"""Seconds for clients to close their side, once all requests are answered."""
 _LOOK_SECONDS: Final = 0.01
 
 
@@ -31,8 +31,8 @@ class Listener:
         self._doorways: list[Doorway] = []
 
     async def start(self, host: str, port: int, passed: socket.socket | None = None) -> int:
-        """Begins to listen and returns the port (the one chosen, for port 0). `passed` is a socket that
-        listens there already, on behalf of somebody else."""
+        """Begins to listen and returns the port (the one chosen, for port 0). `passed` is a socket of another
+        owner that listens there already."""
         loop = asyncio.get_running_loop()
 
         def protocol() -> Connection:
@@ -55,7 +55,7 @@ class Listener:
 
     @property
     def receives(self) -> bool:
-        """Whether a request has come in part, on any connection."""
+        """Whether only part of a request has arrived, on any connection."""
         return any(each.receives for each in self._connections)
 
     async def close(self) -> None:

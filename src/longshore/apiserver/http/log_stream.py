@@ -1,6 +1,6 @@
-"""Logs on the wire: plain text as it comes, until it ends, the client goes or reads no more, or the server
-stops. A log that is short and complete goes out in one piece. A WebSocket gets a binary message for every
-piece, as of Kubernetes: a browser follows more logs than it opens plain connections."""
+"""Logs over HTTP: sends plain text as it arrives, until the log ends, the client goes or stops reading, or
+the server stops. A short, complete log is sent in one piece. A WebSocket gets a binary message for every
+piece, as in Kubernetes: a browser allows more WebSockets than plain connections."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Final
 
 from longshore.apiserver.http.open_streams import PodStreams, until_closing
-from longshore.apiserver.http.response import Fields, Reply
+from longshore.apiserver.http.response import NOSNIFF, Fields, Reply
 
 if TYPE_CHECKING:
     from longshore.apiserver.http.client_connection import Connection
@@ -27,11 +27,12 @@ class Log:
     def __init__(
         self, text: AsyncGenerator[bytes, None], streams: PodStreams, client: str, headers: Fields
     ) -> None:
-        self._text, self._streams, self._client, self._headers = text, streams, client, headers
+        self._text, self._streams, self._client = text, streams, client
+        self._headers = headers + NOSNIFF
         self._first = b""
 
     async def begin(self, *, follow: bool) -> Reply | None:
-        """The whole answer if it is short. With `follow` it begins at once, even if there is no text yet."""
+        """Opens the log. Returns the whole answer if it is short and not to be followed, else None."""
         try:
             self._streams.opened(self._client)
         except BaseException:
@@ -51,7 +52,7 @@ class Log:
         return Reply(200, _MEDIA_TYPE, self._first, self._headers)
 
     async def send(self, sender: Sender) -> None:
-        """Sends all there is and will be."""
+        """Sends the log to its end."""
         try:
             sender.start(_MEDIA_TYPE, self._headers)
             await until_closing(asyncio.ensure_future(self._send(sender)), self._streams.closing)
@@ -64,7 +65,7 @@ class Log:
             await sender.send(chunk)
 
     async def talk(self, connection: Connection, request: Request) -> None:
-        """Sends all there is and will be over a WebSocket, whose client has to answer pings."""
+        """Sends the log to its end over a WebSocket, whose client has to answer pings."""
         from longshore.apiserver.http import websocket
 
         try:
@@ -81,6 +82,6 @@ class Log:
             await socket.send_bytes(chunk, stuck_seconds)
 
     async def close(self) -> None:
-        """Lets go of the log."""
+        """Closes the log."""
         self._streams.ended(self._client)
         await self._text.aclose()

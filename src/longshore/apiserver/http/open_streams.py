@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from longshore.apiserver.request.call import Call
 
 MAX_POD_STREAMS: Final = 1000
-"""Each holds a connection and a few tasks, and most hold a process of the node. A client that reads nothing
-may hold one for hours, so nobody gets more than are left for all others."""
+"""Each stream holds a connection and a few tasks, and most hold a process of the node. A client that reads
+nothing may hold one for hours, so no client gets more than are left for all others."""
 
 
 class PodStreams:
@@ -24,10 +24,10 @@ class PodStreams:
     def __init__(self, closing: asyncio.Event) -> None:
         self.closing = closing
         self._open: Counter[str] = Counter()
-        """By client, as `fair_share.client_of` names them."""
+        """The number of open streams by client, as `fair_share.client_of` names it."""
 
     def opened(self, client: str) -> None:
-        """Counts one more; 429 when there are as many as there may be, in all or of one client."""
+        """Counts one more stream; raises 429 at the limit for all clients together or for this one."""
         left, own = MAX_POD_STREAMS - self._open.total(), self._open[client]
         if left <= 0:
             raise _too_many(
@@ -73,7 +73,7 @@ class Watching:
 async def until_closing(
     work: asyncio.Future[None], closing: asyncio.Event, *others: asyncio.Future[None]
 ) -> None:
-    """Waits for the end of `work`, of one of the others, or of the server; none of them goes on after it."""
+    """Waits until `work`, one of `others` or the server ends, then cancels all of them."""
     stopping = asyncio.ensure_future(closing.wait())
     every: list[asyncio.Future[Any]] = [work, stopping, *others]
     try:

@@ -1,12 +1,14 @@
-"""From bytes to requests: llhttp by way of httptools, strict, and the limits and refusals it leaves to us.
+"""Parses requests: llhttp by way of httptools, strict, and the limits and refusals that it leaves to us.
 
-llhttp refuses most of what smuggles: two lengths, a length together with chunks, folded headers, a CR or LF
-alone, NUL and other control characters, spaces before colons, chunk sizes that are none. Left to us are
+llhttp refuses most ways to smuggle requests: two lengths, a length together with chunks, folded headers, a CR
+or LF alone, NUL and other control characters, spaces before colons, chunk sizes that are none. Left to us are
 
-- how much: of a head, of its headers, of a body, of what stands around the chunks of a body;
+- sizes: of a head, of its headers, of a body, of the framing around the chunks of a body;
 - versions: llhttp reads HTTP/0.9 and HTTP/2.0, too;
 - headers that must be there once (`Host`), or at most once, and encodings of a transfer other than `chunked`;
-- an upgrade with a body: httptools would take the body for the next request.
+- an upgrade with a body: httptools would take the body for the next request;
+- methods that llhttp does not know: such a request is read as a GET, so that a client without rights gets a
+  403 first, and it is the last of its connection.
 
 Two things that llhttp allows do no harm and pass: `RTSP/1.0` in place of `HTTP/1.0`, and empty lines before
 a request.
@@ -14,6 +16,7 @@ a request.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from enum import Enum
 from functools import lru_cache
@@ -35,7 +38,7 @@ MAX_HEADERS: Final = 128
 _MAX_CHUNK_OVERHEAD: Final = 16
 """Bytes on the wire for each byte of a chunked body: chunks of one byte with a short extension pass."""
 _REMEMBERED_BYTES: Final = 1 << 14
-"""A request that is longer is not worth remembering."""
+"""Headers of longer requests are not cached."""
 _ONCE: Final = frozenset(
     (
         "authorization",
@@ -54,13 +57,15 @@ _ONCE: Final = frozenset(
         "user-agent",
     )
 )
-"""Headers of which a second would leave open which one counts."""
+"""Headers that may be there once: with two of them it would be open which one counts."""
 _METHODS: Final = {name.encode(): name for name in ("GET", "POST", "PUT", "PATCH", "DELETE")}
-"""Usual methods, so that they need not be decoded each time."""
+"""The usual methods, decoded once."""
+_TOKEN: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,32}")
+"""A method, as HTTP defines it."""
 
 
 class Phase(Enum):
-    """Where in a request the bytes have stopped."""
+    """The part of a request in which the received bytes end."""
 
     BETWEEN = 0
     HEAD = 1
@@ -68,50 +73,59 @@ class Phase(Enum):
 
 
 BETWEEN, HEAD, BODY = Phase
-"""By short names: an attribute of an Enum takes longer to find than the rest of a callback."""
+"""Short names: looking up an attribute of an Enum takes longer than the rest of a callback."""
 
 
 class RequestParser:
     """The requests of one connection, in order, in `requests`."""
 
     __slots__ = (
-        "_body", "_fed", "_fields", "_parser", "_piece", "_size", "_url", "_user", "ended", "pending",
-        "phase", "problem", "requests",
+        "_body", "_fed", "_fields", "_odd_method", "_parser", "_piece", "_size", "_url", "_user", "ended",
+        "pending", "phase", "problem", "requests",
     )  # fmt: skip
 
     def __init__(self, user: User | None) -> None:
         self._user = user
         self.requests: deque[Request] = deque()
-        """Whole ones."""
+        """Requests that have arrived whole."""
         self.pending: Request | None = None
-        """The one whose head has come and whose body is still to come."""
+        """The request whose head has arrived and whose body has not."""
         self.problem: errors.StatusError | None = None
-        """Why nothing more can be read. Concerns what came after `requests`."""
+        """Why the bytes after `requests` cannot be read; None if they can."""
         self.ended = False
-        """Whether a client has said that it would send no more."""
+        """Whether the client has sent its last request."""
         self.phase = BETWEEN
         self._url = b""
         self._fields: list[bytes] = []
-        """Names and values of headers, in turns."""
+        """Names and values of headers, alternating."""
         self._body: list[bytes] = []
         self._size = 0
         """Bytes of the body so far."""
         self._fed = 0
-        """Bytes on the wire since the last whole request, in pieces that ended none; -1 if the last did."""
+        """Bytes since the last whole request, in pieces that completed none; -1 if the last piece did."""
         self._piece = 0
-        """The bytes so far, with those of the piece that is read."""
+        """`_fed` plus the bytes of the piece being read."""
+        self._odd_method = ""
+        """The method of the request that is read, if llhttp does not know it."""
         self._parser = HttpRequestParser(self)
 
     def feed(self, data: bytes) -> bytes:
-        """Reads on. Returns what it left unread: bytes behind a request that asks for another protocol."""
+        """Reads `data`. Returns the unread rest: bytes after a request that asks for another protocol."""
         if self.ended or self.problem is not None:
             return b""
         self._piece = len(data) if self._fed < 0 else self._fed + len(data)
+        is_first, before = self.phase is BETWEEN, len(self.requests)
         try:
             self._parser.feed_data(data)
         except HttpParserUpgrade as stop:
             return data[stop.args[0] :]
         except HttpParserError as error:
+            if isinstance(error, HttpParserInvalidMethodError) and is_first and before == len(self.requests):
+                method, space, rest = data.partition(b" ")
+                if space and not self._odd_method and _TOKEN.fullmatch(method):
+                    self._odd_method = method.decode("ascii")
+                    self._parser = HttpRequestParser(self)
+                    return self.feed(b"GET " + rest)
             if not self.ended and self.problem is None:
                 self.problem = _problem_of(error)
         else:
@@ -120,11 +134,11 @@ class RequestParser:
         return b""
 
     def close(self) -> None:
-        """Lets go of the parser, which refers back here."""
+        """Drops the parser, which refers back to this object."""
         del self._parser
 
     def _check_unfinished(self) -> None:
-        """Notes how much of a request has come so far. The rest of a piece that ended one is not counted."""
+        """Limits the size of an unfinished request. The rest of a piece that completed one is not counted."""
         if self._fed < 0:
             self._fed = 0
             return
@@ -163,12 +177,12 @@ class RequestParser:
         parser = self._parser
         method = parser.get_method()
         request = Request(
-            _METHODS.get(method) or method.decode("ascii"),
+            self._odd_method or _METHODS.get(method) or method.decode("ascii"),
             self._url.decode("ascii"),  # llhttp lets nothing else pass
             headers,
             self._user,
         )
-        if not parser.should_keep_alive():
+        if self._odd_method or not parser.should_keep_alive():
             request.last = True
         if (
             request.last or "connection" in headers
@@ -205,7 +219,7 @@ class RequestParser:
     # ---- what llhttp leaves to us
 
     def _is_long(self, fields: list[bytes]) -> bool:
-        """Counts only where one piece could have brought too much."""
+        """Whether the head is too long. Adds it up only if the bytes read so far could be too many."""
         return self._piece > MAX_HEAD_BYTES and len(self._url) + sum(map(len, fields)) > MAX_HEAD_BYTES
 
     def _check_version(self, request: Request) -> None:
@@ -225,13 +239,13 @@ class RequestParser:
         return self._refused(_bad(why))
 
     def _refused(self, problem: errors.StatusError) -> HttpParserError:
-        """To be raised: httptools passes on that a callback failed, not why."""
+        """Notes the problem, which httptools does not pass on, and returns the error to raise."""
         self.problem = problem
         return HttpParserError(problem.message)
 
 
 def _headers_of(fields: tuple[bytes, ...]) -> Headers:
-    """The headers that these names and values, in turns, make. Frozen by agreement."""
+    """The headers of alternating names and values. Requests share them, so they must not be changed."""
     headers = Headers()
     for raw_name, raw_value in zip(fields[::2], fields[1::2], strict=True):
         name = raw_name.decode("ascii").lower()
@@ -249,7 +263,7 @@ def _headers_of(fields: tuple[bytes, ...]) -> Headers:
 
 
 _known_headers: Final = lru_cache(maxsize=512)(_headers_of)
-"""Remembers those of short requests. A client says the same in most of them: 3 µs saved of 7 to read one."""
+"""Caches headers of short requests. Most requests of a client have equal ones: saves 3 µs of 7 for each."""
 
 
 def _bad(why: str) -> errors.StatusError:
@@ -268,6 +282,4 @@ def _head_too_large() -> errors.StatusError:
 
 
 def _problem_of(error: HttpParserError) -> errors.StatusError:
-    if isinstance(error, HttpParserInvalidMethodError):
-        return errors.method_not_allowed()
     return errors.bad_request(f"the request is not valid HTTP: {error}")

@@ -1,4 +1,4 @@
-"""Stored objects as protobuf, each written once: the answer to a write and its watchers share the bytes."""
+"""Stored objects as protobuf, each encoded once: the answer to a write and its watchers share the bytes."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _MAX_OBJECT_BYTES: Final = 32768
 
 
 class Written:
-    """Objects of one server that were written as protobuf lately. Two servers in one process count their
-    revisions apart, so each has its own."""
+    """Cache of objects that one server has encoded as protobuf. Two servers in one process have separate
+    revisions, so each has its own cache."""
 
     def __init__(self) -> None:
         self._objects: dict[tuple[int, str], tuple[bytes, bytes]] = {}
@@ -47,7 +47,7 @@ _written: WeakKeyDictionary[Api, Written] = WeakKeyDictionary()
 
 
 def written(api: Api) -> Written:
-    """The objects that this server wrote as protobuf lately."""
+    """The cache of objects that this server has encoded as protobuf."""
     found = _written.get(api)
     if found is None:
         found = _written[api] = Written()

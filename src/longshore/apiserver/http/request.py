@@ -1,4 +1,4 @@
-"""One request as it was asked, whoever has read it: a connection, or a client of this process."""
+"""One request, from a connection or from a client in this process."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Headers(dict[str, str]):
 
 
 class Request(msgspec.Struct):
-    """`user` is whom the connection vouches for: the name in a client certificate, or a caller in this
-    process.
+    """One request. `user` is set if the connection itself proves it: by a client certificate, or since the
+    caller is in this process.
 
     A struct, as `Call` is: one is made for every request.
     """
@@ -49,10 +49,10 @@ class Request(msgspec.Struct):
     last: bool = False
     """Whether the connection ends with its answer."""
     old: bool = False
-    """Whether it is of HTTP/1.0, which knows no chunks."""
+    """Whether the request uses HTTP/1.0, which has no chunks."""
     upgrade: str = ""
     """The protocol that the connection is to change to, in lower case."""
     is_known: bool = False
-    """Whether it has shown whose it is: by a certificate, a token or a login that counts."""
+    """Whether the request is authenticated: by a valid certificate, token or login."""
     exchange: Exchange | None = None
-    """The findings about it from before its body had come."""
+    """The result of `admit`, from before the body had arrived."""

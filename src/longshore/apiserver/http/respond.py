@@ -14,7 +14,7 @@ from longshore.apiserver.documents import metadata_only
 from longshore.apiserver.documents.document import Document
 from longshore.apiserver.http import render, render_protobuf
 from longshore.apiserver.http.request import Request
-from longshore.apiserver.http.response import NO_CACHE, Fields, Reply
+from longshore.apiserver.http.response import NO_CACHE, NOSNIFF, Fields, Reply
 from longshore.apiserver.request import negotiate, router
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.request.negotiate import Output
@@ -23,23 +23,25 @@ if TYPE_CHECKING:
     from longshore.apiserver.api import Api
 
 _WARNINGS_CHARACTERS: Final = 4096
-"""Of all warnings of an answer, as upstream. Where they have more, each is cut, and those at the end are left
-out."""
+"""Characters of all warnings of an answer, as upstream. If they have more, each is cut, and the last ones are
+left out."""
 _WARNING_CHARACTERS: Final = 256
-"""Of each warning then, as upstream."""
+"""Characters of each warning that is cut, as upstream."""
+_MAX_WARNINGS: Final = 32
+"""Warning headers of an answer. Python's http.client reads no answer with more than 100 headers."""
 _CREATE_ONLY: Final = ("create",)
 """The verbs of reviews and bindings, which are answers and no objects: there is no table of them."""
 _ANY: Final = Output("application/json")
 _MANY_ENTRIES: Final = 256
 _MANY_BYTES: Final = 1 << 17
-"""Of an answer in YAML, protobuf or as a Table: 30 ms of work. Plain JSON is sent as it is stored."""
+"""Bytes of an answer that takes 30 ms to render as YAML, protobuf or Table. Plain JSON is sent as stored."""
 
 
 def choose(request: Request, call: Call, *, streaming: bool = False) -> Output:
-    """The output form for this request; raises 406 when none of the wanted ones can be had.
+    """The output form for this request; raises 406 if none of the wanted ones is offered.
 
-    A table that cannot be made is refused here too: a request that fails must not have written. What becomes
-    a connection has no form; clients of it ask for anything.
+    A table that cannot be made is refused here, too: a request that fails must not have written. A request
+    that becomes a connection has no output form; its Accept header is ignored.
     """
     if call.subresource in router.CONNECTS:
         return _ANY
@@ -150,21 +152,27 @@ def failure(request: Request, problem: errors.StatusError, warnings: list[str]) 
 
 
 def warning_headers(warnings: list[str]) -> Fields:
-    """`Warning:` headers, each text once, up to upstream's total size."""
+    """`Warning:` headers, each text once, up to upstream's total size and a number that every client reads.
+    The last header counts those that are left out."""
     longest = None if sum(map(len, warnings)) <= _WARNINGS_CHARACTERS else _WARNING_CHARACTERS
-    headers, spent = [], 0
-    for text in dict.fromkeys(warnings):
-        if spent >= _WARNINGS_CHARACTERS:
+    texts, spent = [*dict.fromkeys(warnings)], 0
+    headers: list[tuple[str, str]] = []
+    for text in texts:
+        if spent >= _WARNINGS_CHARACTERS or len(headers) == _MAX_WARNINGS - 1 < len(texts) - 1:
+            headers.append(_warning(f"and {len(texts) - len(headers)} more warnings"))
             break
-        text = text[:longest]
-        spent += len(text)
-        clean = text.replace("\\", "\\\\").replace('"', '\\"')
-        headers.append(("Warning", f'299 - "{"".join(c if c.isprintable() else " " for c in clean)}"'))
+        spent += len(text[:longest])
+        headers.append(_warning(text[:longest]))
     return tuple(headers)
 
 
+def _warning(text: str) -> tuple[str, str]:
+    clean = text.replace("\\", "\\\\").replace('"', '\\"')
+    return "Warning", f'299 - "{"".join(c if c.isprintable() else " " for c in clean)}"'
+
+
 def document(request: Request, found: Document, output: Output | None = None) -> Reply:
-    """A document the server shows of itself; 304 for a client that has it already."""
+    """The reply with a document about the server; 304 for a client that has it already."""
     fields = {"Vary": "Accept", **found.headers, "ETag": found.etag}
     caching = fields.pop("Cache-Control", NO_CACHE)
     headers = tuple(fields.items())
@@ -177,4 +185,4 @@ def document(request: Request, found: Document, output: Output | None = None) ->
 
 def text(code: int, body: str) -> Reply:
     """A plain-text answer: health, metrics, unknown paths."""
-    return Reply(code, "text/plain; charset=utf-8", body.encode(), (("X-Content-Type-Options", "nosniff"),))
+    return Reply(code, "text/plain; charset=utf-8", body.encode(), NOSNIFF)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 Fields = tuple[tuple[str, str], ...]
 
 NO_CACHE: Final = "no-cache, private"
+NOSNIFF: Final[Fields] = (("X-Content-Type-Options", "nosniff"),)
+"""For texts that the server did not write: browsers then do not show them as pages."""
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 _BODILESS_CODES: Final = (204, 304)
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -24,13 +26,13 @@ _JOINED_BYTES: Final = 1 << 16
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """An answer with its whole body: what is sent, before it is known how."""
+    """An answer with its whole body, before it is framed for one request."""
 
     code: int
     media_type: str
     body: bytes
     headers: Fields = ()
-    """Besides the type, the length, the date, and whether it may be cached."""
+    """Headers besides those for type, length, date and caching."""
     caching: str = NO_CACHE
 
     def pieces(self, request: Request, *, last: bool) -> tuple[bytes, ...]:
@@ -71,7 +73,7 @@ def switch_head(headers: Fields) -> bytes:
 
 
 def _connection(request: Request, last: bool) -> bytes:
-    """Only what is not understood: that HTTP/1.1 ends, or that HTTP/1.0 goes on."""
+    """The header `Connection`, if it differs from the default: HTTP/1.1 closes, or HTTP/1.0 stays open."""
     if last or request.last:
         return b"Connection: close\r\n"
     return b"Connection: keep-alive\r\n" if request.old else b""

@@ -1,4 +1,4 @@
-"""The way out for an answer that goes on: its head, then pieces for as long as the client reads them."""
+"""Sends a streamed answer: its head, then pieces for as long as the client reads them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Sender:
-    """Raises ConnectionResetError when the client has gone, TimeoutError when it reads no more."""
+    """Raises ConnectionResetError if the client has gone, TimeoutError if it stops reading."""
 
     __slots__ = ("chunked", "connection", "request", "started")
 
@@ -33,17 +33,17 @@ class Sender:
         self.connection.write(stream_head(200, media_type, headers, framing))
 
     async def send(self, data: bytes) -> None:
-        """One piece."""
+        """Sends one piece."""
         if data:
             await self.send_framed(frame(data) if self.chunked else data)
 
     async def send_framed(self, data: bytes) -> None:
-        """Pieces that are chunks already, if they have to be."""
+        """Sends pieces that are already framed, if the answer is chunked."""
         self.connection.write(data)
         await self.connection.drain(self.connection.stuck_seconds)
 
     def finish(self) -> None:
-        """Says that this was all."""
+        """Ends the answer."""
         if self.started and self.chunked:
             self.connection.write(b"0\r\n\r\n")
 

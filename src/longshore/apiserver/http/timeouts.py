@@ -1,4 +1,4 @@
-"""How long clients may take. Whoever takes longer is dropped: a stuck client must not hold the server."""
+"""Time limits for clients. A client that takes longer is dropped: a stuck client must not hold the server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Timeouts(NamedTuple):
     linger: float = 2.0
     """For a client to read an answer that came before its body was whole, and for the end of TLS."""
     stuck: float = 30.0
-    """Of a client that reads nothing although there is something to read."""
+    """For a client that reads nothing although there is something to read."""
     idle: float = 120.0
     """Between two requests on a connection."""
     stop: float = 3.0

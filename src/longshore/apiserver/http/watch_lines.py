@@ -1,4 +1,4 @@
-"""A change as one watcher wants it: a line of JSON, a row of a table, only the metadata, protobuf."""
+"""Renders a change as a watcher wants it: a line of JSON, a row of a table, only the metadata, protobuf."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from longshore.apiserver.request.negotiate import Output
 
 _SHARED_BYTES: Final = 4 << 20
-"""Of rendered lines that are kept for other watchers of the same change: those of a thousand changes."""
+"""Bytes of rendered lines that are kept for other watchers of the same change: about a thousand changes."""
 
 
 def shared_as(call: Call, output: Output) -> str:
-    """A name for the form in which changes go out, if it is the same bytes for all who ask for it; else
+    """The name of the form in which changes are sent, if all watchers with that form get the same bytes; else
     empty."""
     if output.transform:
         return ""
@@ -39,7 +39,7 @@ def _is_protobuf(output: Output) -> bool:
 
 
 def renderer(api: Api, call: Call, output: Output) -> Render:
-    """Makes the bytes of a change."""
+    """The function that renders a change as bytes."""
     if _is_protobuf(output):
         return _protobuf_renderer(api, call, output)
     if output.transform == "Table":
@@ -63,7 +63,7 @@ class _Lines:
         self._bytes = 0
 
     def keep(self, key: tuple[int, str, str], line: bytes) -> None:
-        """Takes a line in; all others go when there are too many."""
+        """Keeps a line; drops all others first if they are too many."""
         if self._bytes + len(line) > _SHARED_BYTES:
             self.kept.clear()
             self._bytes = 0
@@ -72,7 +72,7 @@ class _Lines:
 
 
 _lines: WeakKeyDictionary[Api, _Lines] = WeakKeyDictionary()
-"""Each server has its own: two in one process count their revisions apart."""
+"""One cache for each server: two servers in one process have separate revisions."""
 
 
 def _plain_renderer(api: Api, call: Call) -> Render:

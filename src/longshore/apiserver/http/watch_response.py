@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 class Watch:
-    """One watch that was asked for. Changes that come shortly after something was sent go in one bundle,
-    together with those of other watchers."""
+    """One requested watch. After each write it pauses together with all other watchers, so that the changes
+    which arrive meanwhile are sent in one bundle."""
 
     def __init__(
         self, api: Api, call: Call, output: Output, changes: AsyncIterator[Changes], watching: Watching
@@ -36,7 +36,7 @@ class Watch:
         self._to_bytes = watch_lines.renderer(api, call, output)
 
     async def send(self, sender: Sender) -> None:
-        """Until the watch ends, the client goes or gets stuck, or the server stops."""
+        """Sends changes until the watch ends, the client goes or gets stuck, or the server stops."""
         sender.start(self._output.media_type, respond.warning_headers(self._call.warnings))
         to_chunk: Callable[[Changes], bytes] = partial(
             chunk if sender.chunked else lines, render=self._to_bytes

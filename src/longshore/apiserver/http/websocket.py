@@ -6,7 +6,7 @@ import asyncio
 import base64
 import binascii
 import hashlib
-from collections import deque
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from wsproto.connection import Connection as Frames
@@ -17,6 +17,7 @@ from wsproto.utilities import RemoteProtocolError
 
 from longshore.api import errors
 from longshore.apiserver.http.response import Fields
+from longshore.apiserver.http.streams.duplex import Turns
 
 if TYPE_CHECKING:
     from longshore.apiserver.http.client_connection import Connection
@@ -28,11 +29,11 @@ _VERSION: Final = "13"
 _MAX_MESSAGE_BYTES: Final = 1 << 25
 _READ_BYTES: Final = 1 << 16
 _GOODBYE_SECONDS: Final = 2.0
-"""For the client to answer that the socket is closed."""
+"""Seconds for the client to answer the close frame."""
 
 
 def accept(connection: Connection, request: Request, protocol: str = "") -> WebSocket:
-    """Answers the handshake; raises 400 for one that is none."""
+    """Answers the handshake; raises 400 if it is invalid."""
     headers = request.headers
     if request.method != "GET" or request.upgrade != "websocket":
         raise errors.bad_request("Upgrade request required")
@@ -62,11 +63,13 @@ class WebSocket:
     def __init__(self, connection: Connection, reader: asyncio.StreamReader) -> None:
         self._connection, self._reader = connection, reader
         self._frames = Frames(ConnectionType.SERVER)
-        self._events: deque[Event] = deque()
+        self._events: Iterator[Event] = iter(())
+        """Events of the bytes that were read, taken one by one."""
+        self._turns = Turns()
         self._receiving = False
         self._ended = asyncio.Event()
         self._heard = True
-        """Whether the client has said anything since the last ping."""
+        """Whether the client has sent anything since the last ping."""
 
     async def receive(self) -> bytes | str | None:
         """The next message; None at the end. For one task at a time."""
@@ -91,7 +94,8 @@ class WebSocket:
                 if size > _MAX_MESSAGE_BYTES:
                     self._say_goodbye(CloseReason.MESSAGE_TOO_BIG)
                     return None
-                parts.append(event.data if isinstance(event, TextMessage) else bytes(event.data))
+                if event.data or event.message_finished:  # empty fragments would pile up
+                    parts.append(event.data if isinstance(event, TextMessage) else bytes(event.data))
                 if event.message_finished:
                     return _joined(parts)
             elif isinstance(event, Ping):
@@ -104,15 +108,15 @@ class WebSocket:
                 return None
 
     async def _answer(self, ping: Ping) -> None:
-        """Reads no further until the client takes its answers: those that wait would fill the memory. After
-        the goodbye of this side nothing more may be said."""
+        """Answers a ping, and waits until the client reads: unread answers would fill the memory. After the
+        close frame of this side nothing more may be sent."""
         if self._frames.state is ConnectionState.OPEN:
             self._connection.write(self._frames.send(ping.response()))
             await self._connection.drain()
 
     async def listen(self) -> None:
-        """For a socket whose client has nothing to say: reads to the end, and pings. Drops a client that says
-        nothing between two pings."""
+        """For a client that sends no messages: reads to the end, and pings. Drops a client that sends nothing
+        between two pings."""
         receiving = asyncio.ensure_future(self._receive_all())
         try:
             while True:
@@ -133,17 +137,17 @@ class WebSocket:
             pass
 
     async def send_bytes(self, data: bytes, seconds: float | None = None) -> None:
-        """Raises TimeoutError when the client reads nothing for so many seconds."""
+        """Raises TimeoutError if the client reads nothing for `seconds`."""
         self._connection.write(self._frames.send(BytesMessage(data)))
         await self._connection.drain(seconds)
 
     async def send_text(self, text: str, seconds: float | None = None) -> None:
-        """Raises TimeoutError when the client reads nothing for so many seconds."""
+        """Raises TimeoutError if the client reads nothing for `seconds`."""
         self._connection.write(self._frames.send(TextMessage(text)))
         await self._connection.drain(seconds)
 
     async def close(self) -> None:
-        """Says that this was all, waits a moment for the client to agree, and hangs up."""
+        """Sends a close frame, waits a moment for the client's, and closes the connection."""
         try:
             if self._say_goodbye(CloseReason.NORMAL_CLOSURE):
                 async with asyncio.timeout(_GOODBYE_SECONDS):
@@ -156,14 +160,15 @@ class WebSocket:
         self._connection.close()
 
     def _say_goodbye(self, why: CloseReason) -> bool:
-        """False when either side has done so before."""
+        """Sends a close frame; False if either side has sent one before."""
         if self._frames.state is not ConnectionState.OPEN:
             return False
         self._connection.write(self._frames.send(CloseConnection(why)))
         return True
 
     async def _event(self) -> Event | None:
-        while not self._events:
+        await self._turns.next()
+        while (event := next(self._events, None)) is None:
             if self._frames.state is ConnectionState.CLOSED:
                 return None
             data = await self._reader.read(_READ_BYTES)
@@ -174,8 +179,8 @@ class WebSocket:
                 self._frames.receive_data(data)
             except RemoteProtocolError:
                 return None
-            self._events.extend(self._frames.events())
-        return self._events.popleft()
+            self._events = self._frames.events()
+        return event
 
 
 def _joined(parts: list[bytes | str]) -> bytes | str:

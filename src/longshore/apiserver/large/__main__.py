@@ -1,7 +1,7 @@
 """The process that works on large writes: `python -m longshore.apiserver.large FD`, started by the server.
 
-Reads calls from the socket that it was started with, one after the other, and ends when there is nobody left
-at the other side. Keeps nothing between two calls.
+It reads calls from the socket that it was started with, one after the other, and ends when the server is
+gone. It keeps nothing between two calls.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import msgspec
 from longshore.api.errors import StatusError
 from longshore.api.types import encode
 from longshore.apiserver.answer import Answer, DocumentAnswer
-from longshore.apiserver.api import Api
-from longshore.apiserver.large.view import View
+from longshore.apiserver.api import Api, ApiParts, PlaneParts
+from longshore.apiserver.large.view import StoredView
 from longshore.apiserver.large.worker_messages import (
     LENGTH,
     Ask,
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from longshore.store import Store
 
 _MAX_MEMORY_BYTES: Final = 4 << 30
-"""Of addresses: a body that takes more ends this process, not the server."""
+"""Limit of the address space: a body that needs more ends this process, not the server."""
 
 
 class _Clock:
-    """Stands still while a call is worked on."""
+    """A clock that stands still while a call is worked on."""
 
     def __init__(self, now: float) -> None:
         self._now = now
@@ -84,10 +84,10 @@ class _Line:
 
 
 def _outcome(line: _Line, write: Write, rng: random.Random) -> Done | Failed:
-    view = View(line.ask)
-    api = Api(cast("Store", view), clock=cast("Clock", _Clock(write.now)), rng=rng, shortcuts=False)
+    view = StoredView(line.ask)
+    api = Api(ApiParts(cast("Store", view), cast("Clock", _Clock(write.now)), rng, shortcuts=False))
     deleted: list[bytes] = []
-    api.on_delete = lambda call, obj: deleted.append(encode(obj))
+    api.use_plane(PlaneParts(on_delete=lambda call, obj: deleted.append(encode(obj))))
     resource_ = api.catalog.find(write.group, write.version, write.plural)
     assert resource_ is not None, "the server found it"
     user = User(write.user, tuple(write.groups), write.uid, {k: tuple(v) for k, v in write.extra.items()})

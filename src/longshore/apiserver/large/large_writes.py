@@ -1,4 +1,4 @@
-"""The server's side of large writes: starts the process, answers what it asks, stages what it worked out."""
+"""The server's side of large writes: starts the process, answers its questions, stages its writes."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 log = logging.getLogger("longshore.http")
 
 MAX_OBJECT_BYTES: Final = 3 << 20
-"""Of an object that a large body makes. It is read and written on the loop: 10 ms for each MiB."""
+"""Limit of an object that a large body makes. It is read and written on the loop: 10 ms for each MiB."""
 _TRIES: Final = 4
 _WORK_SECONDS: Final = 120.0
-"""For one body. The worst of 3 MiB takes 15 s of processor time."""
+"""Time limit for one body. The worst of 3 MiB takes 15 s of processor time."""
 _IDLE_SECONDS: Final = 60.0
 
 
@@ -65,7 +65,7 @@ class LargeWrites:
                 self.close()
                 raise errors.internal("the body takes too much to read") from None
             except asyncio.CancelledError:
-                self.close()  # whatever it is doing, nobody waits for it
+                self.close()  # whatever it is doing, its result is not needed
                 raise
             finally:
                 self._idle = asyncio.get_running_loop().call_later(_IDLE_SECONDS, self.close)
@@ -136,9 +136,9 @@ class LargeWrites:
         for each in done.writes:
             stage = store.stage_delete if each.deletes else store.stage
             staged.append(stage(_key(each.place), decode(each.raw), joined=each.joined))
-        if api.on_delete is not None:
+        if api.plane.on_delete is not None:
             for raw in done.deleted:
-                api.on_delete(call, decode(raw))
+                api.plane.on_delete(call, decode(raw))
         behind = [staged[number] for number in done.staged]
         if done.document is not None:
             return DocumentAnswer(decode(done.document), done.code, behind)
@@ -216,7 +216,7 @@ def _stored(entry: Entry) -> Stored:
 
 
 def _mark(found: Any) -> Any:
-    """Something that differs when an answer of the store does."""
+    """A value that changes if the answer of the store changes."""
     if isinstance(found, Entry):
         return found.revision
     if isinstance(found, list | Snapshot):

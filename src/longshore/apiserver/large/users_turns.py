@@ -1,4 +1,4 @@
-"""One at a time, and users take turns: whoever sends many large bodies waits for their own."""
+"""One large body at a time, and users take turns: a user that sends many delays only its own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class UsersTurns:
     def __init__(self) -> None:
         self._is_taken = False
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
-        """By user, who is next first."""
+        """Calls that wait, by user; the first user is next."""
 
     @asynccontextmanager
     async def of(self, user: str) -> AsyncIterator[None]:

@@ -16,15 +16,15 @@ _DECODED_BYTES: Final = 16 << 20
 _NO_BATCH: Final = Batch()
 
 
-class View:
-    """The part of a Store that verbs use. `ask` gets the answer of the real one."""
+class StoredView:
+    """The part of a Store that verbs use. `ask` gets the answer of the real store."""
 
     def __init__(self, ask: Callable[[Ask], Told]) -> None:
         self._ask = ask
         self._decoded = Decoded(_DECODED_BYTES)
         self._written: dict[Key, Entry | None] = {}
         self.planned: list[tuple[Entry, bool, bool]] = []
-        """Each write: the entry, whether it deletes it, and whether it belongs to the one before."""
+        """Each write: its entry, whether it is a delete, and whether it is joined to the write before."""
         self.needs_room = False
 
     @property
@@ -56,7 +56,7 @@ class View:
         return Snapshot(told.revision, [self._entry(each) for each in told.found])
 
     def check_room(self) -> None:
-        """Has the disk looked at when the write is staged."""
+        """Has the server check the disk space when it stages the write."""
         self.needs_room = True
 
     def stage(self, key: Key, obj: Obj, *, joined: bool = False) -> Staged:

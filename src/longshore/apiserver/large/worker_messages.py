@@ -1,4 +1,4 @@
-"""The messages between a server and the process of its large writes: msgpack, after their length."""
+"""The messages between a server and the process of its large writes: msgpack, preceded by its length."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Ask(msgspec.Struct, tag=True, frozen=True):
 
 
 class Told(msgspec.Struct, tag=True, frozen=True):
-    """The answer to one."""
+    """The store's answer to an `Ask`."""
 
     found: list[Stored]
     revision: int = 0
@@ -62,26 +62,26 @@ class Planned(msgspec.Struct, frozen=True):
 
 
 class Done(msgspec.Struct, tag=True, frozen=True):
-    """The outcome of a verb: what is to be staged, and the answer then."""
+    """The outcome of a verb: the writes to stage, and the answer."""
 
     writes: list[Planned]
     staged: list[int]
-    """The writes behind the answer, by number."""
+    """The writes that must be durable before the answer is sent, by their index in `writes`."""
     warnings: list[str]
     code: int
     needs_room: bool
     deleted: list[bytes]
-    """Objects that somebody begins to delete, as they were."""
+    """Objects whose deletion begins, as they were before."""
     entry: int | Place | None = None
-    """The object that is answered: one of the writes, or one that is stored,"""
+    """The object of the answer, if it is one of the writes or a stored one."""
     obj: bytes | None = None
-    """or one that is not;"""
+    """The object of the answer, if it is not stored."""
     document: bytes | None = None
-    """or a document."""
+    """The document of the answer, if it is no object."""
 
 
 class Failed(msgspec.Struct, tag=True, frozen=True):
-    """The refusal of a verb, or a bug of ours."""
+    """The refusal of a verb, or the traceback of a bug."""
 
     code: int
     reason: str

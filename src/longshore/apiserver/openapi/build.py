@@ -1,4 +1,4 @@
-"""Puts documents together: which paths belong to one, and which schemas those need."""
+"""Builds documents: selects the paths of each, and the schemas that those paths need."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ SECURITY: Final[list[Obj]] = [{"BearerToken": []}]
 def paths(
     items: Iterable[PathItem], operation: Callable[[Operation, Obj], Obj], parameter: Callable[[str], Obj]
 ) -> Obj:
-    """All paths by name. `operation` adds the dialect's part to what is common, which it is given."""
+    """All paths by name. `operation` adds the dialect's part to the common part that it is given."""
     found = {item.path: _path(item, operation, parameter) for item in items}
     return dict(sorted(found.items()))
 
@@ -44,7 +44,7 @@ def _described(op: Operation, tag: str) -> Obj:
 
 
 def with_answers(op: Operation, out: Obj, answers: Obj) -> Obj:
-    """An operation with its answers and what only Kubernetes says of it."""
+    """An operation with its answers and its `x-kubernetes-` extensions."""
     out["responses"] = {**answers, "401": {"description": "Unauthorized"}}
     if op.action:
         out["x-kubernetes-action"] = op.action
@@ -55,7 +55,7 @@ def with_answers(op: Operation, out: Obj, answers: Obj) -> Obj:
 
 
 def parameter(name: str) -> tuple[Parameter, Obj]:
-    """A parameter, and what is said of it before its type."""
+    """A parameter, and its JSON up to the type, which differs by dialect."""
     found = parameters.find(name)
     out: Obj = {"name": found.name, "in": found.place}
     if found.description:

@@ -1,8 +1,8 @@
 """All OpenAPI documents of a server, each built when first asked for.
 
-A document is kept until the rows of the resource table change: whoever changes a custom resource's
-schema gives new rows too. The index of version 3 names every document with a hash of what it is made
-from, so that listing them builds none.
+A document is kept until the rows of the resource table change: a changed schema of a custom resource makes
+new rows, too. The index of version 3 names every document with a hash of what it is made from, so that
+listing them builds none.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _media_type(accept: str | None, offered: tuple[str, ...]) -> str:
 
 @cache
 def _fingerprint() -> bytes:
-    """Of everything that shapes documents besides the rows: this package and the tables it reads."""
+    """A digest of everything besides the rows that shapes documents: this package and the tables it reads."""
     digest = hashlib.sha256()
     for folder in (Path(__file__).parent, Path(schema.__file__).parent / "data"):
         for file in sorted(folder.glob("*.*")):

@@ -43,7 +43,7 @@ def of_message(message: str) -> str:
 
 
 def of_kind(group: str, version: str, kind: str) -> str:
-    """The schema name of a custom resource: its group from the back."""
+    """The schema name of a custom resource: its group with the parts reversed, then version and kind."""
     return ".".join([*reversed(group.split(".")), version, kind])
 
 

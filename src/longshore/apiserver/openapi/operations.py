@@ -1,4 +1,4 @@
-"""Which operations each resource offers, before they are written down in either dialect of OpenAPI."""
+"""The operations that each resource offers, independent of the OpenAPI dialect."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Operation(msgspec.Struct, frozen=True):
 
 
 class PathItem(msgspec.Struct):
-    """One path with what it offers. `parameters` are those in the path, `group` makes its tag."""
+    """One path with its operations. `parameters` are those in the path, `group` makes its tag."""
 
     path: str
     group: str
@@ -148,7 +148,7 @@ class _Kind:
                 yield self._one(_METHODS[verb], title, name, "")
 
     def _one(self, method: str, title: str, name: str, of: str) -> Operation:
-        """A method on an object, or `of` one of its parts."""
+        """A method on an object, or on the subresource that `of` names."""
         id, kind = f"{_VERBS[method]}{title}{name}", self._r.kind
         match method:
             case "get":

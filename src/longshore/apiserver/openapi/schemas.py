@@ -1,7 +1,7 @@
 """Schemas of kinds and their parts, from the table of messages, in either dialect of OpenAPI.
 
-Version 3 wraps references that carry more than the reference itself and says which value an absent
-field has; version 2 can do neither and says less. Custom resources bring a schema of their own.
+Version 3 wraps references that have further keywords beside them and gives the default of an absent field;
+version 2 can do neither. Custom resources have a schema of their own.
 """
 
 from __future__ import annotations
@@ -85,12 +85,12 @@ class Schemas:
         self._wanted: list[str] = []
 
     def ref(self, name: str) -> Obj:
-        """A reference to a schema, which will be among those built."""
+        """A reference to a schema, which `build` then includes."""
         self._wanted.append(name)
         return {"$ref": _PREFIX[self._dialect] + name}
 
     def build(self) -> dict[str, Obj]:
-        """All schemas referred to so far, with all that these refer to, by name."""
+        """All schemas referred to so far, and all that those refer to, by name."""
         found: dict[str, Obj] = {}
         while self._wanted:
             name = self._wanted.pop()
@@ -121,7 +121,7 @@ class Schemas:
 
     def _custom(self, own: Obj) -> Obj:
         """A custom resource's schema, with its references turned into this dialect's."""
-        body = own if self._dialect == 3 else custom.for_version_2(own)
+        body = own if self._dialect == 3 else custom.root_for_version_2(own)
         return {k: self._resolved(v) for k, v in body.items()}
 
     def _resolved(self, value: object) -> object:

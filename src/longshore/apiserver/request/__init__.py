@@ -1,1 +1,1 @@
-"""One request, read: its path, options, body and the form of answer it asks for."""
+"""Reads one request: its path, options, body and the output form it asks for."""

@@ -89,7 +89,7 @@ def apply_body(resource: Resource, body: bytes, shape: Shape) -> tuple[Obj, list
 
 
 def _untypable_live(resource: Resource, live: Obj | None, shape: Shape) -> StatusError:
-    """Upstream's 500 for a stored object whose lists lack keys: plain writes may store such a one."""
+    """Upstream's 500 for a stored object whose lists lack keys: plain writes may store such an object."""
     assert live is not None
     assert isinstance(shape, MapShape)
     problem = shape_check.problem_of(live, shape, allow_duplicates=True)
@@ -97,7 +97,7 @@ def _untypable_live(resource: Resource, live: Obj | None, shape: Shape) -> Statu
 
 
 def _yaml(body: bytes) -> codec.Plain:
-    """An apply's text. Most clients send JSON, for which the YAML parser takes 100 times as long."""
+    """Parses an apply's text. Most clients send JSON, for which the YAML parser takes 100 times as long."""
     if body[:1] == b"{":
         with contextlib.suppress(DecodeError):
             document = codec.plain_json(body)

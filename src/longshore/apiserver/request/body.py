@@ -29,7 +29,7 @@ _NOT_PROTOBUF: Final = (
 
 
 def object_of(call: Call, field_validation: str, *, kind: str = "", group_version: str = "") -> Obj:
-    """The object a write brings: in its body, or as a value from within this process. `kind` and
+    """The object of a write: from its body, or a value from a caller in this process. `kind` and
     `group_version` as for `object_from`."""
     resource = call.resource
     if call.value is None:
@@ -104,7 +104,7 @@ def _builtin(
 
 
 def _with_wish(obj: Obj, value: Obj) -> Obj:
-    """The object with the reset of managedFields that a parsed value asks for."""
+    """Keeps an empty managedFields of `value`, which asks to forget all managers."""
     meta = value.get("metadata")
     if isinstance(meta, dict) and meta.get("managedFields") == []:
         obj["metadata"]["managedFields"] = []
@@ -146,7 +146,7 @@ def _exactly(body: bytes, form: Format, expected: Kind, field_validation: str, w
 
 
 def _custom(body: bytes, form: Format, resource: Resource, field_validation: str, warnings: list[str]) -> Obj:
-    """A custom resource is read as it stands. It must name its kind, and only that one."""
+    """Reads a custom resource. Its body must name the apiVersion and kind of the resource."""
     expected = Kind(resource.group, resource.version, resource.kind)
 
     def refused(why: str) -> StatusError:
@@ -161,7 +161,7 @@ def _custom(body: bytes, form: Format, resource: Resource, field_validation: str
             NO_KIND + str(error) if form == "json" else str(error), body, resource.kind
         ) from None
     try:
-        api_version, kind = codec.interpret(plain.value)
+        api_version, kind = codec.named_kind(plain.value)
     except DecodeError as error:
         raise _unrecognized(NO_KIND + str(error), body, resource.kind) from None
     if not kind:

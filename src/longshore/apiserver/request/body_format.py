@@ -29,7 +29,7 @@ _MEDIA_TYPE: Final = re.compile(
     rf"(?:;\s*+{_TOKEN}\s*+=\s*+(?:{_TOKEN}|\"(?:[^\"\\]|\\.)*+\")\s*+)*+;?\s*+"
 )
 NO_KIND: Final = "couldn't get version/kind; json parse error: "
-"""How refusals of JSON begin that does not say what it is."""
+"""The beginning of refusals of JSON whose kind cannot be read."""
 
 
 @lru_cache(maxsize=64)

@@ -1,4 +1,4 @@
-"""One request after routing: who asks for what, with which options. Shared by HTTP and LocalClient."""
+"""One request after routing: its user, resource, verb and options. Shared by HTTP and LocalClient."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Call(msgspec.Struct):
     content_type: str | None = None
     warnings: list[str] = msgspec.field(default_factory=list)
     value: Any = None
-    """The value of the body, from a caller in this process; never changed. There is no body then."""
+    """A value in place of a body, from a caller in this process; it is never changed."""
 
     def one(self, key: str) -> str:
         """The first value of a query parameter, or an empty string."""

@@ -9,7 +9,7 @@ MAP: Final = "map[string]interface {}"
 
 
 def mismatch(value: Any, target: str) -> str:
-    """The complaint about a value that is no `target`."""
+    """The error message for a value that is no `target`."""
     return f"json: cannot unmarshal {word(value)} into Go value of type {target}"
 
 

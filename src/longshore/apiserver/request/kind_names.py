@@ -1,7 +1,7 @@
 """Which kinds Kubernetes would recognise in a body, and what it says when one is not the kind asked for.
 
 Kubernetes decodes a body as the kind it claims to be and then converts it to the one the path is for.
-Versions that are no longer served are still known, so they are told apart from kinds that never were.
+Versions that are no longer served are still known: they get another error than kinds that never existed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _OLD: Final = {
     "rbac.authorization.k8s.io/v1beta1 Role": "rbac/v1.Role",
     "rbac.authorization.k8s.io/v1beta1 RoleBinding": "rbac/v1.RoleBinding",
 }
-"""Versions that nobody serves any more, with the message they are close enough to."""
+"""Versions that Kubernetes no longer serves, with the message that they are read as."""
 _UNVERSIONED: Final = frozenset(("Status", "APIVersions", "APIGroupList", "APIGroup", "APIResourceList"))
 _ALSO_ACCEPTED: Final = {("policy/v1", "Eviction"): frozenset(("policy/v1beta1",))}
 
@@ -61,14 +61,14 @@ class Kind(msgspec.Struct, frozen=True):
         return f"{self.group}/{self.version}" if self.group else self.version
 
     def message(self) -> str | None:
-        """The message to read it by; None when no version of Kubernetes knows the kind."""
+        """The message to read the kind as; None if no version of Kubernetes knows the kind."""
         if self.kind in _UNVERSIONED:
             return f"meta/v1.{self.kind}"
         key = f"{self.group_version} {self.kind}"
         return schema.kinds().get(key) or _OLD.get(key)
 
     def with_defaults(self, default: Kind) -> Kind:
-        """Fills in what a body left out from what the path says."""
+        """Fills in a group, version or kind that a body left out, from the path's."""
         group, version = self.group, self.version
         if not version and (not group or group == default.group):
             group, version = default.group, default.version
@@ -95,7 +95,7 @@ def not_registered(kind: Kind, scheme: str) -> str:
 
 
 def message_of(found: Kind, expected: Kind) -> str | None:
-    """The message of a kind that the part of Kubernetes which serves `expected` knows."""
+    """The message of `found`; None if the part of Kubernetes that serves `expected` does not know it."""
     if found.kind not in _UNVERSIONED and (found.group == _EXTENSIONS) != (expected.group == _EXTENSIONS):
         return None
     return found.message()

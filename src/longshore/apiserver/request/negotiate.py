@@ -1,9 +1,9 @@
 """Content negotiation: from an Accept header to the one form an answer takes.
 
-A clause may ask for a transform with its parameters (`as`, `g`, `v`); one that cannot be had is passed
-over and the next is tried, which is how clients offer a fallback. Two refusals exist, as in
-Kubernetes: built-in paths know beforehand which types they produce at all ("Available
-representations"), everything else is refused after no clause fitted ("only the following media types").
+A clause may ask for a transform with its parameters (`as`, `g`, `v`); a clause that cannot be met is skipped
+and the next is tried, so that clients can offer a fallback. Two refusals exist, as in Kubernetes: built-in
+paths know beforehand which types they produce at all ("Available representations"), everything else is
+refused after no clause fitted ("only the following media types").
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _DISCOVERY: Final[_Transforms] = frozenset({("APIGroupDiscoveryList", "apidiscov
 _TRUE: Final = frozenset(("1", "t", "T", "TRUE", "true", "True"))
 _TERMINALS: Final = ("curl", "Wget", "Mozilla/5.0")
 _MAX_CLAUSES: Final = 64
-"""Clauses of a header that are looked at. Browsers send ten, and sorting takes the square of their number."""
+"""Clauses of a header that are read. Browsers send ten, and sorting takes the square of their number."""
 
 
 class Output(msgspec.Struct, frozen=True):
@@ -60,7 +60,7 @@ class _Clause(msgspec.Struct):
         return self.type == type_ and self.subtype in (subtype, "*")
 
     def before(self, other: _Clause) -> bool:
-        """Whether it is tried first: by weight, and a type that is spelt out before a wildcard."""
+        """Whether this clause is tried before `other`: by weight, and an explicit type before a wildcard."""
         return (
             self.q > other.q
             or (self.type != "*" and other.type == "*")
@@ -79,8 +79,8 @@ def choose(
 ) -> Output:
     """The form of the answer to one request; raises 406 when no clause can be met.
 
-    `streaming` is for watches, `custom` for custom resources (no protobuf), `transforms` tells whether
-    tables and partial metadata can be had, `collection` whether the path is that of a list.
+    `streaming` is for watches, `custom` for custom resources (no protobuf), `transforms` says whether tables
+    and partial metadata are offered, `collection` whether the path is that of a list.
     """
     available = (*_TYPES, *_STREAM_TYPES) if collection or streaming else _TYPES
     if not custom:
@@ -111,7 +111,7 @@ def discovery(accept: str | None, *, aggregated: bool) -> Output:
 
 @lru_cache(maxsize=512)
 def prefers_yaml(accept: str | None) -> bool:
-    """Whether an error goes out as YAML; everyone else gets JSON, whatever they asked for."""
+    """Whether an error is sent as YAML; else it is sent as JSON, whatever the client asked for."""
     found = _first(accept, _NONE, True)
     return found is not None and found.media_type == YAML
 

@@ -1,4 +1,4 @@
-"""Query parameters and their rules: what the options of each verb may say, in Kubernetes' words."""
+"""Query parameters: reads the options of each verb and checks them, with Kubernetes' messages."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _manager_problems(manager: str) -> tuple[FieldError, ...]:
 
 
 def truth(text: str) -> bool:
-    """How Kubernetes reads a boolean query parameter: everything but a plain "no" is yes."""
+    """Reads a boolean query parameter as Kubernetes does: all but `false`, `0` and an empty text is true."""
     return text.lower() not in ("false", "0", "")
 
 
@@ -99,7 +99,7 @@ def watch_wanted(call: Call) -> bool:
 
 
 class ListOptions(msgspec.Struct, frozen=True):
-    """Options of list and watch. `revision` is None when the client named none."""
+    """Options of list and watch. `revision` is empty if the client named none."""
 
     label_selector: str
     field_selector: str
@@ -196,7 +196,7 @@ class DeleteOptions(msgspec.Struct, frozen=True):
 
 
 def delete_options(options: Obj) -> DeleteOptions:
-    """Checks decoded DeleteOptions (from the body, or from the query by `options_from_query`)."""
+    """Checks decoded DeleteOptions, as `delete_options.options_from` reads them."""
     problems: list[FieldError] = []
     orphan, policy = options.get("orphanDependents"), options.get("propagationPolicy")
     if orphan is not None and policy is not None:

@@ -1,9 +1,7 @@
-"""Bodies of PATCH requests but applies: reads them, changes an object by them, and answers as Kubernetes
-does.
+"""Bodies of PATCH requests except applies: reads them and patches an object, with Kubernetes' error messages.
 
-Every function here takes the object as stored (without apiVersion and kind) and gives back a new one
-in canonical form. Defaults, hooks and checks come afterwards and are not its business, nor are names,
-namespaces and versions.
+Every function here takes the object as stored (without apiVersion and kind) and gives back a new one in
+canonical form. Defaults, hooks and checks come afterwards, also those of names, namespaces and versions.
 """
 
 from __future__ import annotations
@@ -68,7 +66,7 @@ def _by_operations(whole: Obj, body: bytes, field_validation: str) -> tuple[Any,
 
 
 def _operations(value: Any, typed_ones: bool) -> tuple[list[Obj | None], list[str]]:
-    """The operations, and their unknown fields. The struct they are read into knows four."""
+    """The operations, and problems with unknown fields: upstream's struct has only four."""
     if value is None:
         return [], []
     if type(value) is not list:
@@ -157,7 +155,7 @@ def _read_back(
         _judge([*problems, *unknown], field_validation, warnings, text)
         return obj
     try:
-        api_version, kind = codec.interpret(result)
+        api_version, kind = codec.named_kind(result)
     except DecodeError as error:
         raise _invalid(text(), f"couldn't get version/kind; json parse error: {error}") from None
     if wrong := _wrong_kind(resource, api_version, kind):
@@ -184,7 +182,7 @@ def _wrong_kind(resource: Resource, api_version: str, kind: str) -> str:
 
 
 def _with_wish(obj: Obj, result: Obj) -> Obj:
-    """Canonical objects have no empty lists, but an empty managedFields asks to forget all managers."""
+    """Keeps an empty managedFields of `result`, which asks to forget all managers."""
     meta = result.get("metadata")
     if isinstance(meta, dict) and meta.get("managedFields") == []:
         obj["metadata"]["managedFields"] = []

@@ -1,4 +1,4 @@
-"""From a URL path to what it names. Pure; knows nothing of HTTP beyond the path."""
+"""Finds the resource and verb that a URL path names. Pure; of HTTP it knows only path and method."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _split(path: str) -> Route | None:
 
 
 _known: Final = lru_cache(maxsize=1024)(_split)
-"""Remembers short paths: most requests are about a few collections."""
+"""Caches short paths: most requests are about a few collections."""
 
 
 def resource_of(route: Route, find: Find) -> Resource:
@@ -90,6 +90,13 @@ def verb_of(route: Route, resource: Resource, method: str) -> str:
     if verb not in resource.verbs or (across and verb not in ("list", "watch")):
         raise errors.method_not_allowed()
     return verb
+
+
+def asked_verb(route: Route, method: str) -> str:
+    """The verb that a client must have the right to, else it gets a 403 instead of a path's 404 or 405. Empty
+    for a method that no resource knows: only `*` grants that."""
+    either = {**_VERB_OF_ITEM, **_VERB_OF_COLLECTION}
+    return (_VERB_OF_ITEM if route.name else _VERB_OF_COLLECTION).get(method, either.get(method, ""))
 
 
 def _subresource_verb(route: Route, resource: Resource, method: str) -> str:

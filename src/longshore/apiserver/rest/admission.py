@@ -1,21 +1,29 @@
-"""Admission in its order: namespace open, limits and pod defaults set, quota charged.
+"""Admission: a list of rows (`ROWS`), each with its hooks, called in this order; then quotas are charged.
 
-The decisions are pure functions in `apiserver/admission/`; this file asks them at the right moments
-and gives them the newest state, staged writes included, so that two creates in one batch cannot
+The decisions are pure functions in `apiserver/admission/`; the hooks here ask them at the right moments
+and give them the newest state, staged writes included, so that two creates in one batch cannot
 share the last place in a quota.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from longshore.api import reads
-from longshore.api.resources import Resource
+from longshore.api import embedded_pods
 from longshore.api.types import Obj
-from longshore.apiserver.admission import limitranger, namespace, pod, priorityclass, quota, storageclass
+from longshore.apiserver.admission import (
+    limitranger,
+    namespace,
+    pod,
+    pod_security,
+    priorityclass,
+    quota,
+    storageclass,
+)
 from longshore.apiserver.request.call import Call
 from longshore.store import Key
 
@@ -23,10 +31,8 @@ if TYPE_CHECKING:
     from longshore.apiserver.api import Api
     from longshore.store import Staged
 
-_QUOTAS: Final = "resourcequotas"
-_LIMITED: Final = frozenset(("pods", "persistentvolumeclaims"))
+_CLAIMS: Final = "persistentvolumeclaims"
 _CLASSES: Final = "scheduling.k8s.io/priorityclasses"
-_VOLCANO: Final = ".volcano.sh"
 _VOLCANO_SCHEDULER: Final = "volcano"
 
 
@@ -43,12 +49,6 @@ class Charged(msgspec.Struct, frozen=True):
 
 
 _NOTHING: Final = Charged([])
-_RULES: Final[dict[str, tuple[Callable[..., object], ...]]] = {
-    "persistentvolumeclaims": (storageclass.set_default, limitranger.check),
-    _CLASSES: (priorityclass.check_only_default,),
-    _QUOTAS: (quota.status_of,),
-}
-"""Rules that only objects of one storage meet."""
 
 
 def is_open(api: Api, where: str) -> bool:
@@ -60,7 +60,9 @@ def is_open(api: Api, where: str) -> bool:
 def is_free(api: Api, where: str) -> bool:
     """Whether a namespace takes new objects and has no quota to count them."""
     store = api.store
-    return is_open(api, where) and (store.is_empty(_QUOTAS) or not store.latest_list(_QUOTAS, where))
+    return is_open(api, where) and (
+        store.is_empty(quota.STORAGE) or not store.latest_list(quota.STORAGE, where)
+    )
 
 
 def namespace_is_open(api: Api, call: Call, obj: Obj) -> None:
@@ -73,133 +75,96 @@ def namespace_is_open(api: Api, call: Call, obj: Obj) -> None:
 
 def mutate_create(api: Api, call: Call, obj: Obj) -> None:
     """Sets what the cluster decides for a new object: limits, priority, tolerations, classes."""
-    match call.resource.storage:
-        case "pods":
-            lookup = Lookup(api)
-            if limits := lookup.list(limitranger.STORAGE, call.namespace):
-                limitranger.set_defaults(obj, limits)
-                call.resource.strategy.default(obj)  # what a pod asks for as a whole follows its containers
-            pod.admit_create(obj, lookup.get, lookup.list)
-        case "persistentvolumeclaims":
-            storageclass.set_default(obj, Lookup(api).list("storage.k8s.io/storageclasses", ""))
-        case storage if call.resource.group.endswith(_VOLCANO):
-            # Here and below: nobody who has no objects of Volcano's pays for the code that judges them.
-            from longshore.apiserver.admission import volcano
-
-            had_spec = "spec" in obj
-            volcano.mutate_create(storage, obj, Lookup(api).get)
-            if not had_spec:
-                call.resource.strategy.default(obj)  # what was not there had no defaults
+    for row in rows_of(call.resource.storage):
+        if row.mutate_create is not None:
+            row.mutate_create(api, call, obj)
 
 
 def mutate_update(call: Call, new: Obj, old: Obj, *, applied: bool) -> None:
-    """Puts back what admission set on create and an update may not know of."""
+    """Restores fields that admission set on create and an update left out."""
     if call.subresource or new.get("spec") is old.get("spec"):
         return
-    if call.resource.storage == "pods":
-        pod.admit_update(new, old)
-    elif applied and call.resource.group.endswith(_VOLCANO):
-        from longshore.apiserver.admission import volcano
-
-        volcano.mutate_applied(call.resource.storage, new)
-
-
-def rules_of(resource: Resource) -> tuple[Callable[..., object], ...]:
-    """The rules of `mutate_create` and `judge_create` about a resource, each of which says what it reads."""
-    if resource.storage == "pods":
-        return limitranger.set_defaults, *pod.CREATE_RULES, judge_pod_of_volcano, limitranger.check
-    if resource.group.endswith(_VOLCANO):
-        from longshore.apiserver.admission import volcano
-
-        return volcano.rules_of(resource.storage)
-    return _RULES.get(resource.storage, ())
-
-
-@reads.reads("metadata.annotations[volcano.sh/jdb-*]")
-def judge_pod_of_volcano(obj: Obj) -> None:
-    if obj["spec"].get("schedulerName") == _VOLCANO_SCHEDULER:
-        from longshore.apiserver.admission import volcano
-
-        volcano.validate_pod(obj)
+    for row in rows_of(call.resource.storage):
+        if row.mutate_update is not None:
+            row.mutate_update(call, new, old, applied)
 
 
 def judge_create(api: Api, call: Call, obj: Obj) -> None:
-    """Refuses a valid new object that the cluster does not allow; counts what a new quota counts."""
-    resource, lookup = call.resource, Lookup(api)
-    storage = resource.storage
-    if storage == "pods":
-        judge_pod_of_volcano(obj)
-    elif resource.group.endswith(_VOLCANO):
-        from longshore.apiserver.admission import volcano
+    """Refuses a valid new object that the cluster does not allow; computes the status of a new quota."""
+    for row in rows_of(call.resource.storage):
+        if row.judge_create is not None:
+            row.judge_create(api, call, obj)
 
-        volcano.validate_create(storage, obj, lookup.get, lookup.list)
-    elif storage == _CLASSES:
-        priorityclass.check_only_default(resource, obj, lookup.list(storage, ""))
-    elif storage == _QUOTAS:
-        obj["status"] = quota.status_of(obj, lookup.list)
-    if storage in _LIMITED and not api.store.is_empty(limitranger.STORAGE):
-        limitranger.check(resource, obj, lookup.list(limitranger.STORAGE, call.namespace))
+
+def judge_update(api: Api, call: Call, new: Obj, old: Obj) -> None:
+    """Refuses a valid change that the level of a namespace does not allow, or warns of it."""
+    for row in rows_of(call.resource.storage):
+        if row.judge_update is not None:
+            row.judge_update(api, call, new, old)
+
+
+def check_delete(api: Api, call: Call) -> None:
+    """Refuses to delete an object that Volcano still needs."""
+    for row in rows_of(call.resource.storage):
+        if row.check_delete is not None:
+            row.check_delete(api, call)
 
 
 def charge(api: Api, call: Call, obj: Obj) -> Charged:
     """Checks the quotas of an admitted new object; returns what its creation costs."""
     resource = call.resource
-    if not resource.namespaced or api.store.is_empty(_QUOTAS):
+    if not resource.namespaced or api.store.is_empty(quota.STORAGE):
         return _NOTHING
     lookup = Lookup(api)
-    quotas = lookup.list(_QUOTAS, call.namespace)
+    quotas = lookup.list(quota.STORAGE, call.namespace)
     return Charged(quota.check_create(resource, obj, quotas, lookup.list)) if quotas else _NOTHING
 
 
 def charge_update(api: Api, call: Call, new: Obj, old: Obj) -> Charged:
-    """Checks limits and quotas of a valid change; returns what it costs."""
-    resource, store, lookup = call.resource, api.store, Lookup(api)
-    storage = resource.storage
-    if not call.subresource and resource.group.endswith(_VOLCANO):
-        from longshore.apiserver.admission import volcano
-
-        volcano.validate_update(storage, new, old, lookup.get, lookup.list)
-    if storage == _CLASSES:
-        priorityclass.check_only_default(resource, new, lookup.list(storage, ""))
-    if not resource.namespaced:
+    """Checks a valid change that is about to be stored; returns what it costs."""
+    resource, lookup = call.resource, Lookup(api)
+    for row in rows_of(resource.storage):
+        if row.check_change is not None:
+            row.check_change(api, call, new, old)
+    counted = resource.storage == quota.STORAGE and not call.subresource
+    if counted or not resource.namespaced or api.store.is_empty(quota.STORAGE):
         return _NOTHING
-    if storage == _QUOTAS and not call.subresource:
-        new["status"] = quota.status_of(new, lookup.list)
-        return _NOTHING
-    if storage in _LIMITED and call.subresource != "status" and not store.is_empty(limitranger.STORAGE):
-        limitranger.check(resource, new, lookup.list(limitranger.STORAGE, call.namespace), old)
-    if store.is_empty(_QUOTAS):
-        return _NOTHING
-    quotas = lookup.list(_QUOTAS, call.namespace)
+    quotas = lookup.list(quota.STORAGE, call.namespace)
     if not quotas:
         return _NOTHING
     found = quota.check_update(resource, new, old, quotas, lookup.list, subresource=call.subresource)
     return Charged(found)
 
 
-def check_delete(api: Api, call: Call) -> None:
-    """Refuses to delete what Volcano still needs."""
-    if call.resource.group.endswith(_VOLCANO):
-        from longshore.apiserver.admission import volcano
-
-        volcano.validate_delete(call.resource.storage, call.name, Lookup(api).list)
-
-
 def release(api: Api, call: Call, obj: Obj, *, joined: bool) -> list[Staged]:
-    """Gives back to the quotas what a removed object held, `joined` with the write before."""
-    if not call.resource.namespaced or call.resource.storage == _QUOTAS:
+    """Gives the amounts of a removed object back to its quotas, `joined` with the write before."""
+    resource = call.resource
+    if not resource.namespaced:
         return []
     lookup = Lookup(api)
-    quotas = lookup.list(_QUOTAS, call.namespace)
+    quotas = lookup.list(quota.STORAGE, call.namespace)
+    if resource.storage == quota.STORAGE:
+        quotas = [each for each in quotas if each["metadata"]["uid"] != obj["metadata"]["uid"]]
     if not quotas:
         return []
-    return Charged(quota.release(call.resource, obj, quotas, lookup.list)).stage(api, joined=joined)
+    return Charged(quota.release(resource, obj, quotas, lookup.list)).stage(api, joined=joined)
+
+
+def set_right(api: Api, call: Call, written: Obj) -> list[Staged]:
+    """If a client wrote the status of a quota, stages the counted status, joined with that write. Clients see
+    both states, as with upstream's controller."""
+    if call.resource.storage != quota.STORAGE or call.subresource != "status":
+        return []
+    counted = quota.status_of(written, Lookup(api).list)
+    if counted == written.get("status"):
+        return []
+    return [_stage_quota(api, quota.Charge(written, counted), joined=True)]
 
 
 def _stage_quota(api: Api, charge: quota.Charge, *, joined: bool) -> Staged:
     meta = charge.quota["metadata"]
     changed = {**charge.quota, "metadata": dict(meta), "status": charge.status}
-    return api.store.stage(Key(_QUOTAS, meta["namespace"], meta["name"]), changed, joined=joined)
+    return api.store.stage(Key(quota.STORAGE, meta["namespace"], meta["name"]), changed, joined=joined)
 
 
 class Lookup:
@@ -218,3 +183,164 @@ class Lookup:
         if self._api.store.is_empty(storage):
             return []
         return [e.obj for e in self._api.store.latest_list(storage, namespace or None)]
+
+
+# ---- the hooks of rows
+
+
+def _set_limits(api: Api, call: Call, obj: Obj) -> None:
+    if call.resource.storage == "pods" and (limits := _limits(api, call)):
+        limitranger.set_defaults(obj, limits)
+        call.resource.strategy.default(obj)  # what a pod asks for as a whole follows its containers
+
+
+def _check_limits(api: Api, call: Call, obj: Obj) -> None:
+    if limits := _limits(api, call):
+        limitranger.check(call.resource, obj, limits)
+
+
+def _check_changed_limits(api: Api, call: Call, new: Obj, old: Obj) -> None:
+    if call.subresource != "status" and (limits := _limits(api, call)):
+        limitranger.check(call.resource, new, limits, old)
+
+
+def _limits(api: Api, call: Call) -> list[Obj]:
+    return Lookup(api).list(limitranger.STORAGE, call.namespace)
+
+
+def _admit_pod(api: Api, call: Call, obj: Obj) -> None:
+    lookup = Lookup(api)
+    pod.admit_create(obj, lookup.get, lookup.list)
+
+
+def _set_storage_class(api: Api, call: Call, obj: Obj) -> None:
+    storageclass.set_default(obj, Lookup(api).list("storage.k8s.io/storageclasses", ""))
+
+
+def _check_only_default(api: Api, call: Call, new: Obj, old: Obj | None = None) -> None:
+    priorityclass.check_only_default(call.resource, new, Lookup(api).list(_CLASSES, ""))
+
+
+def _count_quota(api: Api, call: Call, new: Obj, old: Obj | None = None) -> None:
+    if not call.subresource:
+        new["status"] = quota.status_of(new, Lookup(api).list)
+
+
+def _judge_namespace(api: Api, call: Call, new: Obj, old: Obj | None = None) -> None:
+    if not call.subresource:
+        call.warn(pod_security.judge_namespace(call.resource, new, old, Lookup(api).list))
+
+
+def _judge_security(api: Api, call: Call, new: Obj, old: Obj | None = None) -> None:
+    get = Lookup(api).get
+    call.warn(pod_security.judge(call.resource, new, old, get, call.namespace, call.subresource))
+
+
+# Volcano's rules are loaded with the first object that they judge: others do not pay for them.
+
+
+def judge_pod_of_volcano(obj: Obj) -> None:
+    if obj["spec"].get("schedulerName") == _VOLCANO_SCHEDULER:
+        from longshore.apiserver.admission import volcano
+
+        volcano.validate_pod(obj)
+
+
+def _mutate_volcano(api: Api, call: Call, obj: Obj) -> None:
+    from longshore.apiserver.admission import volcano
+
+    had_spec = "spec" in obj
+    volcano.mutate_create(call.resource.storage, obj, Lookup(api).get)
+    if not had_spec:
+        call.resource.strategy.default(obj)  # what was not there had no defaults
+
+
+def _mutate_applied_volcano(call: Call, new: Obj, old: Obj, applied: bool) -> None:
+    if applied:
+        from longshore.apiserver.admission import volcano
+
+        volcano.mutate_applied(call.resource.storage, new)
+
+
+def _judge_volcano(api: Api, call: Call, obj: Obj) -> None:
+    from longshore.apiserver.admission import volcano
+
+    lookup = Lookup(api)
+    volcano.validate_create(call.resource.storage, obj, lookup.get, lookup.list)
+
+
+def _check_changed_volcano(api: Api, call: Call, new: Obj, old: Obj) -> None:
+    if not call.subresource:
+        from longshore.apiserver.admission import volcano
+
+        lookup = Lookup(api)
+        volcano.validate_update(call.resource.storage, new, old, lookup.get, lookup.list)
+
+
+def _check_volcano_delete(api: Api, call: Call) -> None:
+    from longshore.apiserver.admission import volcano
+
+    volcano.validate_delete(call.resource.storage, call.name, Lookup(api).list)
+
+
+# ---- the rows
+
+OnNew: TypeAlias = "Callable[[Api, Call, Obj], None]"
+OnChange: TypeAlias = "Callable[[Api, Call, Obj, Obj], None]"
+"""Gets the new and the old object."""
+
+
+class AdmissionRow(NamedTuple):
+    """One plugin of admission. A hook that it does not have is None."""
+
+    concerns: Callable[[str], bool]
+    """Whether the plugin handles objects of this storage."""
+    mutate_create: OnNew | None = None
+    judge_create: OnNew | None = None
+    mutate_update: Callable[[Call, Obj, Obj, bool], None] | None = None
+    """Also gets whether the change is a server-side apply."""
+    judge_update: OnChange | None = None
+    check_change: OnChange | None = None
+    """Called when the change is about to be stored, so never for an update that changes nothing."""
+    check_delete: Callable[[Api, Call], None] | None = None
+
+
+def _of(*storages: str) -> Callable[[str], bool]:
+    return frozenset(storages).__contains__
+
+
+ROWS: Final = {
+    "VolcanoPods": AdmissionRow(_of("pods"), judge_create=lambda api, call, obj: judge_pod_of_volcano(obj)),
+    "LimitRanger": AdmissionRow(
+        _of("pods", _CLAIMS), _set_limits, _check_limits, check_change=_check_changed_limits
+    ),
+    "Pods": AdmissionRow(
+        _of("pods"), _admit_pod, mutate_update=lambda call, new, old, applied: pod.admit_update(new, old)
+    ),
+    "DefaultStorageClass": AdmissionRow(_of(_CLAIMS), _set_storage_class),
+    "Volcano": AdmissionRow(
+        lambda storage: storage.partition("/")[0].endswith(".volcano.sh"),
+        _mutate_volcano,
+        _judge_volcano,
+        _mutate_applied_volcano,
+        check_change=_check_changed_volcano,
+        check_delete=_check_volcano_delete,
+    ),
+    "Priority": AdmissionRow(
+        _of(_CLASSES), judge_create=_check_only_default, check_change=_check_only_default
+    ),
+    "ResourceQuota": AdmissionRow(_of(quota.STORAGE), judge_create=_count_quota, check_change=_count_quota),
+    "NamespaceLevels": AdmissionRow(
+        _of("namespaces"), judge_create=_judge_namespace, judge_update=_judge_namespace
+    ),
+    "PodSecurity": AdmissionRow(
+        embedded_pods.PATHS.__contains__, judge_create=_judge_security, judge_update=_judge_security
+    ),
+}
+"""The plugins by name, in the order in which they are called."""
+
+
+@lru_cache(maxsize=256)
+def rows_of(storage: str) -> tuple[AdmissionRow, ...]:
+    """The rows that handle objects of a storage."""
+    return tuple(row for row in ROWS.values() if row.concerns(storage))

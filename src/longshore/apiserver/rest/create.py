@@ -8,7 +8,7 @@ from longshore.api import errors, metadata_order, strategy
 from longshore.api.apply import managed
 from longshore.api.types import Obj
 from longshore.api.validation import metadata
-from longshore.apiserver.access import escalation, queue_commands
+from longshore.apiserver.access import escalation, pod_rights, queue_commands
 from longshore.apiserver.answer import Answer
 from longshore.apiserver.request import body, options
 from longshore.apiserver.request.call import Call
@@ -17,6 +17,7 @@ from longshore.store import Key
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
+    from longshore.store import Staged
 
 _SERVER_SET: Final = frozenset((
     "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink",
@@ -74,11 +75,12 @@ def create_object(
         name_rule=kind.name_rule,
         short_finalizers=resource.style == "custom",
     )
-    problems += kind.validate_create(obj, context)
+    problems += kind.validate_create(obj)
     if problems:
         raise errors.invalid(resource.storage_group, resource.kind, meta.get("name", ""), problems)
     queue_commands.check(api, call, obj)
-    call.warn(kind.warnings_create(obj, context))
+    pod_rights.check(api, call, obj)
+    call.warn(kind.warnings_create(obj))
     if call.verb != "create":
         api.authorizer.check(call, "create")  # a PUT or an apply that finds nothing to change
     admission.judge_create(api, call, obj)
@@ -96,8 +98,13 @@ def create_object(
     api.store.check_room()
     obj["metadata"] = metadata_order.ordered({**meta, "resourceVersion": ""})
     staged = charged.stage(api)
-    staged.append(api.shortcuts.placed_pods.stage(api, key, obj, joined=bool(staged)))
-    return Answer(resource, entry=staged[-1].entry, code=201, staged=staged)
+    last = staged_new(api, key, obj, joined=bool(staged))
+    return Answer(resource, entry=last.entry, code=201, staged=[*staged, last])
+
+
+def staged_new(api: Api, key: Key, obj: Obj, *, joined: bool) -> Staged:
+    """Stages a new object, by a shortcut if one applies."""
+    return api.shortcuts.stage(api, key, obj, joined=joined) or api.store.stage(key, obj, joined=joined)
 
 
 def place(call: Call, meta: Obj) -> None:

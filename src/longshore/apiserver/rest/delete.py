@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 _SLICE_ENTRIES: Final = 128
 """Objects of a collection that are deleted in one turn of the loop: about 10 ms."""
 _MAX_GRACE_SECONDS: Final = 2**63 // SECOND
-"""The longest duration of Go, 292 years. A time after the year 9999 could be written, but nobody could read
-it, nor any list with such a pod."""
+"""The longest duration of Go, 292 years. A time after the year 9999 could be written, but no client could
+read it, nor any list with such a pod."""
 _GC_FINALIZERS: Final = {"Orphan": "orphan", "Foreground": "foregroundDeletion"}
 ORPHAN_WARNING: Final = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove "
@@ -73,10 +73,10 @@ def delete(api: Api, call: Call) -> Answer | DocumentAnswer:
 async def delete_collection(
     api: Api, call: Call, follow_up: Callable[[Api, Call, ListAnswer], None] | None
 ) -> ListAnswer:
-    """Deletes all that the selectors match and answers with the list of them, once that is durable.
+    """Deletes all objects that the selectors match and answers with their list, once that is durable.
 
-    Works in slices, so that a large collection holds up nobody: as upstream, it is no transaction.
-    `follow_up` is told of each slice.
+    Works in slices, so that a large collection holds up no other request; as upstream, it is no transaction.
+    `follow_up` is called after each slice.
     """
     wanted = _options(call)
     found = await list_whole(api, call)
@@ -119,11 +119,11 @@ def _warn_of_orphans(call: Call, wanted: options.DeleteOptions) -> None:
 
 
 def delete_entry(api: Api, call: Call, entry: Entry, wanted: options.DeleteOptions) -> Outcome:
-    """The rules of deletion for one stored object; who asks for it first is told to `api.on_delete`."""
+    """Deletes one stored object. `PlaneParts.on_delete` is called for the first request to delete it."""
     outcome = _delete(api, call, entry, wanted)
     asked_before = "deletionTimestamp" in entry.obj["metadata"]
-    if api.on_delete is not None and not asked_before and not wanted.dry_run:
-        api.on_delete(call, entry.obj)
+    if api.plane.on_delete is not None and not asked_before and not wanted.dry_run:
+        api.plane.on_delete(call, entry.obj)
     return outcome
 
 
@@ -187,8 +187,8 @@ def _set_gc_finalizer(call: Call, meta: Obj, wanted: options.DeleteOptions) -> N
 
 
 def _grace(call: Call, obj: Obj, wanted: options.DeleteOptions) -> int:
-    """Seconds a pod may take to stop; 0 for every other kind. One that is being stopped keeps what it has,
-    whatever has become of it, unless the client names other seconds."""
+    """Seconds a pod may take to stop; 0 for every other kind. A pod that is being stopped keeps its grace
+    period, even if it has ended since, unless the client names another."""
     if not call.resource.strategy.graceful:
         return 0
     spec = obj.get("spec") or {}
@@ -220,7 +220,7 @@ def _delete_gracefully(
 
 
 def _mark(api: Api, call: Call, obj: Obj, *, grace: int) -> None:
-    """Sets deletionTimestamp and what goes with it; a second mark only shortens the grace."""
+    """Sets deletionTimestamp and the fields that go with it; a second mark only shortens the grace."""
     meta = obj["metadata"]
     if "deletionTimestamp" not in meta:
         meta["deletionTimestamp"] = rfc3339.from_seconds(api.seconds() + grace)

@@ -1,4 +1,4 @@
-"""Names for objects that bring only the beginning of one."""
+"""Generates names for objects that have only a generateName."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAX_TRIES: Final = 8  # as many as upstream makes before it gives up on a gener
 
 
 def free_name(api: Api, call: Call, prefix: str) -> str:
-    """A name that begins with `prefix` and is free, as far as chance gave one."""
+    """A random name that begins with `prefix`. It is free, unless all 8 tries gave names in use."""
     stem = prefix[:MAX_PREFIX_CHARACTERS]
     name = stem
     for _ in range(_MAX_TRIES):

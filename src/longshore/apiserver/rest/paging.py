@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import base64
 import posixpath
+from collections import deque
 from typing import Final
 
 import msgspec
 
 from longshore.api import codec, errors, types
 from longshore.api.types import Obj
-from longshore.store import Key
+from longshore.store import Compacted, Key
 
+MAX_PAGE_SECONDS: Final = 300.0
+"""Seconds for which a list can be continued, as upstream's."""
+_MARK_SECONDS: Final = 10.0
 _VERSION: Final = "meta.k8s.io/v1"
 _ALPHABET: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 _WORDS: Final = {str: "string", dict: "object", list: "array", bool: "bool"}
@@ -22,6 +26,25 @@ class Position(msgspec.Struct, frozen=True):
 
     revision: int
     start: tuple[str, str]
+
+
+class Ages:
+    """Remembers the newest revision every 10 s, to refuse further pages of a list that is too old. Upstream's
+    compaction has this effect, and clients expect it."""
+
+    def __init__(self) -> None:
+        self._marks: deque[tuple[float, int]] = deque()
+        self._compacted = 0
+
+    def check(self, asked: int, newest: int, now: float) -> None:
+        """Raises Compacted for a page of a revision that was no longer the newest five minutes ago."""
+        marks = self._marks
+        if not marks or now - marks[-1][0] >= _MARK_SECONDS:
+            marks.append((now, newest))
+        while marks and now - marks[0][0] >= MAX_PAGE_SECONDS:
+            self._compacted = marks.popleft()[1]
+        if asked < self._compacted:
+            raise Compacted(asked, self._compacted)
 
 
 def token(revision: int, last: Key, *, all_namespaces: bool) -> str:
@@ -52,7 +75,7 @@ def position(text: str, namespace: str | None) -> Position:
 
 
 def _decoded(text: str) -> bytes:
-    """Go's base64 without padding: it skips line breaks and names the first byte it does not like."""
+    """Decodes Go's base64 without padding: skips line breaks, and errors name the first invalid byte."""
     data = text.encode()
     for at, byte in enumerate(data):
         if byte not in _ALPHABET and byte not in b"\r\n":

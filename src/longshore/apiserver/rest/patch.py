@@ -1,4 +1,4 @@
-"""PATCH: the patched object goes the way of an update; a server-side apply may also create."""
+"""PATCH: the patched object is stored like an update; a server-side apply may also create."""
 
 from __future__ import annotations
 

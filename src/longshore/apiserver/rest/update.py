@@ -8,7 +8,7 @@ from longshore.api import errors, field, metadata_order, strategy
 from longshore.api.apply import managed
 from longshore.api.types import Obj
 from longshore.api.validation import metadata
-from longshore.apiserver.access import escalation, queue_commands
+from longshore.apiserver.access import escalation, pod_rights, queue_commands
 from longshore.apiserver.answer import Answer, served
 from longshore.apiserver.request import body, options
 from longshore.apiserver.request.call import Call
@@ -41,7 +41,7 @@ def update(api: Api, call: Call) -> Answer:
 
 
 def _create(api: Api, call: Call, obj: Obj, wanted: options.WriteOptions) -> Answer:
-    """Creates what a PUT did not find. Who names a uid means an object that is gone; a version is ignored."""
+    """Creates the object that a PUT did not find. Refuses a body with a uid; ignores a resourceVersion."""
     meta = obj["metadata"]
     if asked := meta.get("uid"):
         raise _other_uid(call, asked, "")
@@ -54,14 +54,14 @@ def key_of(call: Call) -> Key:
 
 
 def check_place(call: Call, obj: Obj) -> None:
-    """The object must be the one that the URL names."""
+    """Raises a 400 unless the object is the one that the URL names."""
     meta = obj.setdefault("metadata", {})
     same_name(call, meta)
     place(call, meta)
 
 
 def same_name(call: Call, meta: Obj) -> None:
-    """The body's name must be the URL's; an empty one is not filled in but refused, as upstream does."""
+    """Raises a 400 unless the body has the URL's name; an empty name is refused, too, as upstream does."""
     name = meta.get("name", "")
     if not name:
         raise errors.bad_request(
@@ -74,14 +74,14 @@ def same_name(call: Call, meta: Obj) -> None:
 
 
 def check_preconditions(call: Call, meta: Obj, old: Entry) -> None:
-    """A PUT may name the uid."""
+    """Raises a 409 if a PUT names another uid than that of the stored object."""
     asked, found = meta.get("uid"), old.obj["metadata"]["uid"]
     if asked and asked != found:
         raise _other_uid(call, asked, found)
 
 
 def _other_uid(call: Call, asked: str, found: str) -> errors.StatusError:
-    """Upstream's answer comes from its storage and looks like it."""
+    """The 409 for another uid, in the words of upstream's storage."""
     resource = call.resource
     key = "/".join(p for p in ("/registry", resource.plural, call.namespace, call.name) if p)
     text = (
@@ -132,16 +132,18 @@ def store_update(
     if problems:
         raise errors.invalid(resource.storage_group, resource.kind, call.name, problems)
     queue_commands.check(api, call, new)
+    pod_rights.check(api, call, new, old.obj)
     if not call.subresource:
-        call.warn(kind.warnings_update(new, old.obj, context))
+        call.warn(kind.warnings_update(new, old.obj))
+    admission.judge_update(api, call, new, old.obj)
     return stage(api, call, old, new, wanted)
 
 
 def own_fields(
     api: Api, call: Call, before: Obj, new: Obj, wanted: options.WriteOptions, *, only: str = ""
 ) -> str:
-    """Writes down in managedFields what this write sets and takes from others. Returns the time of it.
-    `only` names the one part of the object in which it can differ."""
+    """Records in managedFields the fields that this write sets and takes from other managers. Returns its
+    time. `only` names the one part of the object that can differ."""
     resource, now = call.resource, api.now()
     if not api.owns_fields:
         return now
@@ -162,8 +164,8 @@ def own_fields(
 def stage(
     api: Api, call: Call, old: Entry, new: Obj, wanted: options.WriteOptions, *, shared: bool = False
 ) -> Answer:
-    """Stages what is in order by now, unless nothing has changed. May be the end of a terminating object.
-    `shared` says that parts which are as they were are those of the stored object."""
+    """Stages a checked change, unless nothing has changed. Removes a terminating object that is finished.
+    `shared` says that unchanged parts are already those of the stored object."""
     resource, before = call.resource, old.obj
     new["metadata"] = metadata_order.ordered(new["metadata"])
     if resource.message and not shared:
@@ -176,12 +178,14 @@ def stage(
     if is_finished(call, new):
         return Answer(resource, obj=new, staged=remove(api, call, old.key))
     staged = charged.stage(api)
-    staged.append(api.store.stage_update(old, new, joined=bool(staged)))
-    return Answer(resource, entry=staged[-1].entry, staged=staged)
+    written = api.store.stage_update(old, new, joined=bool(staged))
+    return Answer(
+        resource, entry=written.entry, staged=[*staged, written, *admission.set_right(api, call, new)]
+    )
 
 
 def _share_parts(new: Obj, before: Obj) -> None:
-    """Takes parts that are as they were from the stored object: one copy, with keys in the order they had."""
+    """Replaces unchanged parts by those of the stored object: one copy, with its order of keys."""
     for part, value in new.items():
         known = before.get(part)
         if value is not known and part != "metadata" and value == known:
@@ -199,7 +203,7 @@ def remove(api: Api, call: Call, key: Key, *, joined: bool = False) -> list[Stag
 
 
 def check_version(call: Call, asked: str | None, old: Entry) -> None:
-    """The version in an object must be the one that is stored. Most kinds may leave it out, or say 0."""
+    """Raises unless the object's resourceVersion is the stored one. Most kinds may leave it out, or say 0."""
     if asked == old.obj["metadata"]["resourceVersion"]:
         return
     resource = call.resource
@@ -233,15 +237,15 @@ def _prepare(call: Call, new: Obj, old: Obj, context: strategy.Context) -> list[
     elif call.subresource:
         kind.prepare_subresource(new, old, context)
     else:
-        kind.prepare_update(new, old, context)
+        kind.prepare_update(new, old)
     if not call.subresource and kind.counts_generation and kind.generation_changed(new, old):
         meta["generation"] = old["metadata"].get("generation", 0) + 1
     problems = metadata.validate_update(meta, old["metadata"])
     if call.subresource == "status":
-        return problems + kind.validate_status(new, old, context)
-    if call.subresource:
+        return problems + kind.validate_status(new, old)
+    if call.subresource and kind.validate_subresource is not None:
         return problems + kind.validate_subresource(new, old, context)
-    return problems + kind.validate_update(new, old, context)
+    return problems + kind.validate_update(new, old)
 
 
 def _keep_system_fields(meta: Obj, old: Obj) -> None:

@@ -1,4 +1,4 @@
-"""Reading resourceVersion parameters, and waiting for one that is still to come."""
+"""Reads resourceVersion parameters, and waits for a revision that is not reached yet."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def parse(text: str, *, listing: bool = False) -> int:
 
 
 def number(text: str) -> int:
-    """Reads a version as Go's ParseUint does; ValueError with its words."""
+    """Reads a version as Go's ParseUint does; raises ValueError with Go's message."""
     digits = text.lstrip("0") or text[:1] if text.isascii() and text.isdigit() else ""
     if digits and len(digits) <= _MAX_DIGITS and int(digits) < 2**64:
         return int(digits)
@@ -36,7 +36,7 @@ def number(text: str) -> int:
 
 
 def is_set(text: str | None) -> bool:
-    """Whether a new object names a version, which it must not. What is no number is none, as upstream."""
+    """Whether a new object names a version, which it must not. A text that is no number counts as none."""
     try:
         return bool(text and number(text))
     except ValueError:
@@ -44,7 +44,7 @@ def is_set(text: str | None) -> bool:
 
 
 async def wait_until(api: Api, revision: int) -> None:
-    """Returns once the store shows `revision`; 504 if it does not come in time."""
+    """Waits until the store shows `revision`; raises a 504 if that takes too long."""
     if revision <= api.store.revision:
         return
     try:
@@ -65,6 +65,6 @@ def too_large(asked: int, current: int) -> errors.StatusError:
 
 
 def expired(message: str, continue_: str = "") -> errors.StatusError:
-    """A 410: the version is forgotten; `continue_` offers an inconsistent way on."""
+    """A 410: the revision is compacted; `continue_` is a token for an inconsistent rest of the list."""
     metadata = {"continue": continue_} if continue_ else None
     return errors.StatusError(410, "Expired", message, metadata=metadata)

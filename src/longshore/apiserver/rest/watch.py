@@ -1,6 +1,6 @@
 """Watches: the changes of a filtered collection, from any version still remembered.
 
-Yields batches of changes so that one wake-up serves many events. Rendering is the caller's.
+Yields batches of changes so that one wake-up serves many events. The caller renders them.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ class Notice(NamedTuple):
 
 
 Change = Event | Notice
-"""Most are the store's own events, shared by all who watch."""
+"""Most changes are the store's own events, which all watches share."""
 
 Changes = Sequence[Change]
 
 
 class Stream(AsyncIterator[Changes]):
-    """The changes of one watch, as batches. Close it: what it holds of the store ends with it."""
+    """The changes of one watch, as batches. It must be closed, which ends its watch of the store."""
 
     def __init__(
         self, api: Api, call: Call, wanted: options.ListOptions, since: int, matches: Predicate | None
@@ -62,8 +62,8 @@ class Stream(AsyncIterator[Changes]):
         await self._changes.aclose()
 
     def hand_to(self, taker: Callable[[Sequence[Event]], None]) -> None:
-        """Changes that come from now on go to `taker`, which must not raise; bookmarks and errors, and
-        whatever came before, to who iterates. Only once iterating has begun."""
+        """Passes changes from now on to `taker`, which must not raise; bookmarks, errors and earlier changes
+        still go to the iterator. Must be called after iterating has begun."""
         assert self.source is not None, "iterating has begun"
         matches = self._matches
         if matches is None:
@@ -153,7 +153,7 @@ async def _changes(
 
 
 async def _first(entries: Sequence[Entry], matches: Predicate | None, turn: int) -> list[Change]:
-    """The objects that a watch begins with, so many in each turn of the loop."""
+    """The objects that a watch begins with, at most `turn` in each turn of the loop."""
     found: list[Change] = []
     for at in range(0, len(entries), turn):
         if at:
@@ -164,7 +164,7 @@ async def _first(entries: Sequence[Entry], matches: Predicate | None, turn: int)
 
 
 def _filtered(event: Event, matches: Predicate) -> Event | None:
-    """The event as the filtered collection sees it; None when it never had the object in sight."""
+    """The event as the filtered collection sees it; None if the object matched neither before nor after."""
     now = event.type != "DELETED" and matches(event.entry)
     before = event.previous is not None and matches(event.previous)
     if now:

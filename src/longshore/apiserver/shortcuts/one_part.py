@@ -1,9 +1,9 @@
 """Writes of one part of an object, its status or its finalizers, that leave all else as it is.
 
-Most writes of a busy server are of this sort: a pod's status, a Job's status, a finalizer taken away.
-Reading the whole object anew and checking what nobody touched costs more than all the rest. The parts that
-stay are shared with the stored object, so only kinds whose hooks do not write into them
-(`Strategy.keeps_parts`) go this way.
+Most writes of a busy server are of this sort: a pod's status, a Job's status, a finalizer taken away. Reading
+the whole object again and checking unchanged parts costs more than all the rest. The parts that stay are
+shared with the stored object, so only kinds whose hooks do not write into them (`Strategy.keeps_parts`) go
+this way.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _STRIP: Final = f"{DELETE_PREFIX}/finalizers"
 _NOT_COMPARED: Final = frozenset(("apiVersion", "kind", "metadata", "status"))
-"""Parts of an object that are looked at in another way, or may differ."""
+"""Parts of an object that are compared in another way, or may differ."""
 
 
 class OnePart:
@@ -45,7 +45,7 @@ class OnePart:
     earns: ClassVar[str] = "70 % of a pod of an Indexed Job, 26 % of a one-pod Job (bench/jobs.py)"
 
     def update(self, api: Api, call: Call, old: Entry, wanted: WriteOptions) -> Answer | None:
-        """A PUT of /status from a caller in this process that hands over the object as it is stored."""
+        """Takes a PUT of /status by a caller in this process, if all but the status is as stored."""
         resource, value = call.resource, call.value
         if type(value) is not dict or call.subresource != "status" or not resource.strategy.keeps_parts:
             return None
@@ -57,7 +57,7 @@ class OnePart:
         return _write_status(api, call, old, current, status, wanted)
 
     def patch(self, api: Api, call: Call, old: Entry, media_type: str, wanted: WriteOptions) -> Answer | None:
-        """A merge patch or strategic merge patch of the status alone, or of finalizers that go."""
+        """Takes a (strategic) merge patch that changes only the status, or only removes finalizers."""
         resource = call.resource
         if not resource.strategy.keeps_parts or call.subresource not in ("", "status"):
             return None
@@ -79,7 +79,7 @@ class OnePart:
 
 
 def _is_same_but_status(value: Obj, current: Obj, resource: Resource) -> bool:
-    """Whether an object that a caller hands over is the stored one of that resource, in that version."""
+    """Whether the caller's object equals the stored one, in the same version, apart from its status."""
     meta, stored = value.get("metadata"), current["metadata"]
     if meta is not stored:
         if type(meta) is not dict or meta.get("resourceVersion") != stored["resourceVersion"]:
@@ -99,7 +99,7 @@ def _is_same_but_status(value: Obj, current: Obj, resource: Resource) -> bool:
 
 
 def _status_in(patch: Obj, current: Obj) -> Any:
-    """The status in a patch that is of nothing else, but may name the very object that it means."""
+    """The status in a patch of nothing else, except perhaps the object's uid; else None."""
     others = patch.keys() - {"status"}
     if others and (others != {"metadata"} or patch["metadata"] != {"uid": current["metadata"]["uid"]}):
         return None
@@ -107,7 +107,7 @@ def _status_in(patch: Obj, current: Obj) -> Any:
 
 
 def _merged(resource: Resource, before: Obj, media_type: str, change: Obj) -> Any:
-    """The status after a patch; None where the long way has to say what is wrong."""
+    """The status after a patch; None if the long way has to report a problem."""
     if media_type == MERGE_PATCH:
         return merge_patch.merged(before, change)
     if media_type != STRATEGIC_MERGE_PATCH or not resource.message:
@@ -121,7 +121,7 @@ def _merged(resource: Resource, before: Obj, media_type: str, change: Obj) -> An
 def _write_status(
     api: Api, call: Call, old: Entry, current: Obj, status: Any, wanted: WriteOptions
 ) -> Answer | None:
-    """Writes a new status of an object; None if it is none, or not in order."""
+    """Writes a new status of an object; None if the status is invalid."""
     resource, kind = call.resource, call.resource.strategy
     if resource.message:
         read = compiled.from_value(status, _status_message(resource.message))
@@ -135,17 +135,17 @@ def _write_status(
     context = strategy.Context(now, call.subresource, call.user.name)
     if call.subresource:
         kind.prepare_status(new, current, context)
-        problems = kind.validate_status(new, current, context) if api.judges_statuses else []
+        problems = kind.validate_status(new, current) if api.judges_statuses else []
     else:
-        kind.prepare_update(new, current, context)
+        kind.prepare_update(new, current)
         if kind.counts_generation and kind.generation_changed(new, current):
             new["metadata"]["generation"] = current["metadata"].get("generation", 0) + 1
-        problems = kind.validate_update(new, current, context)
+        problems = kind.validate_update(new, current)
     return None if problems else update.stage(api, call, old, new, wanted, shared=True)
 
 
 def _strip(api: Api, call: Call, old: Entry, gone: Any, wanted: WriteOptions) -> Answer | None:
-    """Takes finalizers away: nothing to check about that."""
+    """Removes finalizers, which needs no validation."""
     if type(gone) is not list or any(type(finalizer) is not str for finalizer in gone):
         return None
     if call.resource.strategy.converts and served(call.resource, old.obj) is not old.obj:
@@ -161,7 +161,7 @@ def _strip(api: Api, call: Call, old: Entry, gone: Any, wanted: WriteOptions) ->
 
 
 def _patch_of(call: Call) -> Any:
-    """The patch, where reading it needs no care; None where it does."""
+    """The patch, if it is a value or JSON without problems; else None."""
     if call.value is not None:
         return call.value
     try:

@@ -1,9 +1,9 @@
-"""Pods that are stored with their node: the scheduler of this process is asked in the turn that creates them.
+"""Stores new pods with their node: the scheduler of this process is asked in the turn that creates them.
 
-The long way stores a pod without a node, tells every watcher, and stores it again when the scheduler has
-bound it. Where the scheduler has an answer at once, the first of the two writes is left out. Nobody can tell
-this from a very quick scheduler but by the missing state; a pod for which there is no room, or which others
-wait before, goes the long way.
+The long way stores a pod without a node, notifies every watcher, and stores it again when the scheduler has
+bound it. If the scheduler has an answer at once, the first of the two writes is left out. Compared with a
+very quick scheduler only that state is missing. A pod for which there is no room, or which has to wait behind
+others, goes the long way.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ class Placer(Protocol):
     """A scheduler that can be asked about a pod which is not stored yet."""
 
     def place(self, pod: Obj) -> str:
-        """The node for a new pod, which counts there from now on; empty if the pod has to wait its turn."""
+        """The node for a new pod, which takes room there from now on; empty if the pod has to wait."""
 
     def settled(self, pod: Obj, error: StoreError | None) -> None:
-        """The pod is stored with the node that was given for it; with an error, it never was."""
+        """Called when the pod is stored with its node, or with the error by which that failed."""
 
 
 class PlacedPods:
-    """Stores new objects. `placer` is the scheduler to ask; None while there is none."""
+    """Stores new pods with their node. `placer` is the scheduler to ask; None while there is none."""
 
     relies_on: ClassVar[tuple[str, ...]] = (
         "a scheduler that runs in this process and event loop",
@@ -44,13 +44,13 @@ class PlacedPods:
     def __init__(self) -> None:
         self.placer: Placer | None = None
 
-    def stage(self, api: Api, key: Key, obj: Obj, *, joined: bool) -> Staged:
-        """Stages a new object, bound if it is a pod that has a node by now."""
+    def stage(self, api: Api, key: Key, obj: Obj, *, joined: bool) -> Staged | None:
+        """Stages a new pod, bound to the node that the scheduler gives; None for any other object."""
         placer = self.placer
         if placer is None or key.storage != _PODS or obj["spec"].get("nodeName"):
-            return api.store.stage(key, obj, joined=joined)
+            return None
         if obj["spec"].get("schedulingGates") or not (node := placer.place(obj)):
-            return api.store.stage(key, obj, joined=joined)
+            return None
         obj = pod_binding.bound(obj, node, now=api.now())
         staged = api.store.stage(key, obj, joined=joined)
         staged.then(partial(placer.settled, obj))

@@ -1,9 +1,8 @@
 """Events as the recorders of this process write them: all of one shape, which is checked in one go.
 
-An event is the most frequent object of all. One that says what recorders say, in plain texts, about an
-object of its own namespace, needs no decoding, has nothing that validation could object to, and always the
-same set of owned fields. Anything else about it, a quota on events or a name that is taken goes the long
-way.
+Events are the most frequent objects. An event with just the fields that recorders write, in plain texts,
+about an object of its own namespace, needs no decoding, passes all validation, and always has the same set of
+owned fields. Any other event goes the long way, as does one in a namespace with a quota or with a taken name.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from longshore.apiserver.request.call import Call
 
 _MESSAGE: Final = "core/v1.Event"
-"""The message of core events; those of events.k8s.io say other things."""
+"""The message of core events; those of events.k8s.io have other fields."""
 _FIELDS: Final = {
     "metadata", "involvedObject", "reason", "message", "source", "firstTimestamp", "lastTimestamp", "count",
     "type", "reportingComponent",
@@ -34,14 +33,14 @@ _FIELDS: Final = {
 _METADATA: Final = {"name", "namespace"}
 _SOURCE: Final = {"component"}
 _REFERENCE: Final = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
-"""In the order in which they are written."""
+"""Fields of a reference, in the order in which they are written."""
 _REFERENCE_FIELDS: Final = frozenset(_REFERENCE)
 _TEXT: Final = {str}
 _MAX_COUNT: Final = 2**31 - 1
 
 
 class PlainEvents:
-    """Creates of core events that come as values from within this process."""
+    """Creates core events that callers in this process pass as values."""
 
     relies_on: ClassVar[tuple[str, ...]] = (
         "events have no defaults, and no rule about them but those that `_event_of` checks",
@@ -74,7 +73,7 @@ class PlainEvents:
 
 
 def _event_of(value: Any, namespace: str) -> Obj | None:
-    """The event in its stored form, if it is one that nothing can be said against."""
+    """The event in its stored form, if it surely passes validation; else None."""
     if type(value) is not dict or value.keys() != _FIELDS:
         return None
     meta, about, source = value["metadata"], value["involvedObject"], value["source"]
@@ -116,7 +115,7 @@ def _event_of(value: Any, namespace: str) -> Obj | None:
 
 @cache
 def _owned() -> FieldSet:
-    """The fields its writer owns: the same for all, since none of their names depends on a value."""
+    """The fields that an event's writer owns: always the same, since no field name depends on a value."""
     row = table.by_kind("v1", "Event")
     assert row is not None
     text, time = "x", "2026-01-01T00:00:00Z"

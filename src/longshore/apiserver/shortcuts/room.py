@@ -1,4 +1,4 @@
-"""The room where the long way asks for shortcuts, once for each verb."""
+"""All shortcuts of an API. Each verb asks them in one place, before it goes the long way."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from longshore.apiserver.shortcuts.same_spec import SameSpec
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
-    from longshore.store import Entry
+    from longshore.store import Entry, Key, Staged
 
 
 class Shortcut(Protocol):
@@ -29,12 +29,12 @@ class Shortcut(Protocol):
 
 class OfCreates(Shortcut, Protocol):
     def create(self, api: Api, call: Call, wanted: WriteOptions) -> Answer | None:
-        """Creates what the call brings; None leaves it to the long way."""
+        """Creates the object of the call; None leaves it to the long way."""
 
 
 class OfUpdates(Shortcut, Protocol):
     def update(self, api: Api, call: Call, old: Entry, wanted: WriteOptions) -> Answer | None:
-        """Replaces `old` by what the call brings; None leaves it to the long way."""
+        """Replaces `old` by the object of the call; None leaves it to the long way."""
 
 
 class OfPatches(Shortcut, Protocol):
@@ -43,7 +43,7 @@ class OfPatches(Shortcut, Protocol):
 
 
 class Room:
-    """The shortcuts of one API; an empty room when they are off."""
+    """The shortcuts of one API; none if they are off."""
 
     def __init__(self, *, on: bool) -> None:
         self.on = on
@@ -55,7 +55,7 @@ class Room:
         self._patches: tuple[OfPatches, ...] = (one_part,) if on else ()
 
     def create(self, api: Api, call: Call, wanted: WriteOptions) -> Answer | None:
-        """The first answer that a shortcut has; None where the long way has to be gone."""
+        """The first answer that a shortcut has; None if the call has to go the long way."""
         for shortcut in self._creates:
             answer = shortcut.create(api, call, wanted)
             if answer is not None:
@@ -63,16 +63,20 @@ class Room:
         return None
 
     def place_by(self, placer: Placer | None) -> None:
-        """Has new pods placed by this scheduler as they are stored; by none, they wait for one."""
+        """Has this scheduler place new pods as they are stored; with None they are stored without a node."""
         self.placed_pods.placer = placer if self.on else None
 
+    def stage(self, api: Api, key: Key, obj: Obj, *, joined: bool) -> Staged | None:
+        """Stages a new object; None if it has to go the long way."""
+        return self.placed_pods.stage(api, key, obj, joined=joined)
+
     def created(self, api: Api, call: Call, obj: Obj) -> None:
-        """The long way made `obj` of this call: something to learn from."""
+        """Lets shortcuts learn from `obj`, which the long way has made of this call."""
         if self.on:
             self.same_spec.learn(api, call, obj)
 
     def update(self, api: Api, call: Call, old: Entry | None, wanted: WriteOptions) -> Answer | None:
-        """The first answer that a shortcut has to a PUT; None where the long way has to be gone."""
+        """The first answer that a shortcut has to a PUT; None if the call has to go the long way."""
         if old is not None:
             for shortcut in self._updates:
                 answer = shortcut.update(api, call, old, wanted)
@@ -81,7 +85,7 @@ class Room:
         return None
 
     def patch(self, api: Api, call: Call, old: Entry, media_type: str, wanted: WriteOptions) -> Answer | None:
-        """The first answer that a shortcut has to a PATCH; None where the long way has to be gone."""
+        """The first answer that a shortcut has to a PATCH; None if the call has to go the long way."""
         for shortcut in self._patches:
             answer = shortcut.patch(api, call, old, media_type, wanted)
             if answer is not None:

@@ -1,33 +1,31 @@
-"""Objects with a spec that another had: what follows from the spec is found once.
+"""Creates objects with a known spec: everything that follows from a spec is computed once.
 
 Pods of one Job differ in name, index and host name, Jobs of one script in the texts of their commands.
 Reading, defaults, admission, validation and the set of owned fields of a spec cost more than all else of a
-create, and for a thousand pods of one template they come to the same a thousand times. So what the first
-spec came to is kept under the JSON that it was made from, and the others share it; it is frozen like
+create, and for a thousand pods of one template they give the same result a thousand times. So the result for
+the first spec is kept under the JSON that it was made from, and later objects share it; it is frozen like
 everything stored.
 
-What else has a say in an object is told by the rules themselves (`spec_rules`). Where a rule looks at
-something that objects of one spec do not share and cannot be asked about that alone, and where the first
-one was warned of anything, each object goes the long way.
+`spec_differences.py` says what else rules read of an object. If a rule reads something that objects of one
+spec do not share, or if the first object got a warning, each object goes the long way.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from longshore.api import codec, metadata_order, names
-from longshore.api.apply import entries
+from longshore.api.apply import entries, managed
 from longshore.api.codec import compiled
-from longshore.api.reads import New
 from longshore.api.resources import Resource
+from longshore.api.shape import FieldSet, Shape
 from longshore.api.types import Obj, encode
 from longshore.api.validation import metadata
+from longshore.apiserver.access import pod_rights
 from longshore.apiserver.answer import Answer
 from longshore.apiserver.request.negotiate import PROTOBUF
-from longshore.apiserver.rest import admission, generated_names
-from longshore.apiserver.shortcuts import container_texts, spec_memory, spec_rules
-from longshore.apiserver.shortcuts.spec_memory import Known, Mark, SpecMemory
-from longshore.apiserver.shortcuts.spec_rules import Differences
+from longshore.apiserver.rest import admission, create, generated_names
+from longshore.apiserver.shortcuts import spec_differences
 from longshore.store import Key
 
 if TYPE_CHECKING:
@@ -35,6 +33,13 @@ if TYPE_CHECKING:
     from longshore.apiserver.request.call import Call
     from longshore.apiserver.request.options import WriteOptions
 
+Mark: TypeAlias = tuple[str, bytes, tuple[tuple[str, ...], ...]]
+"""The common part of objects with one spec: their storage, the JSON they were made from, and the fields of
+containers whose texts are left out of that JSON (they may differ)."""
+_Sort: TypeAlias = tuple[tuple[str, ...], ...]
+_MAX_SPECS: Final = 64
+_MAX_SORTS: Final = 64
+_ANY_UID: Final = "any"
 _MAX_SPEC_BYTES: Final = 1 << 16
 _JSON_TYPES: Final = (None, "", "application/json")
 _METADATA: Final = "meta/v1.ObjectMeta"
@@ -42,116 +47,176 @@ _USUAL_METADATA: Final = frozenset((
     "name", "generateName", "namespace", "labels", "annotations", "ownerReferences", "finalizers",
 ))  # fmt: skip
 _PARTS: Final = {"metadata", "spec"}
-_PODS: Final = "pods"
-_JOBS: Final = "batch/jobs"
 
 
 class _Asked(NamedTuple):
-    """An object that may be like others."""
+    """An object to create, whose spec may be known."""
 
     meta: Obj
-    """The object as it was sent."""
+    """The object's metadata as it was sent."""
     mark: Mark
-    told: container_texts.Told
+    texts: spec_differences.Texts
     hostname: str | None
-    differences: Differences
+    kind: spec_differences.Kind
 
 
 class SameSpec:
-    """Creates of objects whose spec has been through the whole of a create before."""
+    """Creates objects whose spec has passed a whole create before."""
 
     relies_on: ClassVar[tuple[str, ...]] = (
-        "every rule about a new object says what it reads besides the spec (`api/reads.py`)",
+        "`spec_differences.py` says what the rules about a new object read besides the spec",
         "no rule reads the texts of containers: command, args, values of variables",
         "stored objects are never changed, so several may share a spec",
     )
-    earns: ClassVar[str] = "24 % of a pod of an Indexed Job, 11 % of a one-pod Job (bench/jobs.py)"
+    earns: ClassVar[str] = "25 % of a one-pod Job and 30 % of a pod of an Indexed Job (bench/jobs.py)"
 
     def __init__(self) -> None:
-        self._memory = SpecMemory()
-        self._differences: dict[str, Differences | None] = {}
-        """By storage; of kinds that come with the program, whose rules stay."""
-        self._pending: tuple[Call, _Asked] | None = None
-        """The last object that went the long way, to be learned from."""
+        self._known: dict[Mark, Known] = {}
+        """The results for the last few specs."""
+        self._pending: tuple[Call, Mark] | None = None
+        """The call that goes the long way now, to learn from its result."""
 
     def create(self, api: Api, call: Call, wanted: WriteOptions) -> Answer | None:
         self._pending = None
-        if call.resource.strategy.rules is None or wanted.dry_run or wanted.field_validation == "Ignore":
-            return None
-        asked = self._asked(api, call)
+        kind = spec_differences.of(call.resource.storage)
+        if kind is None or wanted.dry_run or wanted.field_validation == "Ignore" or pod_rights.is_bound(call):
+            return None  # a bound user may be allowed less than the one before
+        asked = _asked(api, call, kind)
         if asked is None:
             return None
-        known = self._memory.find(asked.mark)
+        known = self._known.get(asked.mark)
         if known is None:
-            self._pending = call, asked
+            self._pending = call, asked.mark
             return None
         return _created(api, call, known, asked, wanted)
 
     def learn(self, api: Api, call: Call, obj: Obj) -> None:
-        """Remembers what the long way made of a call, unless it warned of something."""
-        if self._pending is not None and self._pending[0] is call and not call.warnings:
-            fields = spec_memory.fields_of(obj) if api.owns_fields else {}
-            if fields is not None:
-                self._memory.learn(self._pending[1].mark, obj, fields, api.shape(call.resource))
-        self._pending = None
+        """Remembers the result of the long way, unless it gave a warning or a scheduling gate."""
+        pending, self._pending = self._pending, None
+        if pending is None or pending[0] is not call or call.warnings or "schedulingGates" in obj["spec"]:
+            return
+        fields = _fields_of(obj) if api.owns_fields else {}
+        if fields is None:
+            return
+        if len(self._known) >= _MAX_SPECS:
+            del self._known[next(iter(self._known))]
+        self._known[pending[1]] = Known(obj, fields, api.shape(call.resource))
 
-    def _asked(self, api: Api, call: Call) -> _Asked | None:
-        """The object to be created; None for one that is judged by itself."""
-        resource = call.resource
-        differences = self._differences_of(resource)
-        value = None if differences is None else _value_of(call)
-        if differences is None or type(value) is not dict or value.keys() != _PARTS:
-            return None
-        meta, spec = value["metadata"], value["spec"]
-        if type(meta) is not dict or type(spec) is not dict or "managedFields" in meta:
-            return None
-        annotations = meta.get("annotations") or {}
-        if type(annotations) is not dict or differences.look_beyond(spec):
-            return None
-        if differences.unless:
-            lookup = admission.Lookup(api)
-            for unless in differences.unless:
-                if not unless(lookup.get, lookup.list, call.namespace):
-                    return None
-        spec, told = _without_texts(resource.storage, spec)
-        hostname = spec.get("hostname") if resource.storage == _PODS else None
-        if hostname is not None:
-            if type(hostname) is not str:
-                return None
-            spec = {**spec, "hostname": ""}
-        text = encode((spec, differences.read_annotations(annotations)))
-        if len(text) > _MAX_SPEC_BYTES:
-            return None
-        return _Asked(meta, (resource.storage, text, tuple(map(tuple, told))), told, hostname, differences)
 
-    def _differences_of(self, resource: Resource) -> Differences | None:
-        if resource.storage not in self._differences:
-            self._differences[resource.storage] = spec_rules.of(resource)
-        return self._differences[resource.storage]
+class Known:
+    """The result of the first object with a spec. Frozen, as everything stored."""
+
+    __slots__ = ("_owned", "_shape", "fields", "spec", "status")
+
+    def __init__(self, obj: Obj, fields: FieldSet, shape: Shape) -> None:
+        self.spec: Obj = obj["spec"]
+        self.status: Obj | None = obj.get("status")
+        """The status with which every object begins; None for custom resources."""
+        self.fields = fields
+        """The fields in managedFields of the spec as it was sent and defaulted."""
+        self._owned: dict[_Sort, FieldSet] = {}
+        """The fields of whole objects, by the keys of their metadata."""
+        self._shape = shape
+
+    def owned(self, meta: Obj) -> FieldSet:
+        """The fields in managedFields of an object with this metadata, which has at most one owner reference.
+        The creator owns them all."""
+        owners = meta.get("ownerReferences") or ()
+        sort = (
+            tuple(meta),
+            tuple(meta.get("labels") or ()),
+            tuple(meta.get("annotations") or ()),
+            tuple(meta.get("finalizers") or ()),
+        )
+        fields = self._owned.get(sort)
+        if fields is None:
+            fields = self._fields_of(meta)
+            if len(self._owned) < _MAX_SORTS:
+                self._owned[sort] = fields
+        if not owners:
+            return fields
+        # The one name in there that depends on a value which every Job has for itself.
+        parts = fields["f:metadata"]
+        own = {**parts["f:ownerReferences"]}
+        own[f'k:{{"uid":"{owners[0]["uid"]}"}}'] = own.pop(f'k:{{"uid":"{_ANY_UID}"}}')
+        return {**fields, "f:metadata": {**parts, "f:ownerReferences": own}}
+
+    def _fields_of(self, meta: Obj) -> FieldSet:
+        sample = {"metadata": dict(meta), "spec": self.spec}
+        if self.status is not None:
+            sample["status"] = {}
+        if "ownerReferences" in meta:
+            sample["metadata"]["ownerReferences"] = [{**meta["ownerReferences"][0], "uid": _ANY_UID}]
+        managed.after_update(
+            sample,
+            None,
+            manager="",
+            api_version="",
+            shape=self._shape,
+            now="",
+            given={"spec": self.fields},
+        )
+        fields: FieldSet = sample["metadata"]["managedFields"][0]["fieldsV1"]
+        return fields
+
+
+def _fields_of(obj: Obj) -> FieldSet | None:
+    """The fields of a new object's spec in its managedFields; None unless these have one entry."""
+    entries: list[Obj] = obj["metadata"].get("managedFields") or []
+    fields: FieldSet | None = entries[0]["fieldsV1"].get("f:spec") if len(entries) == 1 else None
+    return fields
+
+
+def _asked(api: Api, call: Call, kind: spec_differences.Kind) -> _Asked | None:
+    """The object to be created; None for an object that has to go the long way."""
+    storage, value = call.resource.storage, _value_of(call)
+    if type(value) is not dict or value.keys() != _PARTS:
+        return None
+    meta, spec = value["metadata"], value["spec"]
+    if type(meta) is not dict or type(spec) is not dict or "managedFields" in meta:
+        return None
+    annotations = meta.get("annotations") or {}
+    if type(annotations) is not dict or kind.looks_beyond(spec):
+        return None
+    lookup = admission.Lookup(api)
+    if not kind.is_free(lookup.get, lookup.list, call.namespace):
+        return None
+    spec, texts = spec_differences.without_texts(storage, spec)
+    hostname = spec.get("hostname") if storage == spec_differences.PODS else None
+    if hostname is not None:
+        if type(hostname) is not str:
+            return None
+        spec = {**spec, "hostname": ""}
+    shared = {key: text for key, text in annotations.items() if key not in spec_differences.OWN_ANNOTATIONS}
+    text = encode((spec, shared))
+    if len(text) > _MAX_SPEC_BYTES:
+        return None
+    return _Asked(meta, (storage, text, tuple(map(tuple, texts))), texts, hostname, kind)
 
 
 def _created(api: Api, call: Call, known: Known, asked: _Asked, wanted: WriteOptions) -> Answer | None:
     """Creates an object of a known spec, in the order of `create.create_object`."""
-    resource, differences = call.resource, asked.differences
+    resource, storage = call.resource, call.resource.storage
     meta = _metadata_of(asked.meta, call.namespace)
     if meta is None or not admission.is_open(api, call.namespace):
         return None
-    obj = _like(resource.storage, known, asked, meta)
-    lookup = admission.Lookup(api)
-    new = New(obj, asked.meta, lookup.get, lookup.list)
-    for renew in differences.renew_defaults:
-        renew(new)
+    spec = spec_differences.with_texts(storage, known.spec, asked.texts)
+    obj: Obj = {
+        "metadata": meta,
+        "spec": spec if asked.hostname is None else {**spec, "hostname": asked.hostname},
+    }
+    if known.status is not None:
+        obj["status"] = dict(known.status)
+    if storage == spec_differences.JOBS:
+        spec_differences.inherit_labels(obj, asked.meta)
     meta["namespace"] = call.namespace
     generated = "name" not in meta
     # The rules that are asked again do not care which of its suffixes a generated name gets.
-    obj["metadata"] = (
-        {**meta, "name": meta["generateName"] + generated_names.ANY_SUFFIX} if generated else meta
-    )
-    for again in differences.again:
-        if not again(new):
-            return None
-    obj["metadata"] = meta
-    if not generated and api.store.latest(Key(resource.storage, call.namespace, meta["name"])) is not None:
+    any_name = meta["generateName"] + generated_names.ANY_SUFFIX if generated else meta["name"]
+    lookup = admission.Lookup(api)
+    if not asked.kind.passes({**obj, "metadata": {**meta, "name": any_name}}, lookup.get, lookup.list):
+        return None
+    if not generated and api.store.latest(Key(storage, call.namespace, meta["name"])) is not None:
         return None
     now = api.now()
     if api.owns_fields:
@@ -160,25 +225,25 @@ def _created(api: Api, call: Call, known: Known, asked: _Asked, wanted: WriteOpt
         meta["managedFields"] = [own]
     if generated:
         meta["name"] = generated_names.free_name(api, call, meta["generateName"])
-    key = Key(resource.storage, call.namespace, meta["name"])
+    key = Key(storage, call.namespace, meta["name"])
     if generated and api.store.latest(key) is not None:
         return None  # chance gave no free name
     meta["uid"] = api.new_uid()
     meta["creationTimestamp"] = now
     meta["generation"] = 1
-    for renew in differences.renew:
-        renew(new)
+    if storage == spec_differences.JOBS:
+        spec_differences.select_by_own_uid(obj, asked.meta)
     meta["resourceVersion"] = ""
     obj["metadata"] = metadata_order.ordered(meta)
     charged = admission.charge(api, call, obj)
     api.store.check_room()
     staged = charged.stage(api)
-    staged.append(api.shortcuts.placed_pods.stage(api, key, obj, joined=bool(staged)))
+    staged.append(create.staged_new(api, key, obj, joined=bool(staged)))
     return Answer(resource, entry=staged[-1].entry, code=201, staged=staged)
 
 
 def _metadata_of(sent: Obj, namespace: str) -> Obj | None:
-    """The metadata that is asked for in this namespace; None for any that is not quite usual."""
+    """The metadata of the new object in this namespace; None if it is in any way unusual."""
     meta = compiled.from_value(sent, _METADATA)
     if meta is None or not meta.keys() <= _USUAL_METADATA or meta.get("namespace", namespace) != namespace:
         return None
@@ -194,37 +259,8 @@ def _metadata_of(sent: Obj, namespace: str) -> Obj | None:
 
 
 def _is_uid(text: str) -> bool:
-    """Whether JSON writes it as it is."""
+    """Whether the text needs no escaping in JSON."""
     return text.isascii() and text.replace("-", "").isalnum()
-
-
-def _without_texts(storage: str, spec: Obj) -> tuple[Obj, container_texts.Told]:
-    """A spec without the texts of its containers, for comparing only, and the texts."""
-    if storage == _PODS:
-        return container_texts.apart(spec)
-    template = spec.get("template") if storage == _JOBS else None
-    if type(template) is not dict or type(template.get("spec")) is not dict:
-        return spec, []
-    pod, told = container_texts.apart(template["spec"])
-    return {**spec, "template": {**template, "spec": pod}}, told
-
-
-def _like(storage: str, known: Known, asked: _Asked, meta: Obj) -> Obj:
-    """The object that is asked for, with this metadata."""
-    spec = known.spec
-    if asked.told:
-        if storage == _PODS:
-            spec = container_texts.put(spec, asked.told)
-        else:
-            template = spec["template"]
-            pod = container_texts.put(template["spec"], asked.told)
-            spec = {**spec, "template": {**template, "spec": pod}}
-    if asked.hostname is not None:
-        spec = {**spec, "hostname": asked.hostname}
-    obj = {"metadata": meta, "spec": spec}
-    if known.status is not None:
-        obj["status"] = dict(known.status)
-    return obj
 
 
 def _value_of(call: Call) -> Any:
@@ -254,7 +290,7 @@ def _value_of(call: Call) -> Any:
 
 
 def _untyped(value: Obj, resource: Resource) -> Obj | None:
-    """Without apiVersion and kind; None if they are not the resource's. Custom kinds must name theirs."""
+    """The value without apiVersion and kind; None if they differ. Custom resources must name theirs."""
     named = value.get("apiVersion", resource.group_version), value.get("kind", resource.kind)
     if named != (resource.group_version, resource.kind) or (not resource.message and "kind" not in value):
         return None

@@ -1,1 +1,1 @@
-"""Paths below an object that are more than a part of it: binding, eviction, log, exec, token."""
+"""Subresources that do more than show a part of an object: binding, eviction, log, exec, token."""

@@ -24,7 +24,7 @@ def bind(api: Api, call: Call) -> DocumentAnswer:
 
 
 def bind_through_collection(api: Api, call: Call) -> DocumentAnswer:
-    """POST …/bindings, where the pod is the binding's own name."""
+    """POST …/bindings, where the binding has the name of the pod."""
     wanted, binding = _read(call)
     return _bind(api, call, binding, wanted, (binding.get("metadata") or {}).get("name", ""))
 

@@ -1,4 +1,4 @@
-"""exec, attach, portforward and proxy: everything about them that needs no connection yet."""
+"""exec, attach, portforward and proxy: everything before the connection is upgraded."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def connect(api: Api, call: Call) -> LinkAnswer:
-    """Checks the request as upstream does before it upgrades, then hands over what to connect."""
+    """Checks the request as upstream does before it upgrades, then returns the link to connect."""
     if call.verb == "get":
-        # A WebSocket begins with a GET, but whoever may only read must not run commands.
+        # A WebSocket begins with a GET, but a user that may only read must not run commands.
         api.authorizer.check(call, "create")
     pod = pod_of(api, call)
     container = ""
@@ -41,7 +41,7 @@ def connect(api: Api, call: Call) -> LinkAnswer:
 
 
 def door_to(api: Api, pod: Obj) -> NodeDoor:
-    """The door to the node of a pod; says why when there is none."""
+    """The door to the node of a pod; raises the reason if there is none."""
     door = api.door
     if door is None or door.node != pod["spec"]["nodeName"]:
         raise unreachable(api, pod)
@@ -56,7 +56,7 @@ def pod_of(api: Api, call: Call) -> Obj:
 
 
 def choose_container(pod: Obj, asked: str) -> str:
-    """The container a request means: the named one, or the only one there is."""
+    """The container a request means: the named one, the annotated default, or the only one."""
     spec, name = pod.get("spec") or {}, pod["metadata"]["name"]
     main = [c["name"] for c in spec.get("containers") or ()]
     others = [c["name"] for part in ("initContainers", "ephemeralContainers") for c in spec.get(part) or ()]
@@ -77,9 +77,9 @@ def choose_container(pod: Obj, asked: str) -> str:
 
 
 def unreachable(api: Api, pod: Obj) -> errors.StatusError:
-    """Why the node of a pod cannot be asked: it is unknown, or no process of this longshore runs it.
+    """The error if a pod's node cannot be reached: it is unknown, or no process of this longshore runs it.
 
-    No time to try again after: clients would wait and repeat, and the person would see nothing for a minute.
+    It has no Retry-After: clients would wait and retry, and the user would see nothing for a minute.
     """
     node = pod["spec"]["nodeName"]
     if api.store.get(Key("nodes", "", node)) is None:

@@ -1,4 +1,4 @@
-"""Which function answers which subresource."""
+"""Calls the function that answers a subresource."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def evict(api: Api, call: Call) -> DocumentAnswer:
 
 
 def _exempt(pod: Obj) -> bool:
-    """Pods whose eviction disrupts nothing: pending, finished or on their way out already."""
+    """Whether evicting the pod disrupts nothing: it is pending, finished or being deleted."""
     is_pending = (pod.get("status") or {}).get("phase") == "Pending"
     return is_pending or pod_state.has_ended(pod) or "deletionTimestamp" in pod["metadata"]
 
@@ -84,7 +84,7 @@ def _spend_budget(api: Api, pod: Entry) -> list[Staged]:
         raise errors.forbidden("policy", "poddisruptionbudget", name, "pdb disruptions allowed is negative")
     if allowed == 0:
         text = f"The disruption budget {name} needs {status.get('desiredHealthy', 0)} healthy pods and has "
-        # No time to try again after: nobody knows when, and drains have a rhythm of their own.
+        # No Retry-After: the time is unknown, and drains retry at their own interval.
         raise _over_budget(text + f"{status.get('currentHealthy', 0)} currently", None)
     status["disruptionsAllowed"] -= 1
     status.setdefault("disruptedPods", {})[pod.key.name] = api.now()

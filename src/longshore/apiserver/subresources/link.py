@@ -1,4 +1,4 @@
-"""A checked wish for a two-way connection to a pod: exec, attach or port-forward. HTTP makes it happen."""
+"""A checked request for a two-way connection to a pod: exec, attach or port-forward. HTTP opens it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 
 from longshore.api import errors
-from longshore.api.exec_session import Session
+from longshore.api.container_streams import Session
 from longshore.api.types import Obj
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.request.options import truth
@@ -27,8 +27,8 @@ NO_STREAMS: Final = Streams()
 
 
 class Link(msgspec.Struct, frozen=True):
-    """Where to, and which streams. `ports` come from the query, as only old clients of port-forward send
-    them; newer ones name the port of each connection they open."""
+    """The target and streams of a connection. `ports` come from the query, where only old clients of
+    port-forward send them; newer ones name the port of each connection they open."""
 
     door: NodeDoor
     pod: Obj
@@ -39,7 +39,7 @@ class Link(msgspec.Struct, frozen=True):
     ports: tuple[int, ...] = ()
 
     async def open(self) -> Session:
-        """Starts the command, or joins the container."""
+        """Starts the command, or attaches to the container."""
         if self.kind == "attach":
             return await self.door.attach(self.pod, self.container)
         return await self.door.exec(
@@ -48,7 +48,7 @@ class Link(msgspec.Struct, frozen=True):
 
 
 def to_container(door: NodeDoor, pod: Obj, container: str, call: Call) -> Link:
-    """exec or attach as the query has it."""
+    """The link for exec or attach, by the query."""
     streams = Streams(*(truth(call.one(name)) for name in ("stdin", "stdout", "stderr", "tty")))
     if streams.tty:
         streams = streams._replace(stderr=False)  # a terminal has one output
@@ -65,7 +65,7 @@ def to_container(door: NodeDoor, pod: Obj, container: str, call: Call) -> Link:
 
 
 def to_ports(door: NodeDoor, pod: Obj, call: Call) -> Link:
-    """port-forward as the query has it."""
+    """The link for port-forward, by the query."""
     ports = []
     for text in ",".join(call.query.get("ports", ())).split(","):
         if not text:

@@ -1,12 +1,12 @@
-"""pods/log: which container, which lines. The lines themselves are the node's to give."""
+"""pods/log: chooses the container and reads the options. The node provides the lines."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, cast
 
 from longshore.api import errors, field
+from longshore.api.container_streams import LogOptions
 from longshore.api.facts import own_names
-from longshore.api.log_options import LogOptions
 from longshore.api.time import rfc3339
 from longshore.apiserver.answer import LogAnswer
 from longshore.apiserver.request.call import Call
@@ -20,7 +20,7 @@ _STREAMS: Final = ("All", "Stderr", "Stdout")
 
 
 async def log(api: Api, call: Call) -> LogAnswer:
-    """Checks the request; a pod without a node has no log yet and answers 204."""
+    """Opens the log; a pod without a node has no log yet and is answered with 204."""
     problems = _problems(call)
     pod = pod_of(api, call)
     if problems:

@@ -42,7 +42,11 @@ def token(api: Api, call: Call) -> DocumentAnswer:
     meta: Obj = {"name": call.name, "namespace": call.namespace, "creationTimestamp": api.now()}
     audiences = spec["audiences"] = spec.get("audiences") or [ISSUER]
     text, ends = api.tokens.issue(
-        account.obj, seconds=seconds, audiences=audiences, bound=_bound(api, call, spec.get("boundObjectRef"))
+        account.obj,
+        identifier=api.new_uid(),
+        seconds=seconds,
+        audiences=audiences,
+        bound=_bound(api, call, spec.get("boundObjectRef")),
     )
     stamp = rfc3339.from_seconds(ends)
     answer: Obj = {
@@ -56,8 +60,8 @@ def token(api: Api, call: Call) -> DocumentAnswer:
 
 
 def _bound(api: Api, call: Call, ref: Obj | None) -> Obj | None:
-    """The claims about the pod, Secret or node that a token is to die with. It must be there, and a pod must
-    be the account's own."""
+    """The claims about the pod, Secret or node that a token is bound to. That object must exist, and a pod
+    must run with the service account."""
     if ref is None:
         return None
     kind, name, version = ref.get("kind", ""), ref.get("name", ""), ref.get("apiVersion", "")

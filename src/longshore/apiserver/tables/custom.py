@@ -58,7 +58,7 @@ VOLCANO: Final = {
 
 
 def printer(group: str, kind: str, columns: tuple[PrinterColumn, ...]) -> Printer:
-    """How a custom resource is shown. `columns` are those of a user's definition."""
+    """The printer of a custom resource. `columns` are those of a user's definition."""
     own = columns or VOLCANO.get((group, kind)) or _DEFAULT
     readers: list[Callable[[Obj, datetime], Any]] = []
     for each in own:

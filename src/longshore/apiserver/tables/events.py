@@ -1,4 +1,4 @@
-"""Columns of events, which are one and the same for both API groups that show them."""
+"""Columns of events, the same for both API groups that serve them."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class _Restarts(msgspec.Struct):
 
 
 class _Init(msgspec.Struct):
-    """The state of the init containers. `stuck` is the word to show while they are not through."""
+    """The state of the init containers. `stuck` is the word to show while they are not finished."""
 
     stuck: str = ""
     ready: int = 0
@@ -96,9 +96,9 @@ def _init(
 
 
 def _main(statuses: Sequence[Obj], word: str, ready_condition: bool, restarts: _Restarts) -> tuple[str, int]:
-    """The word as the containers would have it, and how many of them are ready.
+    """The status word as the containers change it, and how many of them are ready.
 
-    The first container has the last word, so they are read from the end.
+    The first container takes precedence, so they are read from the end.
     """
     ready = 0
     for container in reversed(statuses):

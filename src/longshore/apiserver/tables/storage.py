@@ -34,7 +34,7 @@ def _phase(obj: Obj) -> str:
 
 
 def _class(obj: Obj) -> str:
-    """The storage class; an annotation from before there was a field still counts first."""
+    """The storage class; the older annotation takes precedence over the field."""
     annotations = obj["metadata"].get("annotations") or {}
     if _CLASS_ANNOTATION in annotations:
         return str(annotations[_CLASS_ANNOTATION])

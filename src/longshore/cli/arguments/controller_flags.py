@@ -6,9 +6,13 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from longshore.cli.arguments import flags, waiting_times
+from longshore.cli.main import Failure
+
 if TYPE_CHECKING:
     from longshore.api.retention import Retention
     from longshore.machinery.work_limits import WorkLimits
+    from longshore.scheduler.gang.conf.conf_file import ConfFile
     from longshore.up.logs import Logging
 
 
@@ -18,14 +22,11 @@ def add_logging(parser: ArgumentParser) -> None:
         dest="verbosity",
         action="count",
         default=0,
-        help="log more: -v also what is usual, -vv everything (default: warnings and errors)",
+        help="log more: -v also events, such as of pods created and deleted; -vv also each sync with its "
+        "duration (default: warnings and errors)",
     )
-    parser.add_argument(
-        "--log-format",
-        choices=("text", "json"),
-        default="text",
-        help="the form of the log on standard error (default: text)",
-    )
+    form = "--log-format  text|json=text  the form of the log on standard error (default: text)"
+    flags.table(parser, form)
 
 
 def logging_of(arguments: Namespace) -> Logging:
@@ -34,33 +35,31 @@ def logging_of(arguments: Namespace) -> Logging:
     return Logging(arguments.verbosity, arguments.log_format)
 
 
+_LIMITS = """
+--workers N|NAME=N,…      workers  objects that each controller, or those named, handle at the same time
+                                   (default: {usual})
+--resync T                seconds  look at every object again after this time, such as 10h, without a change
+                                   (default: never)
+--retries NAME=LIMIT,…    retries  how soon what failed is tried again: max-pause=T, the longest pause of one
+                                   object (default: each controller's own); rate=N and burst=N, tries a second
+                                   of all objects of one controller together (default: rate=10,burst=100);
+                                   max-requeues=N, refusals in a row after which a Volcano Job is ended, -1
+                                   for never (default: 15)
+"""
+_SCHEDULING = """
+--scheduler-actions LIST  actions  actions of a gang scheduling cycle, in order: some of enqueue, allocate,
+                                   backfill, preempt, reclaim (default: enqueue,allocate,backfill)
+--scheduler-conf FILE     file     Volcano's scheduler.conf: actions, tiers of plugins and their arguments;
+                                   read again when it changes
+"""
+
+
 def add_work_limits(parser: ArgumentParser) -> None:
     from longshore.plane.controllers import WORKERS
 
     usual = ",".join(f"{name}={count}" for name, count in WORKERS.items())
-    parser.add_argument(
-        "--workers",
-        type=_workers,
-        default={},
-        metavar="N|NAME=N,…",
-        help=f"objects that each controller, or those named, handle at the same time (default: {usual})",
-    )
-    parser.add_argument(
-        "--resync",
-        type=_seconds,
-        metavar="T",
-        help="look at every object again after this time, such as 10h, without a change (default: never)",
-    )
-    parser.add_argument(
-        "--retries",
-        type=_retries,
-        default={},
-        metavar="NAME=LIMIT,…",
-        help="how soon what failed is tried again: max-pause=T, the longest pause of one object (default: "
-        "each controller's own); rate=N and burst=N, tries a second of all objects of one controller "
-        "together (default: rate=10,burst=100); max-requeues=N, refusals in a row after which a Volcano Job "
-        "is ended, -1 for never (default: 15)",
-    )
+    flags.table(parser, _LIMITS.format(usual=usual), workers=_workers, seconds=_seconds, retries=_retries)
+    parser.set_defaults(workers={}, retries={})
 
 
 def work_limits_of(arguments: Namespace) -> WorkLimits:
@@ -140,9 +139,41 @@ def _whole(name: str, text: str) -> int:
 
 
 def _seconds(text: str) -> float:
-    from longshore.cli.arguments import waiting_times
-
     seconds = waiting_times.seconds(text)
     if seconds <= 0:
         raise ArgumentTypeError(f"{text!r} is not longer than nothing")
     return seconds
+
+
+def add_scheduling(parser: ArgumentParser) -> None:
+    one = parser.add_mutually_exclusive_group()
+    flags.table(one, _SCHEDULING, actions=actions, file=flags.file)
+
+
+def conf_of(arguments: Namespace) -> ConfFile | None:
+    """Reads the file of `--scheduler-conf`; None without one. A mistake in it ends the command."""
+    if arguments.scheduler_conf is None:
+        return None
+    from longshore.scheduler.gang.conf.conf_file import ConfFile
+    from longshore.scheduler.gang.conf.scheduler_conf import BadConf
+
+    try:
+        return ConfFile(arguments.scheduler_conf)
+    except BadConf as err:
+        raise Failure(f"--scheduler-conf: {err}", 2) from None
+
+
+def actions(text: str) -> tuple[str, ...]:
+    """Actions from one argument, in the order given."""
+    from longshore.scheduler.gang.settings import ACTIONS
+
+    return listed(text, ACTIONS, "action")
+
+
+def listed(text: str, known: tuple[str, ...], word: str) -> tuple[str, ...]:
+    """Names from one argument, each one of those known."""
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+    for name in names:
+        if name not in known:
+            raise ArgumentTypeError(f"there is no {word} {name!r}; there are: {', '.join(known)}")
+    return names

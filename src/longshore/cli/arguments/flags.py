@@ -2,23 +2,103 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction
+import re
+from argparse import Action, ArgumentParser, ArgumentTypeError, BooleanOptionalAction
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from longshore.cli.arguments import waiting_times
+
+
+def table(parser: Any, text: str, **readers: Callable[[str], object]) -> None:
+    """Adds the flags and words of a table: spelling, kind and help, two spaces apart; help may go on below.
+
+    A spelling is `--output, -o FORMAT`, or `words* NAME` with how many there may be; `dest: --for T` names
+    another destination. Kinds are `text`, `word` (must be given), `words`, `list` (may be repeated), `on`,
+    `switch`, choices such as `a|b|c`, and readers by name; `list:NAME` reads each of several. After `=` is
+    the default: a number, a text, `on`, or `unset` for None.
+    """
+    rows: list[tuple[str, str, str]] = []
+    for line in text.strip("\n").splitlines():
+        if line.startswith("      "):
+            spelling, kind, help = rows.pop()
+            rows.append((spelling, kind, f"{help} {line.strip()}"))
+        else:
+            spelling, kind, help = re.split(r" {2,}", line.strip(), maxsplit=2)
+            rows.append((spelling, kind, help))
+    for row in rows:
+        _add(parser, *row, readers)
+
+
+def _add(parser: Any, spelling: str, kind: str, help: str, readers: Mapping[str, object]) -> None:
+    dest, colon, rest = spelling.partition(": ")
+    words = (rest if colon else spelling).split(" ")
+    names = [words.pop(0).rstrip(",")]
+    while words and words[0].startswith("-"):
+        names.append(words.pop(0).rstrip(","))
+    more: dict[str, Any] = {"dest": dest} if colon else {}
+    if names[0][-1] in "*+?":
+        names, more["nargs"] = [names[0][:-1]], names[0][-1]
+    if words:
+        more["metavar"] = " ".join(words)
+    kind, equals, default = kind.partition("=")
+    if kind == "switch":
+        switch(parser, *names, help=help, default={"on": True, "unset": None}.get(default, False))
+        return
+    action, _, reader = kind.partition(":")
+    if action == "on":
+        more["action"] = "store_true"
+    elif action == "list":
+        more |= {"action": "append", "default": []}
+        if reader:
+            more["type"] = readers[reader]
+    elif "|" in kind:
+        more["choices"] = tuple(kind.removesuffix("|").split("|"))
+        if equals or kind.startswith("|"):
+            more["default"] = default
+    elif kind == "text":
+        more["default"] = None if default == "unset" else default
+    elif kind not in ("word", "words"):
+        more["type"] = readers[kind]
+        if equals:
+            more["default"] = _number(default)
+    parser.add_argument(*names, help=help, **more)
+
+
+def _number(text: str) -> float | str:
+    """Parses a default: a whole number, a decimal number, or a text."""
+    try:
+        return float(text) if "." in text else int(text)
+    except ValueError:
+        return text
+
+
+def verb(verbs: Any, name: str, help: str, description: str = "", **more: Any) -> ArgumentParser:
+    """Adds a verb to the subparsers of a command."""
+    about = {"description": description} if description else {}
+    made: ArgumentParser = verbs.add_parser(name, help=help, allow_abbrev=False, **about, **more)
+    return made
+
 
 def switch(parser: Any, *flags: str, help: str, default: bool | None = False) -> None:
-    """A flag that is on or off: `--x` and `--no-x`. `parser` may also be a group of one."""
+    """Adds a flag that is on or off: `--x` and `--no-x`. `parser` may also be a group of arguments."""
     parser.add_argument(*flags, action=BooleanOptionalAction, default=default, help=help)
 
 
 def files(parser: ArgumentParser, help: str = "file, directory, URL, or - for standard input") -> None:
-    """The files that objects are read from."""
-    from longshore.cli.arguments import manifest_files
-
+    """Adds the flags for files with objects."""
     parser.add_argument("--filename", "-f", action="append", default=[], metavar="F", help=help)
-    manifest_files.add_kustomize(parser)
+    way = f"use: kubectl kustomize DIR | {parser.prog} -f -"
+    parser.add_argument("--kustomize", "-k", action=_Kustomize, metavar="DIR", help=way)
     switch(parser, "--recursive", "-R", help="include subdirectories")
+
+
+class _Kustomize(Action):
+    """Refuses `-k`, and says what works instead: kubectl builds kustomizations."""
+
+    def __call__(self, parser: ArgumentParser, *_: object) -> None:
+        parser.error(f"argument -k: longshore builds no kustomizations; {self.help}")
 
 
 def selector(parser: ArgumentParser) -> None:
@@ -32,8 +112,6 @@ def container(parser: ArgumentParser) -> None:
 
 
 def pod_running_timeout(parser: ArgumentParser) -> None:
-    from longshore.cli.arguments import waiting_times
-
     parser.add_argument(
         "--pod-running-timeout",
         type=waiting_times.seconds,
@@ -44,7 +122,7 @@ def pod_running_timeout(parser: ArgumentParser) -> None:
 
 
 def field_owner(parser: ArgumentParser) -> None:
-    """Who sets fields, and what happens to those of others."""
+    """Adds the name under which fields are set, and what happens to fields of other managers."""
     from longshore.cli.server.apply_request import MANAGER
 
     switch(parser, "--server-side", help="refuse to take over fields that others own")
@@ -66,7 +144,7 @@ def dry_run(parser: ArgumentParser, done: str) -> None:
 
 
 def other_cluster(parser: ArgumentParser) -> None:
-    """The cluster that longshore works for from outside."""
+    """Adds the flags for the cluster that longshore works for from outside."""
     parser.add_argument("--kubeconfig", type=Path, metavar="F", help="default: the file kubectl would use")
     parser.add_argument(
         "--context", default="", metavar="C", help="default: the kubeconfig's current context"
@@ -74,7 +152,7 @@ def other_cluster(parser: ArgumentParser) -> None:
 
 
 def one_of_several(parser: ArgumentParser) -> None:
-    """The flags of a process of which one works and the others wait."""
+    """Adds the flags of a process that works while its replicas wait."""
     switch(parser, "--leader-elect", help="work only while holding the Lease (default)", default=True)
     parser.add_argument(
         "--metrics-port",
@@ -98,3 +176,11 @@ def port(text: str) -> int:
     if not text.isdigit() or not 0 <= int(text) <= 65535:
         raise ArgumentTypeError(f"{text!r} is not a port: a whole number from 0 to 65535")
     return int(text)
+
+
+def file(text: str) -> Path:
+    """The absolute path of a file that exists, for argparse."""
+    path = Path(text).expanduser().absolute()
+    if not path.is_file():
+        raise ArgumentTypeError(f"{text!r} is no file")
+    return path

@@ -53,20 +53,20 @@ class Kind(NamedTuple):
 
 
 class Kinds:
-    """All kinds, in the server's order: where two share a name, the first one counts."""
+    """All kinds, in the server's order: if two share a name, the first one counts."""
 
     def __init__(self, rows: Iterable[Kind]) -> None:
         self.rows = list(rows)
 
     def named(self, word: str) -> Kind | None:
-        """The kind a person names, with or without `.group` or `.version.group`."""
+        """The kind with this name, which may end in `.group` or `.version.group`."""
         first, dot, rest = word.partition(".")
         asked = first.lower()
         for row in self.rows:
             known = (row.plural, row.singular, row.kind.lower(), *row.short_names)
             if asked in known and (not dot or rest in (row.group, f"{row.version}.{row.group}", row.version)):
                 return row
-        # Groups may be shortened, as in jobs.batch.volcano, as long as they begin so.
+        # Groups may be shortened to their beginning, as in jobs.batch.volcano.
         for row in self.rows:
             if dot and asked in (row.plural, row.singular) and row.group.startswith(rest):
                 return row
@@ -101,9 +101,8 @@ def discover(server: Server) -> Kinds:
 
 
 def _group(group: Obj) -> Iterable[Kind]:
-    """Every resource of a group once, in the first version that has it: the server's preferred one comes
-    first.
-    """
+    """Yields every resource of a group once, in the first version that has it; the server's preferred version
+    comes first."""
     seen = set()
     name = (group.get("metadata") or {}).get("name") or ""
     for version in group.get("versions") or ():

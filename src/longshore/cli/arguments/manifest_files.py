@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
-from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import urljoin, urlsplit
 
+from longshore import __version__
 from longshore.api.types import Obj
 from longshore.cli.main import Failure, Said
 
+if TYPE_CHECKING:
+    from longshore.client.http.http1 import AnswerReader
+
 _BETWEEN: Final = re.compile(rb"(?m)^---(?:[ \t].*)?\r?$")
 _FETCH_SECONDS: Final = 30.0
+_FETCH_HEADERS: Final = {"User-Agent": f"longshore/{__version__}", "Accept": "*/*", "Connection": "close"}
+_REDIRECTS: Final = (301, 302, 303, 307, 308)
+_MAX_REDIRECTS: Final = 10
 _MAX_FETCHED_BYTES: Final = 64 * 2**20
 _SUFFIXES: Final = (".json", ".yaml", ".yml")
 
@@ -30,17 +39,6 @@ def read(names: Iterable[str], *, recursive: bool = False) -> list[Manifest]:
     return [each for name in names for each in _named(name, recursive)]
 
 
-def given(filenames: Iterable[str], kustomize: str, *, recursive: bool = False) -> list[Manifest]:
-    """The objects of `-f` or of `-k`, which exclude each other."""
-    if not kustomize:
-        return read(filenames, recursive=recursive)
-    from longshore.cli.kustomize import kustomize_build
-
-    if list(filenames):
-        raise Said("error: only one of -f or -k can be specified", 2)
-    return [Manifest(obj, kustomize) for obj in kustomize_build.build(Path(kustomize))]
-
-
 def selected(manifests: list[Manifest], selector: str) -> list[Manifest]:
     """The objects with the labels of a selector; all of them without a selector."""
     from longshore.api.errors import StatusError
@@ -51,12 +49,6 @@ def selected(manifests: list[Manifest], selector: str) -> list[Manifest]:
     except StatusError as err:
         raise Said(f"error: --selector: {err.message}", 2) from None
     return [each for each in manifests if wanted.matches(each.obj["metadata"].get("labels") or {})]
-
-
-def add_kustomize(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--kustomize", "-k", default="", metavar="DIR", help="the objects of this kustomization directory"
-    )
 
 
 def _named(name: str, recursive: bool) -> Iterator[Manifest]:
@@ -82,22 +74,48 @@ def _named(name: str, recursive: bool) -> Iterator[Manifest]:
 
 def _fetched(url: str) -> bytes:
     """The document at a URL, as kubectl takes it after -f."""
-    import http.client
-    import urllib.error
-    import urllib.request
+    from longshore.client.errors import ConfigError
+    from longshore.client.http.http1 import BrokenOff, NoConnection
 
+    at = url
     try:
-        with urllib.request.urlopen(url, timeout=_FETCH_SECONDS) as answer:
-            content: bytes = answer.read(_MAX_FETCHED_BYTES + 1)
-    except urllib.error.HTTPError as err:
-        reason = f"server response code {err.code} {err.reason}"
-        err.close()
-        raise Said(f'error: unable to read URL "{url}", {reason}', 2) from None
-    except (OSError, ValueError, http.client.HTTPException) as err:
-        raise Said(f'error: unable to read URL "{url}": {getattr(err, "reason", err)}', 2) from None
+        for _ in range(_MAX_REDIRECTS):
+            reader, content = _asked(at)
+            if reader.code not in _REDIRECTS or "location" not in reader.headers:
+                break
+            at = urljoin(at, reader.headers["location"])
+        else:
+            raise ValueError(f"stopped after {_MAX_REDIRECTS} redirects")
+    except (OSError, ValueError, BrokenOff, NoConnection, ConfigError) as err:
+        raise Said(f'error: unable to read URL "{url}": {err}', 2) from None
+    if not 200 <= reader.code < 300:
+        reason = f"server response code {reader.code} {reader.phrase.decode(errors='replace')}"
+        raise Said(f'error: unable to read URL "{url}", {reason}', 2)
     if len(content) > _MAX_FETCHED_BYTES:
         raise Said(f'error: unable to read URL "{url}": more than 64 MiB', 2)
     return content
+
+
+def _asked(url: str) -> tuple[AnswerReader, bytes]:
+    """The answer to one GET, and its body up to the limit."""
+    from longshore.client.config.connection import Connection
+    from longshore.client.http import http1, proxy, tls
+    from longshore.client.http.blocking_driver import BlockingConnection
+
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https"):
+        raise ValueError(f"{parts.scheme} is neither http nor https")
+    server = Connection(f"{parts.scheme}://{parts.netloc}")
+    route = http1.route(server.server, proxy.proxy_for(server, os.environ))
+    trust = tls.context(server, None) if route.needs_tls else None
+    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    with closing(BlockingConnection(route, trust, _FETCH_SECONDS)) as connection:
+        connection.ask(route.request("GET", target, _FETCH_HEADERS.items()))
+        pieces, size = [], 0
+        while size <= _MAX_FETCHED_BYTES and (piece := connection.read()):
+            pieces.append(piece)
+            size += len(piece)
+    return connection.reader, b"".join(pieces)
 
 
 def parse(raw: bytes, source: str) -> Iterator[Manifest]:

@@ -1,4 +1,4 @@
-"""The parser of each command, made of its module alone: to run it, and for help, completion and man pages.
+"""The parser of each command, made from its module: to run it, and for help, completion and man pages.
 
 A wrong flag or verb is answered with the nearest right one.
 """
@@ -10,10 +10,9 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
-from types import ModuleType
 from typing import Any, NoReturn
 
-from longshore.cli.main import Failure, did_you_mean
+from longshore.cli.main import GROUPS, Failure, did_you_mean
 
 _UNKNOWN = "unrecognized arguments: "
 
@@ -21,7 +20,7 @@ _UNKNOWN = "unrecognized arguments: "
 class Formatter(argparse.RawDescriptionHelpFormatter):
     """The form of help texts, as wide as the terminal.
 
-    argparse makes one for every argument it is told of, and would import shutil for the width: with YAML
+    argparse makes one for every argument that is added, and would import shutil for the width: with YAML
     (own_kubeconfig.py) a seventh of the instructions of `longshore get pods` (cachegrind).
     """
 
@@ -68,8 +67,13 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, f"invalid choice: {value!r} (choose from {listed}){nearest}")
 
 
-def module(name: str) -> ModuleType:
-    """The module of a command: `port-forward` is in `commands/port_forward.py`."""
+def module(name: str) -> Any:
+    """The module of a command: `port-forward` is in `commands/port_forward.py`. Volcano's commands are rows
+    of `volcano/command_table.py`."""
+    if name in (command for command, _ in dict(GROUPS)["Volcano"]):
+        from longshore.cli.volcano import command_table
+
+        return command_table.COMMANDS[name]
     return import_module(f"longshore.cli.commands.{name.replace('-', '_')}")
 
 
@@ -101,10 +105,11 @@ def all_of(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]
         yield from all_of(below)
 
 
-def run(name: str, words: Sequence[str]) -> int:
-    """Parses the words after a command, runs the command and returns its exit code."""
+def run(name: str, words: Sequence[str], front: Sequence[str] = ()) -> int:
+    """Parses the words after a command, runs the command and returns its exit code. Flags in `front` were
+    before the command."""
     command, made = module(name), parser(name)
-    mine, after = list(words), list[str]()
+    mine, after = _with_front(words, front, made), list[str]()
     if getattr(command, "TAKES_A_COMMAND", False) and "--" in mine:
         at = mine.index("--")
         mine, after = mine[:at], mine[at + 1 :]
@@ -119,10 +124,17 @@ def run(name: str, words: Sequence[str]) -> int:
     return code
 
 
+def _with_front(words: Sequence[str], front: Sequence[str], made: argparse.ArgumentParser) -> list[str]:
+    """Puts the flags of `front` where the parser takes them: after the verbs below the command."""
+    at, below = 0, verbs(made)
+    while front and at < len(words) and words[at] in below:
+        at, below = at + 1, verbs(below[words[at]])
+    return [*words[:at], *front, *words[at:]]
+
+
 def _spelled(words: Sequence[str], parser: argparse.ArgumentParser) -> list[str]:
-    """The arguments in argparse's spelling: Go's `--wait=false` becomes `--no-wait`, and a flag with an
-    optional value takes it after `=` only.
-    """
+    """Rewrites the arguments in argparse's spelling: Go's `--wait=false` becomes `--no-wait`, and a flag with
+    an optional value takes it after `=` only."""
     out = []
     for word in words:
         action = parser._option_string_actions.get(word)

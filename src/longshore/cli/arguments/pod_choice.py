@@ -17,7 +17,7 @@ _POD_WAIT_SECONDS = 20.0
 
 
 def one(server: Server, word: str, seconds: float = _POD_WAIT_SECONDS) -> Obj:
-    """The pod of this name. Of several pods the most informative one, with a note."""
+    """The pod of this name. If it names several pods, the most informative one, with a note."""
     found = named(server, word, seconds)
     if not found:
         raise Said("error: timed out waiting for the condition")
@@ -67,7 +67,7 @@ def matching(server: Server, selector: str) -> list[Obj]:
 
 
 def container(pod: Obj, asked: str) -> str:
-    """The container of this name; without a name the first one, with a note if there are more."""
+    """The container of this name; without a name, the first container, with a note if there are more."""
     meta, spec = pod["metadata"], pod["spec"]
     inits = [each["name"] for each in spec.get("initContainers") or ()]
     plain = [each["name"] for each in spec.get("containers") or ()]
@@ -87,14 +87,14 @@ def container(pod: Obj, asked: str) -> str:
 
 
 def _awaited(server: Server, selector: str, seconds: float) -> list[Obj]:
-    from longshore.cli.server import existing_and_changes, wait_for
+    from longshore.cli.server import wait_for
     from longshore.client.errors import TimedOut
 
     path = f"/api/v1/namespaces/{server.namespace}/pods"
     query, until = {"labelSelector": selector}, wait_for.deadline(seconds)
     try:
-        for type, pod in existing_and_changes.events(server, path, query, until=until):
-            if type != existing_and_changes.LISTED:
+        for type, pod in wait_for.existing_and_changes(server, path, query, until=until):
+            if type != wait_for.LISTED:
                 return [pod]
     except TimedOut:
         pass
@@ -102,7 +102,7 @@ def _awaited(server: Server, selector: str, seconds: float) -> list[Obj]:
 
 
 def _rank(pod: Obj) -> tuple[bool, bool, bool, str]:
-    """The sort key of the most informative pod: scheduled, started, running; then the oldest."""
+    """A sort key that puts the most informative pod first: scheduled, started, running; then the oldest."""
     status = pod.get("status") or {}
     return (
         not pod["spec"].get("nodeName"),

@@ -11,6 +11,8 @@ from longshore.cli.main import Failure, Said
 from longshore.cli.server import connecting
 
 if TYPE_CHECKING:
+    from longshore.api.types import Obj
+    from longshore.cli.arguments import manifest_files
     from longshore.cli.arguments.kinds import Kind, Kinds
     from longshore.cli.server.requests import Server
 
@@ -28,13 +30,16 @@ class Target(NamedTuple):
 
     @property
     def text(self) -> str:
-        """`job.batch/x`."""
+        """The object as `job.batch/x`."""
         return f"{self.kind.one}/{self.name}"
+
+    def of(self, obj: Obj) -> Target:
+        """The target of one object of this kind."""
+        return self._replace(name=obj["metadata"]["name"], namespace=obj["metadata"].get("namespace", ""))
 
 
 def add_arguments(parser: ArgumentParser, *, everywhere: bool = True) -> None:
-    """Adds names, files and selectors. `everywhere` is False where all namespaces at once make no sense."""
-
+    """Adds names, files and selectors. `everywhere` is False if all namespaces at once make no sense."""
     parser.add_argument("words", nargs="*", metavar="TYPE NAME… | TYPE/NAME…", help="the objects")
     flags.files(parser, "the objects in this file or directory")
     flags.selector(parser)
@@ -46,29 +51,44 @@ def add_arguments(parser: ArgumentParser, *, everywhere: bool = True) -> None:
     connecting.add_arguments(parser)
 
 
-def chosen(server: Server, kinds: Kinds, arguments: Namespace) -> list[Target]:
+def selectors(arguments: Namespace) -> dict[str, str]:
+    """The query parameters for the selectors in the arguments."""
+    given = {"labelSelector": arguments.selector, "fieldSelector": getattr(arguments, "field_selector", "")}
+    return {key: value for key, value in given.items() if value}
+
+
+def found(server: Server, target: Target, arguments: Namespace) -> list[Obj]:
+    """The object of a target's name; without a name, all objects that the selectors match."""
+    answer = server.json("GET", target.path, query={} if target.name else selectors(arguments))
+    return [answer] if target.name else answer["items"]
+
+
+def chosen(server: Server, arguments: Namespace, known: Kinds | None = None) -> list[Target]:
     """The targets that the arguments name, in their order. Raises Failure when they name none."""
+    from longshore.cli.arguments.kinds import discover
+
+    kinds = known or discover(server)
     namespace = "" if getattr(arguments, "all_namespaces", False) else server.namespace
-    if arguments.filename or arguments.kustomize:
+    if arguments.filename:
         if arguments.words:
             raise Failure("give either files or names, not both", 2)
         return of_files(server, kinds, arguments)
     if not arguments.words:
         raise Failure("name a resource: TYPE, TYPE NAME or TYPE/NAME; or a file with -f", 2)
-    found = parse(kinds, arguments.words, namespace)
-    if not namespace and any(target.name and target.kind.namespaced for target in found):
+    named = parse(kinds, arguments.words, namespace)
+    if not namespace and any(target.name and target.kind.namespaced for target in named):
         raise Said("error: a resource cannot be retrieved by name across all namespaces")
-    if (arguments.selector or arguments.field_selector) and any(target.name for target in found):
+    if (arguments.selector or arguments.field_selector) and any(target.name for target in named):
         raise Said("error: name cannot be provided when a selector is specified")
-    return found
+    return named
 
 
 def of_files(server: Server, kinds: Kinds, arguments: Namespace) -> list[Target]:
-    """The objects in files, of which a selector keeps those whose manifests have its labels."""
+    """The objects in files; a selector keeps those whose manifests have its labels."""
     from longshore.cli.arguments import manifest_files
 
     targets = []
-    found = manifest_files.given(arguments.filename, arguments.kustomize, recursive=arguments.recursive)
+    found = manifest_files.read(arguments.filename, recursive=arguments.recursive)
     for manifest in manifest_files.selected(found, arguments.selector):
         kind = kind_of(kinds, manifest)
         meta = manifest.obj["metadata"]
@@ -105,7 +125,7 @@ def place(server: Server, kind: Kind, manifest: manifest_files.Manifest, asked: 
 
 
 def parse(kinds: Kinds, words: list[str], namespace: str) -> list[Target]:
-    """`jobs,cj`, `job a b`, `job/a pod/b`."""
+    """Parses `jobs,cj`, `job a b` or `job/a pod/b`."""
     if any("/" in word for word in words):
         found = []
         for word in words:
@@ -131,7 +151,3 @@ def _kinds(kinds: Kinds, word: str) -> list[Kind]:
 
 def _target(kind: Kind, name: str, namespace: str) -> Target:
     return Target(kind, name, namespace if kind.namespaced else "")
-
-
-if TYPE_CHECKING:
-    from longshore.cli.arguments import manifest_files

@@ -15,7 +15,6 @@ _MAX_SECONDS = 100 * 365 * 24 * 3600.0
 
 def seconds(text: str) -> float:
     """Seconds from a duration, for argparse. May be negative."""
-
     try:
         found = float(text)
     except ValueError:
@@ -39,7 +38,7 @@ def not_negative(text: str) -> float:
 
 
 def interval(text: str) -> float:
-    """Seconds from one to the next at a rate such as `10/s`, for argparse; a bare number is per second."""
+    """Parses a rate such as `10/s` (without a unit, per second) into seconds from one to the next."""
     number, _, unit = text.partition("/")
     if re.fullmatch(r"\d*\.?\d+", number) and float(number) and (unit or "s") in _RATE_SECONDS:
         return _RATE_SECONDS[unit or "s"] / float(number)
@@ -47,5 +46,5 @@ def interval(text: str) -> float:
 
 
 def patience(asked: float) -> float:
-    """Seconds to wait, by kubectl's reading of --timeout: a negative one stands for a week."""
+    """Seconds to wait, as kubectl reads --timeout: a negative one means a week."""
     return _WEEK_SECONDS if asked < 0 else asked

@@ -7,46 +7,37 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from longshore.cli.arguments.flags import switch
+from longshore.cli.arguments import flags
+from longshore.cli.printing.columns import Columns
+from longshore.cli.server import connecting
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
     from longshore.cli.arguments.kinds import Kind
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.server import connecting
+_FLAGS = """
+--api-group G      text=unset           only kinds of this group
+--namespaced       switch=unset         only kinds whose objects are in a namespace, or are in none
+--verbs V,…        text                 only kinds with all these verbs
+--categories C,…   text                 only kinds in all these categories, such as all
+--sort-by          |name|kind           sort by name or kind
+--no-headers       on                   leave out the header line
+--output, -o       |wide|name|json|yaml  the form of the list
+"""
 
-    add = parser.add_argument
-    add("--api-group", default=None, metavar="G", help="only kinds of this group")
-    switch(
-        parser,
-        "--namespaced",
-        help="only kinds whose objects are in a namespace, or are in none",
-        default=None,
-    )
-    add("--verbs", default="", metavar="V,…", help="only kinds with all these verbs")
-    add("--categories", default="", metavar="C,…", help="only kinds in all these categories, such as all")
-    add("--sort-by", default="", choices=("", "name", "kind"), help="sort by name or kind")
-    add("--no-headers", action="store_true", help="leave out the header line")
-    add(
-        "--output",
-        "-o",
-        default="",
-        choices=("", "wide", "name", "json", "yaml"),
-        help="the form of the list",
-    )
+
+def add_arguments(parser: ArgumentParser) -> None:
+    flags.table(parser, _FLAGS)
     connecting.add_arguments(parser)
 
 
 def run(arguments: Namespace) -> int:
     from longshore.cli.arguments import kinds
     from longshore.cli.printing import objects
-    from longshore.cli.printing.columns import Columns
-    from longshore.cli.server import connecting, refusals
 
-    with refusals.told():
-        known = kinds.discover(connecting.server(arguments)).rows
+    with connecting.opened(arguments) as server:
+        known = kinds.discover(server).rows
     found = _ordered((kind for kind in known if _wanted(kind, arguments)), arguments.sort_by)
     if arguments.output == "name":
         sys.stdout.write("".join(f"{kind.many}\n" for kind in found))

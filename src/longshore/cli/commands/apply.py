@@ -4,7 +4,7 @@ The server merges fields, and longshore takes over fields that others have set s
 refuses to take them over, as kubectl does, unless --force-conflicts is given.
 
   longshore apply -f job.yaml
-  longshore apply -k overlays/prod
+  kubectl kustomize overlays/prod | longshore apply -f -
   longshore apply -f manifests --prune -l app=web     deletes what is labelled so and no longer in the files
 """
 
@@ -12,14 +12,23 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from longshore.api import errors
+from longshore.api.types import Obj
 from longshore.cli.arguments import flags
 from longshore.cli.arguments.flags import switch
+from longshore.cli.arguments.kinds import Kinds
+from longshore.cli.arguments.targets import Target
+from longshore.cli.main import Said
+from longshore.cli.server import connecting
+from longshore.cli.server.requests import Server
 
 if TYPE_CHECKING:
+    from longshore.api.errors import StatusError
     from longshore.api.types import Obj
-    from longshore.cli.arguments.kinds import Kinds
+    from longshore.cli.arguments.kinds import Kind, Kinds
     from longshore.cli.arguments.manifest_files import Manifest
     from longshore.cli.server.requests import Server
 
@@ -28,7 +37,6 @@ _BOOKKEEPING = frozenset(("managedFields", "resourceVersion", "generation"))
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.server import connecting
     from longshore.cli.server.apply_request import VALIDATION
 
     add = parser.add_argument
@@ -60,14 +68,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     from longshore.api.errors import StatusError
     from longshore.cli.arguments import kinds
-    from longshore.cli.main import Said
-    from longshore.cli.server import connecting, refusals
 
     code = 0
     manifests = _given(arguments)
     applied: list[Applied] = []
-    with refusals.told():
-        server = connecting.server(arguments)
+    with connecting.opened(arguments) as server:
         known = kinds.discover(server)
         for manifest in manifests:
             try:
@@ -85,10 +90,9 @@ def run(arguments: Namespace) -> int:
 
 def _given(arguments: Namespace) -> list[Manifest]:
     from longshore.cli.arguments import manifest_files
-    from longshore.cli.main import Said
 
-    if not arguments.filename and not arguments.kustomize:
-        raise Said("error: must specify one of -f and -k", 2)
+    if not arguments.filename:
+        raise Said("error: must specify -f", 2)
     if arguments.prune and not arguments.all and not arguments.selector:
         raise Said(
             "error: all resources selected for prune without explicitly passing --all. To prune all "
@@ -96,7 +100,7 @@ def _given(arguments: Namespace) -> list[Manifest]:
             "selector",
             2,
         )
-    found = manifest_files.given(arguments.filename, arguments.kustomize, recursive=arguments.recursive)
+    found = manifest_files.read(arguments.filename, recursive=arguments.recursive)
     found = manifest_files.selected(found, arguments.selector)
     if not found:
         raise Said("error: no objects passed to apply", 2)
@@ -109,7 +113,7 @@ class Applied(NamedTuple):
 
 
 def _apply(server: Server, known: Kinds, manifest: Manifest, arguments: Namespace) -> Applied:
-    """Applies one object and says so."""
+    """Applies one object and prints the result."""
     from longshore.cli.server import apply_request
 
     target = apply_request.target(server, known, manifest, arguments.namespace)
@@ -140,16 +144,14 @@ def _dry(arguments: Namespace) -> str:
 
 
 def _prune(server: Server, known: Kinds, applied: list[Applied], arguments: Namespace) -> None:
-    from longshore.cli.server import pruning
-
-    found = pruning.kinds(known, arguments.prune_allowlist)
+    found = _prunable(known, arguments.prune_allowlist)
     if arguments.namespace:
         found = [kind for kind in found if kind.namespaced]
     namespaces = {each.namespace for each in applied} - {""}
     kept = {each.uid for each in applied}
-    stale = pruning.stale(server, found, namespaces, arguments.selector, kept, arguments.field_manager)
+    stale = _stale(server, found, namespaces, arguments.selector, kept, arguments.field_manager)
     for target in stale:
-        pruning.delete(server, target, arguments.dry_run)
+        _delete(server, target, arguments.dry_run)
         print(target.text if arguments.output == "name" else f"{target.text} pruned{_dry(arguments)}")
 
 
@@ -182,5 +184,74 @@ _CONFLICT = """\
 Others have set these fields. Either take them over with --force-conflicts, or leave them out of the
 manifest, or give them the value they have."""
 
-if TYPE_CHECKING:
-    from longshore.api.errors import StatusError
+
+# --prune: an object counts as applied when this manager applied it, or when it carries the annotation of
+# kubectl's plain apply. Other objects are never touched.
+
+_KINDS: Final = (
+    "core/v1/ConfigMap", "core/v1/Endpoints", "core/v1/Namespace", "core/v1/PersistentVolumeClaim",
+    "core/v1/PersistentVolume", "core/v1/Pod", "core/v1/ReplicationController", "core/v1/Secret",
+    "core/v1/Service", "batch/v1/Job", "batch/v1/CronJob", "networking.k8s.io/v1/Ingress",
+    "apps/v1/DaemonSet", "apps/v1/Deployment", "apps/v1/ReplicaSet", "apps/v1/StatefulSet",
+    "batch.volcano.sh/v1alpha1/Job", "flow.volcano.sh/v1alpha1/JobFlow",
+    "flow.volcano.sh/v1alpha1/JobTemplate",
+)  # fmt: skip
+"""Kubectl's kinds, and Volcano's."""
+_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+def _prunable(known: Kinds, asked: Sequence[str]) -> list[Kind]:
+    """The kinds to look at: those asked for as GROUP/VERSION/KIND, else the default ones that are served."""
+    found = []
+    for word in asked or _KINDS:
+        group, slash, rest = word.partition("/")
+        version, more, name = rest.partition("/")
+        if not slash or not more:
+            raise Said(
+                f"error: invalid GroupVersionKind format: {word}, please follow <group/version/kind>", 2
+            )
+        group = "" if group == "core" else group
+        row = known.of({"apiVersion": f"{group}/{version}" if group else version, "kind": name})
+        if row is not None:
+            found.append(row)
+        elif asked:
+            raise Said(f"error: no matches for kind {name!r} in version {word.rpartition('/')[0]!r}", 2)
+    return found
+
+
+def _stale(
+    server: Server,
+    _prunable: Iterable[Kind],
+    namespaces: Iterable[str],
+    selector: str,
+    kept: set[str],
+    manager: str,
+) -> list[Target]:
+    """The objects to delete. `kept` has the UIDs of the applied ones."""
+    found = []
+    query = {"labelSelector": selector} if selector else {}
+    for kind in _prunable:
+        for namespace in sorted(namespaces) if kind.namespaced else [""]:
+            for obj in server.json("GET", kind.path(namespace), query=query).get("items") or ():
+                meta = obj["metadata"]
+                if meta["uid"] not in kept and not meta.get("deletionTimestamp") and _applied(meta, manager):
+                    found.append(Target(kind, meta["name"], namespace))
+    return found
+
+
+def _applied(meta: Obj, manager: str) -> bool:
+    if _APPLIED in (meta.get("annotations") or {}):
+        return True
+    entries = meta.get("managedFields") or ()
+    return any((each.get("manager"), each.get("operation")) == (manager, "Apply") for each in entries)
+
+
+def _delete(server: Server, target: Target, dry_run: str) -> None:
+    """Deletes one object, and what it owns in the background. An object that is already gone is no error."""
+    options: Obj = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}
+    if dry_run == "server":
+        options["dryRun"] = ["All"]
+    if dry_run == "client":
+        return
+    with errors.tolerated(404):
+        server.json("DELETE", target.path, body=options)

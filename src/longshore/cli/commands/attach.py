@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 from longshore.cli.arguments import flags
 from longshore.cli.arguments.flags import switch
+from longshore.cli.main import Failure, Said
+from longshore.cli.server import connecting
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
@@ -26,8 +28,6 @@ _RECORDED = (
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.server import connecting
-
     add = parser.add_argument
     add("words", nargs="*", metavar="POD | TYPE/NAME", help="the pod")
     flags.container(parser)
@@ -42,13 +42,11 @@ def run(arguments: Namespace) -> int:
     import asyncio
 
     from longshore.cli.arguments import pod_choice
-    from longshore.cli.main import Failure
-    from longshore.cli.server import connecting, refusals, tunnel, websockets
+    from longshore.cli.server import tunnel, websockets
 
     if len(arguments.words) != 1:
         raise Failure("name a pod: longshore attach POD", 2)
-    with refusals.told():
-        server = connecting.server(arguments)
+    with connecting.opened(arguments) as server:
         pod = pod_choice.one(server, arguments.words[0], arguments.pod_running_timeout)
         _check(pod)
         container = pod_choice.container(pod, arguments.container)
@@ -63,8 +61,6 @@ def run(arguments: Namespace) -> int:
 
 
 def _check(pod: Obj) -> None:
-    from longshore.cli.main import Said
-
     phase = (pod.get("status") or {}).get("phase", "")
     if phase in ("Succeeded", "Failed"):
         raise Said(f"error: cannot attach a container in a completed pod; current phase is {phase}")

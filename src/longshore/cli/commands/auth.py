@@ -12,7 +12,10 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from longshore.cli.arguments.flags import switch
+from longshore.cli.arguments import flags
+from longshore.cli.main import Said
+from longshore.cli.printing.columns import Columns
+from longshore.cli.server import connecting
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
@@ -27,53 +30,30 @@ _VERBS = frozenset(
 _URL_VERBS = frozenset(("get", "put", "post", "head", "options", "delete", "patch", "*"))
 
 
+_CAN_FLAGS = """
+words* VERB TYPE[/NAME] | VERB /URL  words   the deed: create jobs, get /healthz
+--all-namespaces, -A                 switch  in all namespaces
+--list                               switch  list all that you may do
+--no-headers                         on      leave out the header line of --list
+--quiet, -q                          switch  answer by exit code alone
+--subresource S                      text    a subresource, such as log or scale
+"""
+
+
 def add_arguments(parser: ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", metavar="can-i|whoami", required=True)
-    can = verbs.add_parser(
-        "can-i",
-        help="say whether you may do something; exit code 1 means no",
-        description="Says whether you may do something. Exit code 1 means no.",
-        allow_abbrev=False,
-    )
-    can.add_argument(
-        "words", nargs="*", metavar="VERB TYPE[/NAME] | VERB /URL", help="the deed: create jobs, get /healthz"
-    )
-    switch(can, "--all-namespaces", "-A", help="in all namespaces")
-    switch(can, "--list", help="list all that you may do")
-    can.add_argument("--no-headers", action="store_true", help="leave out the header line of --list")
-    switch(can, "--quiet", "-q", help="answer by exit code alone")
-    can.add_argument("--subresource", default="", metavar="S", help="a subresource, such as log or scale")
-    _who(can)
-    me = verbs.add_parser(
-        "whoami",
-        help="say who you are to the server",
-        description="Says who you are to the server: name, groups and more.",
-        allow_abbrev=False,
-    )
+    about = "Says whether you may do something. Exit code 1 means no."
+    can = flags.verb(verbs, "can-i", "say whether you may do something; exit code 1 means no", about)
+    flags.table(can, _CAN_FLAGS)
+    connecting.add_impersonation(can, "ask")
+    about = "Says who you are to the server: name, groups and more."
+    me = flags.verb(verbs, "whoami", "say who you are to the server", about)
     me.add_argument("--output", "-o", default="", metavar="FORMAT", help="json, yaml, jsonpath=…")
-    _who(me)
-
-
-def _who(parser: ArgumentParser) -> None:
-    from longshore.cli.server import connecting
-
-    parser.add_argument("--as", dest="user", default="", metavar="USER", help="ask as this user")
-    parser.add_argument("--as-group", default="", metavar="GROUP", help="ask as a member of this group")
-    connecting.add_arguments(parser)
+    connecting.add_impersonation(me, "ask")
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.cli.main import Said
-    from longshore.cli.server import connecting, refusals
-
-    if arguments.as_group and not arguments.user:
-        raise Said("error: --as-group needs --as", 2)
-    with refusals.told():
-        server = connecting.server(arguments)
-        if arguments.user:
-            server.connection.headers.append(("Impersonate-User", arguments.user))
-        if arguments.as_group:
-            server.connection.headers.append(("Impersonate-Group", arguments.as_group))
+    with connecting.opened_as(arguments) as server:
         if arguments.verb == "whoami":
             return _whoami(server, arguments.output)
         return _list(server, arguments) if arguments.list else _can(server, arguments)
@@ -81,7 +61,6 @@ def run(arguments: Namespace) -> int:
 
 def _whoami(server: Server, output: str) -> int:
     from longshore.cli.printing import objects
-    from longshore.cli.printing.columns import Columns
 
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
     found = server.json("POST", f"{_AUTHENTICATION}/selfsubjectreviews", body=review)
@@ -100,8 +79,6 @@ def _whoami(server: Server, output: str) -> int:
 
 
 def _can(server: Server, arguments: Namespace) -> int:
-    from longshore.cli.main import Said
-
     if len(arguments.words) not in (2, 3):
         raise Said(
             "error: you must specify two arguments: verb resource or verb resource/resourceName.\n"
@@ -162,8 +139,6 @@ def _warn(text: str) -> None:
 
 
 def _list(server: Server, arguments: Namespace) -> int:
-    from longshore.cli.printing.columns import Columns
-
     review = {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SelfSubjectRulesReview",
@@ -179,8 +154,8 @@ def _list(server: Server, arguments: Namespace) -> int:
 
 
 def _rules(status: Obj) -> list[tuple[str, str, str, str]]:
-    """One row for each resource (and name) with all its verbs and for each URL, in kubectl's order: by verbs
-    first, as Go prints a list of them."""
+    """One row for each resource (and name) with all its verbs, and for each URL. The order is kubectl's: by
+    verbs first, as Go prints a list of them."""
     verbs: dict[tuple[str, str, str], list[str]] = {}
     for rule in status.get("resourceRules") or ():
         for group in rule.get("apiGroups") or [""]:

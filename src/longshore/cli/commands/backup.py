@@ -7,38 +7,34 @@ running pods are not in it. longshore restore puts it back, also into a newer ve
 
 from __future__ import annotations
 
+import os
+import time
 from argparse import ArgumentParser, Namespace
+from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from longshore.api.time import rfc3339
 from longshore.cli.arguments import flags
-
-if TYPE_CHECKING:
-    from contextlib import ExitStack
+from longshore.cli.main import Failure
+from longshore.cli.printing import columns
+from longshore.cli.server import data_dir
 
 _TRIES: Final = 10
 _PAUSE_SECONDS: Final = 1.0
-"""A longshore that restarts is back within a few of these."""
+"""Seconds between two tries; a longshore that restarts is back within a few of these."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.server import data_dir
-
     parser.add_argument("file", type=Path, metavar="FILE", help="the file to write, such as longshore.tar.gz")
     data_dir.add_arguments(parser)
     flags.switch(parser, "--volumes", help="include the files of persistent volumes, as they are now")
 
 
 def run(arguments: Namespace) -> int:
-    import os
-    from contextlib import ExitStack
-
-    from longshore.api.time import rfc3339
-    from longshore.cli.main import Failure
-    from longshore.cli.printing import sizes
-    from longshore.cli.server import data_dir, refusals
+    from longshore.cli.server import refusals
     from longshore.store import StoreError
-    from longshore.up import backups
+    from longshore.up import backups, secret_places
 
     directory, out = data_dir.directory(arguments), arguments.file.expanduser().absolute()
     if out.exists():
@@ -49,22 +45,20 @@ def run(arguments: Namespace) -> int:
     try:
         with refusals.told(), ExitStack() as stack:
             copy = _copied(directory, name, stack)
+            secret_places.note_backup(directory, out)
             made = backups.pack(directory, copy, out, volumes=arguments.volumes)
     except StoreError as err:
         raise Failure(str(err)) from None
     print(
-        f"{out}: {made.objects} objects at revision {made.revision}, {sizes.human(out.stat().st_size)}, "
+        f"{out}: {made.objects} objects at revision {made.revision}, {columns.size(out.stat().st_size)}, "
         f"checked; made {rfc3339.from_seconds(made.made)}"
     )
     return 0
 
 
 def _copied(directory: Path, name: str, stack: ExitStack) -> Path:
-    """A copy of the journal, which goes with `stack`. Tries again while a longshore starts or stops there, or
-    while another backup is in the way."""
-    import time
-
-    from longshore.cli.main import Failure
+    """A copy of the journal, which is removed with `stack`. Tries again while a longshore starts or stops
+    there, or while another backup runs."""
     from longshore.client.errors import Unreachable
     from longshore.store.errors import DataDirBusy
     from longshore.up import snapshots
@@ -87,9 +81,6 @@ def _copied(directory: Path, name: str, stack: ExitStack) -> Path:
 
 def _copy(directory: Path, name: str) -> Path:
     """A new copy of the journal, made by the longshore that runs, or here if none does."""
-    from contextlib import closing
-
-    from longshore.cli.server import data_dir
     from longshore.cli.server.requests import Server
     from longshore.client.config.connection import from_kubeconfig
     from longshore.store import journal_copy

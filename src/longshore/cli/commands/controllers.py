@@ -2,8 +2,8 @@
 
 By default the Job controller handles Jobs whose spec.managedBy is longshore.dev/job-controller, which
 kube-controller-manager leaves alone. Of several processes one works, the holder of the Lease; the others wait
-to take over. With --shards they work at the same time, each for its share of the objects. SIGTERM and Ctrl-C
-stop the process and release its Leases.
+to take over. With --shards N so many work at the same time, each for one shard of the objects, and the others
+wait to take a free one. SIGTERM and Ctrl-C stop the process and release its Lease.
 
 Inside a pod without a kubeconfig, the process uses the pod's own cluster and service account; longshore
 manifests prints the objects that this needs.
@@ -13,41 +13,51 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from longshore.api.facts import own_names
 from longshore.cli.arguments import controller_flags, flags
+from longshore.cli.commands.up import controllers
+from longshore.cli.main import Failure
 
-_NARROW = (
-    "cronjob", "job", "ttl", "volcano-cronjob", "volcano-gc", "volcano-job", "volcano-jobflow",
-    "volcano-podgroup",
-)  # fmt: skip
-"""Controllers that can watch a single namespace."""
+if TYPE_CHECKING:
+    from longshore.up.outside.settings import Settings
+
 _EVERY_ADDRESS = "0.0.0.0"
-"""Webhooks are called from elsewhere."""
+"""Webhooks are called from other machines."""
 _MAX_SHARDS = 256
-"""Each replica reads the Leases of all shards every 1.5 s: 256 are some 200 kB."""
-_OWN = {
-    "aggregation": "every other cluster aggregates its roles itself",
-    "rights": "in another cluster, rights are not longshore's to give",
-    "serviceaccount": "it hands out its authority",
-    "volume": "it makes directories of its own machine",
-}
+"""Each replica reads the Leases of all shards every 1.5 s: the Leases of 256 shards are some 200 kB."""
+
+
+_WATCHED = """
+--managed-by NAME      text={own}     handle Jobs with this spec.managedBy; kubernetes.io/job-controller also
+                                      handles Jobs without one, for clusters whose own Job controller is off
+                                      (default: {own})
+--namespace, -n NS     text           only this namespace (default: all)
+"""
+_SERVED = """
+--kube-api-qps N       rate=0.0       requests a second to the API server, at most (default: 0, the server
+                                      sets the pace)
+--kube-api-burst N     burst=0        requests that need not wait for their turn (default: twice
+                                      --kube-api-qps)
+"""
+_NAMED = """
+--webhooks-name NAME   text={name}    the name of the webhooks' Service, Secret, Lease and configurations
+                                      (default: {name})
+"""
+_SHARDS = """
+--shards N             shards=0       divide objects into so many shards, each with a Lease and a process of
+                                      its own; start one more, to take over (default: 0, one process works)
+--shard-by             {by}           what stays together in a shard: all of a namespace, or each object by
+                                      itself (default: {default})
+"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.api.facts import own_names
     from longshore.up.outside import settings
 
     flags.other_cluster(parser)
-    parser.add_argument(
-        "--managed-by",
-        default=own_names.JOB_CONTROLLER,
-        metavar="NAME",
-        help="handle Jobs with this spec.managedBy; kubernetes.io/job-controller also handles Jobs without "
-        f"one, for clusters whose own Job controller is off (default: {own_names.JOB_CONTROLLER})",
-    )
-    parser.add_argument(
-        "--namespace", "-n", default="", metavar="NS", help="only this namespace (default: all)"
-    )
+    flags.table(parser, _WATCHED.format(own=own_names.JOB_CONTROLLER))
     add_controllers(parser)
     controller_flags.add_work_limits(parser)
     parser.add_argument(
@@ -60,36 +70,18 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     flags.one_of_several(parser)
     add_shards(parser)
-    parser.add_argument(
-        "--kube-api-qps",
-        type=_rate,
-        default=0.0,
-        metavar="N",
-        help="requests a second to the API server, at most (default: 0, the server sets the pace)",
-    )
-    parser.add_argument(
-        "--kube-api-burst",
-        type=_burst,
-        default=0,
-        metavar="N",
-        help="requests that need not wait for their turn (default: twice --kube-api-qps)",
-    )
+    flags.table(parser, _SERVED, rate=_rate, burst=_burst)
+    usual = f"{_EVERY_ADDRESS}:{settings.WEBHOOKS_PORT}"
     parser.add_argument(
         "--webhooks",
         type=_webhooks,
         nargs="?",
-        const=f"{_EVERY_ADDRESS}:{settings.WEBHOOKS_PORT}",
+        const=usual,
         metavar="[ADDRESS:]N",
         help="also serve Volcano's admission webhooks over HTTPS (default: off; where nothing is named: "
-        f"{_EVERY_ADDRESS}:{settings.WEBHOOKS_PORT})",
+        f"{usual})",
     )
-    parser.add_argument(
-        "--webhooks-name",
-        default=settings.WEBHOOKS,
-        metavar="NAME",
-        help="the name of the webhooks' Service, Secret, Lease and configurations "
-        f"(default: {settings.WEBHOOKS})",
-    )
+    flags.table(parser, _NAMED.format(name=settings.WEBHOOKS))
     controller_flags.add_logging(parser)
 
 
@@ -97,39 +89,21 @@ def add_controllers(parser: ArgumentParser) -> None:
     """Adds the choice of controllers for another cluster."""
     from longshore.up.outside import settings
 
+    usual = f"controllers to run, separated by commas (default: {','.join(settings.CONTROLLERS)})"
     parser.add_argument(
-        "--controllers",
-        type=outside,
-        default=settings.CONTROLLERS,
-        metavar="LIST",
-        help=f"controllers to run, separated by commas (default: {','.join(settings.CONTROLLERS)})",
+        "--controllers", type=outside, default=settings.CONTROLLERS, metavar="LIST", help=usual
     )
 
 
 def add_shards(parser: ArgumentParser) -> None:
-    """Adds how objects are divided among replicas."""
+    """Adds the flags that divide objects among replicas."""
     from longshore.machinery.sharding.division import BY
 
-    parser.add_argument(
-        "--shards",
-        type=_shards,
-        default=0,
-        metavar="N",
-        help="divide objects into so many shards, each with a Lease, so that several processes work at the "
-        "same time (default: 0, one of them works)",
-    )
-    parser.add_argument(
-        "--shard-by",
-        choices=BY,
-        default=BY[0],
-        help="what stays together in a shard: all of a namespace, or each object by itself (default: "
-        f"{BY[0]})",
-    )
+    by = f"{'|'.join(BY)}={BY[0]}"
+    flags.table(parser, _SHARDS.format(by=by, default=BY[0]), shards=_shards)
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.cli import until_stopped as elsewhere
-    from longshore.cli.main import Failure
     from longshore.up.outside.settings import Settings
 
     check_namespace("--namespace", arguments.namespace, arguments.controllers)
@@ -158,27 +132,27 @@ def run(arguments: Namespace) -> int:
         metrics=arguments.metrics_port,
         logging=controller_flags.logging_of(arguments),
     )
-    return elsewhere.run(settings)
+    return until_stopped(settings)
 
 
 def outside(text: str) -> tuple[str, ...]:
     """Names of controllers from one argument: at least one, and none that only longshore itself can run."""
-    from longshore.cli.commands.up import controllers
+    from longshore.plane.controllers import CONTROLLERS
 
     names = controllers(text)
     if not names:
         raise ArgumentTypeError("name at least one controller")
-    for name, why in _OWN.items():
-        if name in names:
+    for name in names:
+        if why := CONTROLLERS[name].only_here:
             raise ArgumentTypeError(f"{name} runs in longshore up alone: {why}")
     return names
 
 
 def check_namespace(flag: str, namespace: str, controllers: Sequence[str]) -> None:
     """Refuses a single namespace for controllers that must see all of them."""
-    from longshore.cli.main import Failure
+    from longshore.plane.controllers import BY_NAMESPACE
 
-    wide = [name for name in controllers if name not in _NARROW]
+    wide = [name for name in controllers if name not in BY_NAMESPACE]
     if namespace and wide:
         raise Failure(f"{flag}: these controllers need all namespaces: {', '.join(wide)}", 2)
 
@@ -215,3 +189,21 @@ def _lease(text: str) -> tuple[str, str]:
     if not name or (slash and not namespace):
         raise ArgumentTypeError(f"{text!r} is neither NAME nor NAMESPACE/NAME")
     return namespace, name
+
+
+def until_stopped(settings: Settings) -> int:
+    """Runs until stopped, and returns the exit code. Raises `Failure` with a message for the person."""
+    from longshore.client import ConfigError
+    from longshore.machinery.election import LeadershipLost
+    from longshore.up.outside import outside_process
+    from longshore.up.webhooks import CannotServe
+
+    try:
+        outside_process.run(settings)
+    except ConfigError as err:
+        raise Failure(str(err), 2) from None
+    except (CannotServe, LeadershipLost, outside_process.Refused) as err:
+        raise Failure(str(err)) from None
+    except OSError as err:
+        raise Failure(f"--metrics-port: {err.strerror or err}") from None
+    return 0

@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from longshore.cli.arguments import flags
+from longshore.cli.main import Said
+from longshore.cli.server import connecting
 
 INTERMIXED = True
 
 
 class Place(NamedTuple):
-    """A path here (with an empty pod) or in a pod."""
+    """A path in a pod; with an empty pod, a path on this machine."""
 
     pod: str
     namespace: str
@@ -27,8 +29,6 @@ class Place(NamedTuple):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.server import connecting
-
     add = parser.add_argument
     add("words", nargs="*", metavar="FROM TO", help="FILE here, or [NAMESPACE/]POD:FILE in a pod")
     flags.container(parser)
@@ -41,8 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.cli.main import Said
-    from longshore.cli.server import connecting, pod_files, refusals
+    from longshore.cli.server import pod_files
 
     if len(arguments.words) != 2:
         raise Said("error: source and destination are required", 2)
@@ -53,8 +52,7 @@ def run(arguments: Namespace) -> int:
         kind = "local" if source.pod else "remote"
         raise Said(f"error: one of src or dest must be a {kind} file specification", 2)
     far = source if source.pod else target
-    with refusals.told():
-        server = connecting.server(arguments)
+    with connecting.opened(arguments) as server:
         server.namespace = far.namespace or server.namespace
         pod = pod_files.Pod(server, far.pod, arguments.container)
         if source.pod:
@@ -67,13 +65,11 @@ def run(arguments: Namespace) -> int:
 
 
 def _place(word: str) -> Place:
-    """A word with a colon names a pod, unless a path begins before the colon."""
+    """Parses a word. One with a colon names a pod, unless a path begins before the colon."""
     before, colon, path = word.partition(":")
     if not colon or before.startswith((".", "/")) or not before:
         return Place("", "", word)
     parts = before.split("/")
     if len(parts) > 2 or not all(parts):
-        from longshore.cli.main import Said
-
         raise Said("error: filespec must match the canonical format: [[namespace/]pod:]file/path", 2)
     return Place(parts[-1], parts[0] if len(parts) == 2 else "", path)

@@ -9,16 +9,26 @@ the list of the next times in UTC (null where there is none within five years), 
 
 from __future__ import annotations
 
+import sys
+import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from longshore.api.time import rfc3339
+from longshore.cli.arguments import flags
+from longshore.cli.main import Failure
+from longshore.cli.printing import columns
+from longshore.controllers.scheduled.upcoming_runs import shown
+
+if TYPE_CHECKING:
+    from longshore.api import cron
+    from longshore.controllers.scheduled.upcoming_runs import Run
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", metavar="next", required=True)
-    upcoming = verbs.add_parser("next", help="print when a schedule fires", allow_abbrev=False)
+    upcoming = flags.verb(verbs, "next", "print when a schedule fires")
     upcoming.add_argument(
         "schedule", nargs="?", metavar="SCHEDULE", help="five fields, or a name such as @daily"
     )
@@ -36,7 +46,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     from longshore.api import cron
-    from longshore.cli.main import Failure
 
     if (arguments.schedule is None) == (arguments.jsonl is None):
         raise Failure("give either a SCHEDULE or --jsonl\nsee: longshore cron next --help", 2)
@@ -52,11 +61,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _table(text: str, zone: Any, after: int | None, count: int) -> int:
-    import time
-
     from longshore.api import cron
-    from longshore.cli.main import Failure
-    from longshore.cli.showing import runs_table
     from longshore.controllers.scheduled import upcoming_runs
     from longshore.up.local_zone import local_zone
 
@@ -70,15 +75,12 @@ def _table(text: str, zone: Any, after: int | None, count: int) -> int:
     runs = upcoming_runs.runs(schedule, zone, lambda at: schedule.next(at, zone), begin, count)
     if not runs:
         raise Failure(f"schedule {text!r} does not fire within five years")
-    print(runs_table.table(runs, zone, local))
+    print(runs_table(runs, zone, local))
     return 0
 
 
 def _rows(name: str, zone: Any, count: int) -> int:
     import json
-    import sys
-
-    from longshore.cli.main import Failure
 
     try:
         with sys.stdin if name == "-" else open(name, encoding="utf-8") as lines:
@@ -112,7 +114,7 @@ def _answers(lines: Iterable[str], zone: Any, count: int) -> Iterator[dict[str, 
 
 
 def _chain(row: dict[str, Any], zone: Any, count: int) -> list[str | None]:
-    """The next times of one row; ends with None where there are no more. ValueError names the fault."""
+    """The next times of one row; ends with None if there are no more. Raises ValueError with the fault."""
     from longshore.api import cron
 
     text, tz, after = row.get("schedule"), row.get("tz"), row.get("after")
@@ -134,7 +136,6 @@ def _chain(row: dict[str, Any], zone: Any, count: int) -> list[str | None]:
 
 
 def _instant(text: str) -> int:
-
     return rfc3339.parse(text)
 
 
@@ -151,3 +152,10 @@ def count(text: str) -> int:
     if not text.isdigit() or not 1 <= int(text) <= 10_000:
         raise ArgumentTypeError(f"{text!r} is not a whole number from 1 to 10000")
     return int(text)
+
+
+def runs_table(runs: Iterable[Run], zone: cron.Zone, local: cron.Zone) -> str:
+    """The runs as lines for the terminal, the header first."""
+    rows = [(f"SCHEDULED ({zone.name})", f"LOCAL ({local.name})", "NOTE")]
+    rows += [(shown(run.at, zone), shown(run.at, local), run.note) for run in runs]
+    return "\n".join(line.rstrip() for line in columns.fitted(rows, 3).split("\n"))

@@ -9,27 +9,35 @@ it.
 
 from __future__ import annotations
 
+import time
 from argparse import REMAINDER, ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final
 
+from longshore.api import types
+from longshore.api.facts import own_names
+from longshore.cli.arguments import flags
+from longshore.cli.commands.cron import count, runs_table
+from longshore.cli.main import Failure
+from longshore.cli.server import connecting
+
 if TYPE_CHECKING:
+    from longshore.api.types import Obj
     from longshore.cli.server.requests import Server
 
 _BATCH: Final = "/apis/batch/v1/namespaces"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.commands.cron import count
-    from longshore.cli.server import connecting
-
     verbs = parser.add_subparsers(dest="verb", metavar="next|run", required=True)
-    upcoming = verbs.add_parser("next", help="print the next runs of a CronJob", allow_abbrev=False)
+    upcoming = flags.verb(verbs, "next", "print the next runs of a CronJob")
     upcoming.add_argument("name", metavar="NAME", help="the name of the CronJob")
     upcoming.add_argument(
         "-n", type=count, default=10, metavar="N", help="number of runs to show (default: 10)"
     )
     connecting.add_arguments(upcoming, short_namespace=False)
-    now = verbs.add_parser("run", help="run a CronJob now, with overrides", allow_abbrev=False)
+    now = flags.verb(verbs, "run", "run a CronJob now, with overrides")
     now.add_argument("name", metavar="NAME", help="the name of the CronJob")
     now.add_argument("--job", default="", metavar="NAME", help="name of the Job (default: generated)")
     now.add_argument(
@@ -45,11 +53,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from contextlib import closing
-
     from longshore.api.errors import StatusError
-    from longshore.cli.main import Failure
-    from longshore.cli.server import connecting
     from longshore.client.errors import Unreachable
 
     act = _next if arguments.verb == "next" else _run
@@ -62,31 +66,25 @@ def run(arguments: Namespace) -> int:
 
 
 def _run(server: Server, arguments: Namespace) -> str:
-    from longshore.cli import instantiate
-    from longshore.cli.main import Failure
-
     try:
-        job = instantiate.job(
+        job = instantiated(
             _cronjob(server, arguments.name),
             name=arguments.job,
             env=arguments.env,
             args=arguments.args,
             container=arguments.container,
         )
-    except instantiate.CannotOverride as err:
+    except CannotOverride as err:
         raise Failure(str(err), 2) from None
     made = server.json("POST", f"{_BATCH}/{server.namespace}/jobs", body=job)
     return f"job.batch/{made['metadata']['name']} created"
 
 
 def _next(server: Server, arguments: Namespace) -> str:
-    import time
-
     return "\n".join(_told(_cronjob(server, arguments.name), time.time_ns(), arguments.n))
 
 
 def _cronjob(server: Server, name: str) -> dict[str, Any]:
-    from longshore.cli.main import Failure
     from longshore.cli.server.requests import escaped
 
     if not name:
@@ -96,12 +94,9 @@ def _cronjob(server: Server, name: str) -> dict[str, Any]:
 
 def _told(cronjob: dict[str, Any], now: int, count: int) -> list[str]:
     from longshore.api import cron
-    from longshore.api.facts import own_names
-    from longshore.cli.main import Failure
-    from longshore.cli.showing import runs_table
     from longshore.controllers.cronjob import timing
     from longshore.controllers.scheduled import upcoming_runs
-    from longshore.controllers.scheduled.view import View
+    from longshore.controllers.scheduled.view import ScheduledView
     from longshore.up.local_zone import local_zone
 
     spec, local = cronjob["spec"], local_zone()
@@ -109,7 +104,7 @@ def _told(cronjob: dict[str, Any], now: int, count: int) -> list[str]:
         if spec.get("timeZone") is not None:
             cron.load(spec["timeZone"])
         schedule = cron.parse_in_zone(spec["schedule"], spec.get("timeZone"))
-        when = timing.of(View(cronjob, now, zone=local, steady_since=now), cronjob, schedule)
+        when = timing.of(ScheduledView(cronjob, now, zone=local, steady_since=now), cronjob, schedule)
         due, _ = when.due()
     except (cron.UnknownZone, cron.ScheduleError, cron.NeverFires) as err:
         raise Failure(f"the schedule never fires: {err}") from None
@@ -128,7 +123,7 @@ def _told(cronjob: dict[str, Any], now: int, count: int) -> list[str]:
     runs = upcoming_runs.runs(schedule, zone, when.next, max(when.now, when.base), count)
     if due is not None and due != timing.last_schedule(cronjob):
         runs = [upcoming_runs.Run(due, "due now"), *runs][:count]
-    return [*lines, "", runs_table.table(runs, zone, local)]
+    return [*lines, "", runs_table(runs, zone, local)]
 
 
 def _variable(text: str) -> tuple[str, str]:
@@ -136,3 +131,54 @@ def _variable(text: str) -> tuple[str, str]:
     if not name or not equals:
         raise ArgumentTypeError(f"{text!r} is not of the form NAME=VALUE")
     return name, value
+
+
+# A Job made by hand from a CronJob, as `kubectl create job --from` makes it, with overrides.
+
+MANUAL: Final = "cronjob.kubernetes.io/instantiate"
+
+
+class CannotOverride(ValueError):
+    """The overrides do not fit the CronJob's containers."""
+
+
+def instantiated(
+    cronjob: Obj,
+    *,
+    name: str = "",
+    env: Sequence[tuple[str, str]] = (),
+    args: Sequence[str] | None = None,
+    container: str = "",
+) -> Obj:
+    """Makes the Job. `env` goes to every container, or to the named one; `args` go to one container. Raises
+    CannotOverride."""
+    meta, template = cronjob["metadata"], cronjob["spec"]["jobTemplate"]
+    wanted = template.get("metadata") or {}
+    made: Obj = {"name": name} if name else {"generateName": f"{meta['name']}-run-"}
+    made["namespace"] = meta["namespace"]
+    if wanted.get("labels"):
+        made["labels"] = wanted["labels"]
+    made["annotations"] = {MANUAL: "manual", **(wanted.get("annotations") or {})}
+    # kubectl does not set blockOwnerDeletion here, so that fewer rights are needed.
+    owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": meta["name"], "uid": meta["uid"]}
+    made["ownerReferences"] = [{**owner, "controller": True}]
+    spec: Obj = types.copy_of(template["spec"])
+    _override(spec["template"]["spec"]["containers"], env, args, container)
+    return {"metadata": made, "spec": spec}
+
+
+def _override(
+    containers: list[dict[str, Any]], env: Sequence[tuple[str, str]], args: Sequence[str] | None, named: str
+) -> None:
+    names = ", ".join(one["name"] for one in containers)
+    chosen = [one for one in containers if not named or one["name"] == named]
+    if not chosen:
+        raise CannotOverride(f"there is no container {named!r}; there are: {names}")
+    if args is not None and len(chosen) > 1:
+        raise CannotOverride(f"--args is for one container; name it with --container: {names}")
+    for one in chosen:
+        if args is not None:
+            one["args"] = [*args]
+        for key, value in env:
+            kept = [entry for entry in one.get("env") or () if entry["name"] != key]
+            one["env"] = [*kept, {"name": key, "value": value}]

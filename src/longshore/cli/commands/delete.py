@@ -10,8 +10,10 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
-from longshore.cli.arguments import flags
+from longshore.cli.arguments import flags, targets, waiting_times
 from longshore.cli.arguments.flags import switch
+from longshore.cli.main import Said
+from longshore.cli.server import connecting
 
 if TYPE_CHECKING:
     from longshore.cli.arguments.targets import Target
@@ -28,8 +30,6 @@ _PROPAGATION = {
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.arguments import targets, waiting_times
-
     targets.add_arguments(parser)
     add = parser.add_argument
     switch(parser, "--all", help="all objects of the type, in one namespace")
@@ -56,14 +56,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.cli.arguments import kinds, targets
-    from longshore.cli.main import Said
-    from longshore.cli.server import connecting, refusals
-
     _check(arguments)
-    with refusals.told():
-        server = connecting.server(arguments)
-        chosen = targets.chosen(server, kinds.discover(server), arguments)
+    with connecting.opened(arguments) as server:
+        chosen = targets.chosen(server, arguments)
         several = [target for target in chosen if not target.name]
         if several and not (arguments.all or arguments.selector or arguments.field_selector):
             raise Said("error: resource(s) were provided, but no name was specified", 2)
@@ -76,8 +71,6 @@ def run(arguments: Namespace) -> int:
 
 
 def _check(arguments: Namespace) -> None:
-    from longshore.cli.main import Said
-
     if arguments.now:
         if arguments.grace_period != -1:
             raise Said("error: --now and --grace-period cannot be specified together", 2)
@@ -91,15 +84,10 @@ def _check(arguments: Namespace) -> None:
 
 
 def _each(server: Server, target: Target, arguments: Namespace) -> list[Target]:
-    """All objects of a target without a name."""
+    """The target itself; without a name, all objects that it matches."""
     if target.name:
         return [target]
-    query = {"labelSelector": arguments.selector, "fieldSelector": arguments.field_selector}
-    found = server.json("GET", target.path, query={key: value for key, value in query.items() if value})
-    return [
-        target._replace(name=item["metadata"]["name"], namespace=item["metadata"].get("namespace", ""))
-        for item in found["items"]
-    ]
+    return [target.of(item) for item in targets.found(server, target, arguments)]
 
 
 def _delete(server: Server, found: list[Target], arguments: Namespace) -> int:
@@ -133,7 +121,7 @@ def _delete(server: Server, found: list[Target], arguments: Namespace) -> int:
 
 
 def _one(server: Server, target: Target, arguments: Namespace) -> str:
-    """Requests one deletion. Returns the uid of the object; empty when the server did not say."""
+    """Requests one deletion. Returns the uid of the object; empty if the server did not send it."""
     body: dict[str, Any] = {"kind": "DeleteOptions", "apiVersion": "v1"}
     body["propagationPolicy"] = _PROPAGATION[arguments.cascade]
     if arguments.grace_period >= 0:

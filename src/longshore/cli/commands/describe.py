@@ -6,12 +6,22 @@ longshore describe pods -l job-name=pi
 
 from __future__ import annotations
 
+import re
 import sys
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
 
 from longshore.api import errors
+from longshore.api.types import Obj
+from longshore.cli.arguments import targets
 from longshore.cli.arguments.flags import switch
+from longshore.cli.describing.description_lines import Lines, head
+from longshore.cli.printing.columns import aligned
+from longshore.cli.server import connecting
+from longshore.cli.showing import event_lines
+from longshore.why import kinds, text
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
@@ -23,20 +33,13 @@ _MAX_WHY_LINES: Final = 8
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.arguments import targets
-
     targets.add_arguments(parser)
     switch(parser, "--show-events", help="include events (default)", default=True)
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.cli.arguments import kinds, targets
-    from longshore.cli.printing.columns import aligned
-    from longshore.cli.server import connecting, refusals
-
-    with refusals.told():
-        server = connecting.server(arguments)
-        chosen = targets.chosen(server, kinds.discover(server), arguments)
+    with connecting.opened(arguments) as server:
+        chosen = targets.chosen(server, arguments)
         texts = [
             aligned(_text(server, target, obj, arguments.show_events)) + _why(server, target, obj, arguments)
             for target in chosen
@@ -50,34 +53,25 @@ def run(arguments: Namespace) -> int:
 
 
 def _each(server: Server, target: Target, arguments: Namespace) -> list[Obj]:
-    """The object of this name, else the objects whose names begin with it, or all that match."""
-    from longshore.api.errors import StatusError
-
-    if target.name:
-        try:
-            return [server.json("GET", target.path)]
-        except StatusError as err:
-            if err.code != 404:
-                raise
-            every = server.json("GET", target.kind.path(target.namespace))["items"]
-            found = [obj for obj in every if obj["metadata"]["name"].startswith(target.name)]
-            if not found:
-                raise
-            return found
-    query = {"labelSelector": arguments.selector, "fieldSelector": arguments.field_selector}
-    items: list[Obj] = server.json(
-        "GET", target.path, query={key: value for key, value in query.items() if value}
-    )["items"]
-    return items
+    """The object of this name, else the objects whose names begin with it; without a name, all that match."""
+    try:
+        return targets.found(server, target, arguments)
+    except errors.StatusError as err:
+        if err.code != 404 or not target.name:
+            raise
+        every = server.json("GET", target.kind.path(target.namespace))["items"]
+        begun = [obj for obj in every if obj["metadata"]["name"].startswith(target.name)]
+        if not begun:
+            raise
+        return begun
 
 
 def _why(server: Server, target: Target, obj: Obj, arguments: Namespace) -> str:
-    """The end of the object's story, if longshore kept any of it."""
+    """The last lines of the object's story, if longshore kept any of it."""
     from datetime import UTC, datetime
 
     from longshore.api import types
     from longshore.cli.server.requests import escaped
-    from longshore.why import kinds, text
 
     kind, meta = kinds.of_resource(target.kind.group, target.kind.plural), obj["metadata"]
     if kind is None or not arguments.show_events:
@@ -91,24 +85,19 @@ def _why(server: Server, target: Target, obj: Obj, arguments: Namespace) -> str:
 
 
 def _text(server: Server, target: Target, obj: Obj, with_events: bool) -> str:
-    from longshore.cli.describing import anything, jobs, nodes, pods
+    from longshore.cli.describing import jobs, nodes, pods
     from longshore.cli.showing import event_lines
 
     kind = target.kind
     happened = _happened(server, target, obj) if with_events else []
     now = event_lines.now()
-    match kind.group, kind.kind:
-        case "", "Pod":
-            text = pods.describe(obj, happened, now)
-        case "batch", "Job":
-            text = jobs.describe(obj, happened, now)
-        case "batch", "CronJob":
-            text = jobs.cronjob(obj, happened, now)
-        case "", "Node":
-            text = nodes.describe(obj, happened, now, *_of_node(server, obj["metadata"]["name"]))
-        case _:
-            typed = {"apiVersion": kind.api_version, "kind": kind.kind, **obj}
-            text = anything.describe(typed, happened, now)
+    own = {("", "Pod"): pods.describe, ("batch", "Job"): jobs.describe, ("batch", "CronJob"): jobs.cronjob}
+    if describe := own.get((kind.group, kind.kind)):
+        text = describe(obj, happened, now)
+    elif (kind.group, kind.kind) == ("", "Node"):
+        text = nodes.describe(obj, happened, now, *_of_node(server, obj["metadata"]["name"]))
+    else:
+        text = _anything({"apiVersion": kind.api_version, "kind": kind.kind, **obj}, happened, now)
     return text if with_events else text[: text.rindex("Events:")]
 
 
@@ -130,3 +119,56 @@ def _of_node(server: Server, name: str) -> tuple[Obj | None, list[Obj]]:
         lease = server.json("GET", f"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{name}")
     selector = f"spec.nodeName={name},status.phase!=Succeeded,status.phase!=Failed"
     return lease, server.json("GET", "/api/v1/pods", query={"fieldSelector": selector})["items"]
+
+
+_WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+")
+_CAPITALS: Final = {
+    "api": "API",
+    "url": "URL",
+    "uid": "UID",
+    "gid": "GID",
+    "id": "ID",
+    "ip": "IP",
+    "os": "OS",
+}
+_ALREADY: Final = frozenset(("name", "namespace", "labels", "annotations", "managedFields"))
+
+
+def _anything(obj: Obj, happened: Sequence[Obj], now: datetime) -> str:
+    lines = Lines()
+    head(lines, obj)
+    lines.labels("Labels", obj["metadata"].get("labels"))
+    lines.annotations("Annotations", obj["metadata"].get("annotations"))
+    metadata = {key: value for key, value in obj["metadata"].items() if key not in _ALREADY}
+    _fields(lines, 0, {**obj, "metadata": metadata})
+    event_lines.table(lines, happened, now)
+    return lines.text()
+
+
+def _fields(lines: Lines, level: int, fields: Obj) -> None:
+    for key in sorted(fields):
+        value = fields[key]
+        title = _title(key)
+        if isinstance(value, dict):
+            lines.add(level, f"{title}:")
+            _fields(lines, level + 1, value)
+        elif isinstance(value, list):
+            lines.add(level, f"{title}:")
+            for item in value:
+                if isinstance(item, dict):
+                    _fields(lines, level + 1, item)
+                else:
+                    lines.add(level + 1, _scalar(item))
+        else:
+            lines.pair(level, title, _scalar(value))
+
+
+def _scalar(value: Any) -> str:
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)
+
+
+def _title(key: str) -> str:
+    """`minAvailable` as `Min Available`; other text stays unchanged."""
+    if not key.isidentifier():
+        return key
+    return " ".join(_CAPITALS.get(word.lower(), word[:1].upper() + word[1:]) for word in _WORDS.findall(key))

@@ -10,11 +10,10 @@ import os
 from argparse import ArgumentParser, Namespace
 
 from longshore.cli.arguments import flags
+from longshore.cli.server import data_dir
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.server import data_dir
-
     data_dir.add_arguments(parser)
     parser.add_argument(
         "--port", type=flags.port, default=6443, metavar="N", help="the port to listen on (default: 6443)"
@@ -27,16 +26,15 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     from datetime import UTC, datetime
 
-    from longshore.cli.examining import data_checks, findings, isolation_check, machine_checks
+    from longshore.cli.examining import data_checks, findings, machine_checks
     from longshore.cli.printing import objects
-    from longshore.cli.server import data_dir
 
     path = data_dir.directory(arguments)
     pid, now = data_dir.holder(path), datetime.now(UTC)
     found = [
         machine_checks.python(),
         machine_checks.namespaces(),
-        isolation_check.isolation(),
+        machine_checks.isolation(),
         machine_checks.cgroups(),
         machine_checks.open_files(),
         machine_checks.processes(),

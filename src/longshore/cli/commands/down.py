@@ -5,15 +5,19 @@ Its data stays. Running pods keep running or stop, as longshore up --on-stop sai
 
 from __future__ import annotations
 
+import os
+import select
+import signal
 from argparse import ArgumentParser, Namespace
+
+from longshore.cli.arguments import waiting_times
+from longshore.cli.main import Failure
+from longshore.cli.server import data_dir
 
 TIMEOUT_SECONDS = 60.0
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.arguments import waiting_times
-    from longshore.cli.server import data_dir
-
     data_dir.add_arguments(parser)
     parser.add_argument(
         "--timeout",
@@ -25,13 +29,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    import os
-    import select
-    import signal
-
-    from longshore.cli.main import Failure
-    from longshore.cli.server import data_dir
-
     directory = data_dir.directory(arguments)
     pid = data_dir.holder(directory)
     if pid is None:

@@ -6,7 +6,10 @@ longshore env --shell fish | source
 
 from __future__ import annotations
 
+import shlex
 from argparse import ArgumentParser, Namespace
+
+from longshore.cli.server import data_dir
 
 _LINES = {
     "sh": ("export KUBECONFIG={}", "unset KUBECONFIG"),
@@ -15,18 +18,12 @@ _LINES = {
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.server import data_dir
-
     data_dir.add_arguments(parser)
     parser.add_argument("--shell", default="sh", choices=tuple(_LINES), help="the shell (default: sh)")
     parser.add_argument("--unset", action="store_true", help="print the line that takes it back")
 
 
 def run(arguments: Namespace) -> int:
-    import shlex
-
-    from longshore.cli.server import data_dir
-
     setting, unsetting = _LINES[arguments.shell]
     if arguments.unset:
         print(unsetting)

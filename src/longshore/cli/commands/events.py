@@ -10,17 +10,18 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
+from longshore.cli.arguments import targets
 from longshore.cli.arguments.flags import switch
+from longshore.cli.main import Said
+from longshore.cli.printing.columns import Columns
+from longshore.cli.server import connecting
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
-    from longshore.cli.printing.columns import Columns
     from longshore.cli.server.requests import Server
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.server import connecting
-
     add = parser.add_argument
     add("--for", dest="what", default="", metavar="TYPE/NAME", help="only events about this object")
     add("--types", default="", metavar="T,…", help="only Normal, or only Warning")
@@ -32,10 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.cli.server import connecting, refusals
-
-    with refusals.told():
-        server = connecting.server(arguments)
+    with connecting.opened(arguments) as server:
         selector = _about(server, arguments.what)
         query = {"fieldSelector": selector} if selector else {}
         namespace = "" if arguments.all_namespaces else server.namespace
@@ -46,8 +44,7 @@ def run(arguments: Namespace) -> int:
 def _about(server: Server, what: str) -> str:
     if not what:
         return ""
-    from longshore.cli.arguments import kinds, targets
-    from longshore.cli.main import Said
+    from longshore.cli.arguments import kinds
 
     if what.count("/") != 1:
         raise Said("error: --for must be in resource/name form", 2)
@@ -59,7 +56,6 @@ def _about(server: Server, what: str) -> str:
 
 
 def _show(server: Server, path: str, query: dict[str, str], namespace: str, arguments: Namespace) -> int:
-    from longshore.cli.printing.columns import Columns
     from longshore.cli.showing import event_lines
 
     found = server.json("GET", path, query=query)

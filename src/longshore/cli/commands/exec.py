@@ -12,14 +12,14 @@ from argparse import ArgumentParser, Namespace
 
 from longshore.cli.arguments import flags
 from longshore.cli.arguments.flags import switch
+from longshore.cli.main import Failure
+from longshore.cli.server import connecting
 
 INTERMIXED = True
 TAKES_A_COMMAND = True
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.server import connecting
-
     add = parser.add_argument
     add("words", nargs="*", metavar="POD | TYPE/NAME", help="the pod")
     flags.container(parser)
@@ -32,13 +32,11 @@ def run(arguments: Namespace) -> int:
     import asyncio
 
     from longshore.cli.arguments import pod_choice
-    from longshore.cli.main import Failure
-    from longshore.cli.server import connecting, refusals, tunnel, websockets
+    from longshore.cli.server import tunnel, websockets
 
     if len(arguments.words) != 1 or not arguments.after_dashes:
         raise Failure("name a pod and, after two dashes, a command: longshore exec POD -- COMMAND", 2)
-    with refusals.told():
-        server = connecting.server(arguments)
+    with connecting.opened(arguments) as server:
         pod = pod_choice.one(server, arguments.words[0])
         container = pod_choice.container(pod, arguments.container)
         query = [("container", container), *(("command", word) for word in arguments.after_dashes)]

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from longshore.cli.arguments import targets
 from longshore.cli.arguments.flags import switch
+from longshore.cli.main import Said
+from longshore.cli.server import connecting
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
@@ -20,12 +23,11 @@ if TYPE_CHECKING:
     from longshore.cli.printing.tables import Printer
     from longshore.cli.server.requests import Server
 
+
 INTERMIXED = True
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.arguments import targets
-
     targets.add_arguments(parser)
     add = parser.add_argument
     add("--output", "-o", default="", metavar="FORMAT", help="wide, json, yaml, name, jsonpath=…, …")
@@ -45,14 +47,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.cli.arguments import kinds, targets
-    from longshore.cli.server import connecting, refusals
-
-    with refusals.told():
-        server = connecting.server(arguments)
+    with connecting.opened(arguments) as server:
         if arguments.raw:
             return _raw(server, arguments.raw)
-        chosen = targets.chosen(server, kinds.discover(server), arguments)
+        chosen = targets.chosen(server, arguments)
         if arguments.watch or arguments.watch_only:
             return _watch(server, chosen, arguments)
         if arguments.output in ("", "wide"):
@@ -109,18 +107,18 @@ def _printer(target: Target, arguments: Namespace, mixed: bool) -> Printer:
 
 
 def _asked(server: Server, target: Target, arguments: Namespace, accept: str) -> tuple[Obj | None, int]:
-    """All pages of an answer as one document, or None and the exit code of a refusal."""
+    """All pages of an answer as one document; after a refusal None and the exit code."""
     from longshore.api.errors import StatusError
     from longshore.cli.server import refusals
 
     path = target.kind.path(target.namespace, target.name, arguments.subresource)
     query: dict[str, str] = {}
     if not target.name:
-        query = {"labelSelector": arguments.selector, "fieldSelector": arguments.field_selector}
-        query["limit"] = str(arguments.chunk_size) if arguments.chunk_size and not arguments.sort_by else ""
+        query = targets.selectors(arguments)
+        if arguments.chunk_size and not arguments.sort_by:
+            query["limit"] = str(arguments.chunk_size)
     if arguments.sort_by and "Table" in accept:
         query["includeObject"] = "Object"
-    query = {key: value for key, value in query.items() if value}
     try:
         whole, *others = server.pages(path, query, accept=accept)
         for page in others:
@@ -144,9 +142,9 @@ def _asked(server: Server, target: Target, arguments: Namespace, accept: str) ->
 def _sorted(table: Obj, path: str) -> Obj:
     if not path:
         return table
-    from longshore.cli.printing import sorting
+    from longshore.cli.printing import path_templates
 
-    return {**table, "rows": sorting.by_field(table["rows"], path, lambda row: row["object"])}
+    return {**table, "rows": path_templates.by_field(table["rows"], path, lambda row: row["object"])}
 
 
 def _nothing(server: Server, chosen: Sequence[Target], arguments: Namespace) -> None:
@@ -157,7 +155,7 @@ def _nothing(server: Server, chosen: Sequence[Target], arguments: Namespace) -> 
 
 
 def _objects(server: Server, chosen: Sequence[Target], arguments: Namespace) -> int:
-    from longshore.cli.printing import objects, sorting
+    from longshore.cli.printing import objects, path_templates
 
     code = 0
     found: list[Obj] = []
@@ -174,7 +172,9 @@ def _objects(server: Server, chosen: Sequence[Target], arguments: Namespace) -> 
         typed = {"apiVersion": target.kind.api_version, "kind": target.kind.kind}
         found += [{**typed, **item} for item in items]
     if arguments.sort_by:
-        pairs = sorting.by_field([*zip(found, names, strict=True)], arguments.sort_by, lambda pair: pair[0])
+        pairs = path_templates.by_field(
+            [*zip(found, names, strict=True)], arguments.sort_by, lambda pair: pair[0]
+        )
         found, names = [obj for obj, _ in pairs], [name for _, name in pairs]
     if not arguments.show_managed_fields:
         found = [objects.without_managed_fields(obj) for obj in found]
@@ -188,9 +188,70 @@ def _objects(server: Server, chosen: Sequence[Target], arguments: Namespace) -> 
 
 
 def _watch(server: Server, chosen: Sequence[Target], arguments: Namespace) -> int:
-    from longshore.cli.main import Said
-    from longshore.cli.server import get_watch
-
     if len(chosen) != 1:
         raise Said("error: watch is only supported on individual resources and resource collections")
-    return get_watch.show(server, chosen[0], arguments, _printer(chosen[0], arguments, arguments.show_kind))
+    return _follow(server, chosen[0], arguments, _printer(chosen[0], arguments, arguments.show_kind))
+
+
+def _follow(server: Server, target: Target, arguments: Namespace, printer: Printer) -> int:
+    """Prints changes until Ctrl-C. Returns only after a refusal."""
+    from longshore.api.errors import StatusError
+    from longshore.cli.printing import tables
+
+    as_table = arguments.output in ("", "wide")
+    accept = tables.ACCEPT if as_table else "application/json"
+    say = _teller(target, arguments, printer, as_table)
+    query = targets.selectors(arguments)
+    limit = {} if target.name else {"limit": str(arguments.chunk_size)}
+    pages = [*server.pages(target.path, {**query, **limit}, accept=accept)]
+    first = pages if as_table or target.name else [obj for page in pages for obj in page["items"]]
+    if not arguments.watch_only:
+        for each in first:
+            say("ADDED", each)
+    if target.name:
+        query["fieldSelector"] = f"metadata.name={target.name}"
+    version = pages[-1]["metadata"]["resourceVersion"]
+    everything = target.kind.path(target.namespace)
+    while True:
+        try:
+            for type, obj in server.events(everything, {**query, "resourceVersion": version}, accept=accept):
+                version = _version(obj, as_table) or version
+                say(type, obj)
+        except StatusError as err:
+            if err.code != 410:
+                raise
+            # Too old: what happened in between is lost, as with kubectl, but the watch need not end.
+            again = server.json("GET", everything, query={**query, "limit": "1"})
+            version = again["metadata"]["resourceVersion"]
+
+
+def _teller(
+    target: Target, arguments: Namespace, printer: Printer, as_table: bool
+) -> Callable[[str, Obj], None]:
+    from longshore.cli.printing import objects
+
+    write = None if as_table or arguments.output == "name" else objects.writer(arguments.output)
+
+    def say(type: str, obj: Obj) -> None:
+        if as_table:
+            text = printer.text(obj)
+            if arguments.output_watch_events:
+                text = "".join(f"{type:<10}{line}\n" for line in text.splitlines())
+        elif write is None:
+            text = f"{target.kind.one}/{obj['metadata']['name']}\n"
+        else:
+            shown = obj if arguments.show_managed_fields else objects.without_managed_fields(obj)
+            value: Any = {"type": type, "object": shown} if arguments.output_watch_events else shown
+            text = write(value)
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+    return say
+
+
+def _version(obj: Obj, as_table: bool) -> str:
+    if as_table:
+        rows = obj.get("rows") or ()
+        return rows[-1]["object"]["metadata"].get("resourceVersion", "") if rows else ""
+    version: str = obj["metadata"].get("resourceVersion", "")
+    return version

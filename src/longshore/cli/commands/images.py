@@ -1,4 +1,4 @@
-"""Says what images mean here: the commands and tools that pods of the process engine get for them.
+"""Says what images mean here: the commands and tools that pods of the process runtime get for them.
 
   longshore images
   longshore images add 'nginx:*' -- nginx -g 'daemon off;'
@@ -12,9 +12,16 @@ data directory, or in the file that longshore up --images names; a running longs
 
 from __future__ import annotations
 
+import os
+import shlex
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from longshore.cli.arguments import flags
+from longshore.cli.main import Failure, did_you_mean
+from longshore.cli.printing.columns import Columns
+from longshore.cli.server import connecting, data_dir
 
 if TYPE_CHECKING:
     from longshore.node.images.image_table import Entry, Row, Table
@@ -23,15 +30,11 @@ TAKES_A_COMMAND = True
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.server import data_dir
-
     data_dir.add_arguments(parser)
     parser.add_argument("--images", type=Path, metavar="FILE", help="this file instead of the one in use")
     verbs = parser.add_subparsers(dest="verb", metavar="list|add|remove|test")
-    verbs.add_parser(
-        "list", help="show all entries (what the command does without a verb)", allow_abbrev=False
-    )
-    add = verbs.add_parser("add", help="say what an image means; COMMAND comes after --", allow_abbrev=False)
+    flags.verb(verbs, "list", "show all entries (what the command does without a verb)")
+    add = flags.verb(verbs, "add", "say what an image means; COMMAND comes after --")
     add.add_argument("pattern", metavar="PATTERN", help="an image, * for any letters: nginx:*")
     add.add_argument(
         "--path", action="append", default=[], metavar="DIR", help="a directory for PATH; may be repeated"
@@ -39,14 +42,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     add.add_argument(
         "--applets", default="", metavar="PROGRAM", help="busybox, say: its applets come first in PATH"
     )
-    remove = verbs.add_parser("remove", help="take an entry out of the file", allow_abbrev=False)
+    remove = flags.verb(verbs, "remove", "take an entry out of the file")
     remove.add_argument("pattern", metavar="PATTERN", help="the pattern as images list shows it")
-    test = verbs.add_parser("test", help="say what a container of an image would run", allow_abbrev=False)
+    test = flags.verb(verbs, "test", "say what a container of an image would run")
     test.add_argument("image", nargs="+", metavar="IMAGE", help="an image as a manifest names it")
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.cli.main import Failure
     from longshore.node.images.image_table import BadImages
 
     if arguments.after_dashes and arguments.verb != "add":
@@ -66,8 +68,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _file(arguments: Namespace) -> Path:
-    """The given file, that of the longshore which runs on the data directory, or the directory's own."""
-    from longshore.cli.server import data_dir
+    """The file in the arguments, else that of the longshore on the data directory, else its default."""
     from longshore.node.images import images_file
 
     if arguments.images is not None:
@@ -79,21 +80,19 @@ def _file(arguments: Namespace) -> Path:
 def _in_use(directory: Path) -> Path | None:
     """The file of the longshore that runs on a directory; None if none does, or it runs no pods."""
     from longshore.api.errors import StatusError
-    from longshore.cli.server import connecting, data_dir
     from longshore.client.errors import ConfigError, Unreachable
-    from longshore.up import image_page
+    from longshore.up import own_pages
 
     if data_dir.holder(directory) is None:
         return None
     asked = Namespace(kubeconfig=directory / "kubeconfig", context="", namespace="")
     try:
-        return Path(connecting.server(asked).json("GET", image_page.PREFIX)["file"])
+        return Path(connecting.server(asked).json("GET", own_pages.IMAGES)["file"])
     except (ConfigError, StatusError, Unreachable, OSError):
         return None
 
 
 def _list(file: Path) -> int:
-    from longshore.cli.printing.columns import Columns
     from longshore.node.images import images_file
 
     rows = [["IMAGES", "COMMAND", "TOOLS", "FROM"]]
@@ -104,8 +103,7 @@ def _list(file: Path) -> int:
 
 
 def _add(arguments: Namespace, file: Path) -> int:
-    from longshore.cli.main import Failure
-    from longshore.node.images import image_edits
+    from longshore.node.images import images_file
     from longshore.node.images.image_table import rows_of
 
     value: dict[str, object] = {"path": [str(Path(each).expanduser().absolute()) for each in arguments.path]}
@@ -118,7 +116,7 @@ def _add(arguments: Namespace, file: Path) -> int:
             "give a command after --, --path or --applets: longshore images add PATTERN -- COMMAND", 2
         )
     (row,) = rows_of({arguments.pattern: value}, "file")
-    _write(file, image_edits.added(_text(file), arguments.pattern, row.entry))
+    _write(file, images_file.added(_text(file), arguments.pattern, row.entry))
     print(f'"{row.pattern}" is in {file}: {_meaning(row.entry)}')
     for problem in _lacks(row.entry):
         print(f"but {problem}")
@@ -126,19 +124,18 @@ def _add(arguments: Namespace, file: Path) -> int:
 
 
 def _remove(pattern: str, file: Path) -> int:
-    from longshore.cli.main import Failure, did_you_mean
-    from longshore.node.images import image_edits, images_file
+    from longshore.node.images import images_file
 
     rows = [row.pattern for row in images_file.read_rows(file)]
     if pattern not in rows:
         raise Failure(f'{file} has no entry "{pattern}"{did_you_mean(pattern, rows)}', 2)
-    _write(file, image_edits.removed(_text(file), pattern))
+    _write(file, images_file.removed(_text(file), pattern))
     print(f'"{pattern}" is not in {file} any more')
     return 0
 
 
 def _test(images: list[str], file: Path) -> int:
-    """0 if every image means something that can run here."""
+    """Prints what each image means; returns 0 if all of them can run here."""
     from longshore.node.images import images_file
 
     table, code = images_file.read(file), 0
@@ -171,8 +168,6 @@ def _meaning(entry: Entry) -> str:
 
 
 def _command(entry: Entry) -> str:
-    import shlex
-
     return shlex.join((*entry.command, *entry.args))
 
 
@@ -183,7 +178,6 @@ def _tools(entry: Entry) -> str:
 
 def _lacks(entry: Entry) -> list[str]:
     """The parts of an entry that are not on this machine, a sentence each."""
-    import os
     import shutil
 
     from longshore.node.images import applets

@@ -4,6 +4,8 @@ longshore logs pi-0 -f                     one pod
 longshore logs job/pi                      one pod of a Job; all of them with --all-pods
 longshore logs -l app=pi --prefix          all pods with a label
 longshore logs --failed job/pi             pods that failed, also after they are gone
+longshore logs cronjob/nightly             the latest run of a CronJob; all of them with --all
+longshore logs --failed cronjob/nightly    failed pods of the latest run that failed
 longshore logs convert                     a throw-away run of longshore run, see longshore history
 """
 
@@ -11,10 +13,13 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from longshore.cli.arguments import flags
+from longshore.cli.arguments import flags, waiting_times
 from longshore.cli.arguments.flags import switch
+from longshore.cli.main import Failure, Said
+from longshore.cli.printing import guarded_streams
+from longshore.cli.server import connecting
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
@@ -25,15 +30,13 @@ _SELECTED_TAIL_LINES = 10
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.arguments import waiting_times
-    from longshore.cli.server import connecting
-
     add = parser.add_argument
     add("words", nargs="*", metavar="POD | TYPE/NAME", help="the pod, or the owner of pods")
     add("--selector", "-l", default="", metavar="S", help="logs of all pods with these labels")
     flags.container(parser)
     switch(parser, "--all-containers", help="logs of all containers")
     switch(parser, "--all-pods", help="logs of all pods of a Job")
+    switch(parser, "--all", help="logs of all runs of a CronJob, the oldest first")
     switch(parser, "--follow", "-f", help="follow the output")
     switch(parser, "--previous", "-p", help="logs from before the last restart")
     switch(parser, "--failed", help="logs of failed pods, also after their deletion")
@@ -58,8 +61,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     from longshore.api.errors import StatusError
-    from longshore.cli.main import Failure, Said
-    from longshore.cli.server import connecting, refusals
+    from longshore.cli.server import refusals
 
     if bool(arguments.words) == bool(arguments.selector):
         raise Failure("name a pod, as NAME or TYPE/NAME, or give a selector with -l", 2)
@@ -69,7 +71,6 @@ def run(arguments: Namespace) -> int:
         arguments.container = arguments.words.pop()
     if len(arguments.words) > 1:
         raise Failure("name one object: POD or TYPE/NAME", 2)
-    from longshore.cli.printing import guarded_streams
     from longshore.cli.running import place
 
     if arguments.raw:
@@ -94,7 +95,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _kept(arguments: Namespace) -> int | None:
-    """Prints the logs of a throw-away run of this name. None when there is none."""
+    """Prints the logs of the throw-away run of this name. Returns None if there is no such run."""
     from longshore.cli.kept import kept_logs, run_records
 
     found = run_records.find(arguments.words[0])
@@ -102,13 +103,23 @@ def _kept(arguments: Namespace) -> int | None:
 
 
 def _served(server: Server, arguments: Namespace) -> int:
-    from longshore.cli.main import Said
     from longshore.cli.showing import log_tail
 
+    if runs := _runs_of_cronjob(server, arguments):
+        codes = []
+        for run in runs:
+            if not arguments.failed:  # whose failed pods they are stands before each of them
+                print(f"==> {run} <==", file=sys.stderr, flush=True)
+            arguments.words, arguments.all = [run], False
+            codes.append(_served(server, arguments))
+            sys.stdout.flush()
+        return max(codes)
+    if arguments.all:
+        raise Failure("--all is for the runs of a CronJob; --all-pods for all pods of a Job", 2)
     if arguments.failed:
-        from longshore.cli.showing import failed_logs
+        from longshore.cli.kept import kept_logs
 
-        return failed_logs.show(server, arguments)
+        return kept_logs.show_failed(server, arguments)
     pods = _pods(server, arguments)
     sources = [source for pod in pods for source in log_tail.sources(pod, arguments)]
     if arguments.follow and len(sources) > arguments.max_log_requests:
@@ -150,3 +161,42 @@ def _pods(server: Server, arguments: Namespace) -> list[Obj]:
     if arguments.all_pods:
         return pod_choice.named(server, word, arguments.pod_running_timeout)
     return [pod_choice.one(server, word, arguments.pod_running_timeout)]
+
+
+# Deleted Jobs of a CronJob count with `--failed`: the server keeps how they ended, and the node what their
+# failed pods wrote.
+
+_CRONJOBS: Final = ("cj", "cronjob", "cronjob.batch", "cronjobs", "cronjobs.batch")
+
+
+def _runs_of_cronjob(server: Server, arguments: Namespace) -> list[str]:
+    """`job/NAME` of each run of the CronJob that the arguments name: the latest; with `--failed` the latest
+    that failed; with `--all` all, the oldest first. Empty if they name no CronJob. Raises Said if it has no
+    run."""
+    kind, _, name = arguments.words[0].rpartition("/") if arguments.words else ("", "", "")
+    if kind not in _CRONJOBS:
+        return []
+    import json
+
+    from longshore.api.facts import job_state
+    from longshore.api.facts.owners import controller_of
+    from longshore.cli.server.requests import escaped
+
+    where = f"namespaces/{escaped(server.namespace)}"
+    server.json("GET", f"/apis/batch/v1/{where}/cronjobs/{escaped(name)}")
+    runs: dict[str, str] = {}
+    for job in server.json("GET", f"/apis/batch/v1/{where}/jobs")["items"]:
+        owner = controller_of(job)
+        if owner is not None and (owner["kind"], owner["name"]) == ("CronJob", name):
+            end = job_state.end_of(job)
+            if not arguments.failed or (end is not None and end["type"] == "Failed"):
+                runs[job["metadata"]["name"]] = job["metadata"]["creationTimestamp"]
+    if arguments.failed:
+        answer = server.request("GET", f"/apis/longshore.dev/v1/{where}/finishedjobs")
+        for record in json.loads(answer.body)["items"] if answer.code == 200 else ():
+            if record.get("owner") == f"CronJob/{name}" and record["result"] == "failed":
+                runs.setdefault(record["job"], record.get("startTime") or record["endTime"])
+    if not runs:
+        raise Said(f"error: no {'failed ' if arguments.failed else ''}run of cronjob/{name} is known")
+    ordered = sorted(runs, key=lambda job: (runs[job], job))
+    return [f"job/{job}" for job in (ordered if arguments.all else ordered[-1:])]

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from longshore.api.facts import own_names
 from longshore.cli.arguments.flags import switch
+from longshore.cli.commands.controllers import add_controllers, add_shards, check_namespace
+from longshore.cli.main import Failure
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.api.facts import own_names
-    from longshore.cli.commands.controllers import add_controllers, add_shards
     from longshore.up import manifests
 
     parser.epilog = "example:\n  longshore manifests --image registry.example/longshore | kubectl apply -f -"
@@ -46,8 +47,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.cli.commands.controllers import check_namespace
-    from longshore.cli.main import Failure
     from longshore.up import manifests
 
     if arguments.crds:

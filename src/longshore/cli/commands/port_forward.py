@@ -10,13 +10,13 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from longshore.cli.arguments import flags
+from longshore.cli.main import Said
+from longshore.cli.server import connecting
 
 INTERMIXED = True
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.server import connecting
-
     add = parser.add_argument
     add("words", nargs="*", metavar="TYPE/NAME [LOCAL:]REMOTE…", help="the pod and its ports")
     add(
@@ -33,20 +33,18 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     import asyncio
 
-    from longshore.cli.arguments import pod_choice, pod_ports
-    from longshore.cli.main import Said
-    from longshore.cli.server import connecting, forwarding, refusals
+    from longshore.cli.arguments import pod_choice
+    from longshore.cli.server import forwarding
 
     if len(arguments.words) < 2:
         raise Said("error: TYPE/NAME and list of ports are required for port-forward", 2)
     word, *ports = arguments.words
-    with refusals.told():
-        server = connecting.server(arguments)
-        service = pod_ports.service(server, word)
+    with connecting.opened(arguments) as server:
+        service = forwarding.service(server, word)
         pod = pod_choice.one(server, word, arguments.pod_running_timeout)
         phase = (pod.get("status") or {}).get("phase", "Unknown")
         if phase != "Running":
             raise Said(f"error: unable to forward port because pod is not running. Current status={phase}")
-        pairs = [pod_ports.pair(text, pod, service) for text in ports]
+        pairs = [forwarding.pair(text, pod, service) for text in ports]
         addresses = [each for given in arguments.address for each in given.split(",") if each]
         return asyncio.run(forwarding.forward(server, pod, pairs, addresses or ["localhost"]))

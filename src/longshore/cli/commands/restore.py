@@ -11,15 +11,17 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from longshore.api.time import rfc3339
 from longshore.cli.arguments import flags
+from longshore.cli.commands import down
+from longshore.cli.main import Failure
+from longshore.cli.server import data_dir
 
 if TYPE_CHECKING:
     from longshore.up import backups
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.server import data_dir
-
     parser.add_argument("file", type=Path, metavar="FILE", help="a file that longshore backup wrote")
     data_dir.add_arguments(parser)
     flags.switch(parser, "--check", help="check the backup, and change nothing")
@@ -27,9 +29,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.cli.commands import down
-    from longshore.cli.main import Failure
-    from longshore.cli.server import data_dir
     from longshore.store import StoreError
     from longshore.up import backups
     from longshore.up.files import UnfitDirectory
@@ -54,10 +53,32 @@ def run(arguments: Namespace) -> int:
     except (StoreError, UnfitDirectory, backups.BadBackup) as err:
         raise Failure(str(err)) from None
     print(_described(backup, made))
+    print(_found(directory, made))
     if kept is not None:
         print(f"what was there is in {kept}; remove it when you are content")
     print(f"restored into {directory}; start it with: longshore up")
     return 0
+
+
+def _found(directory: Path, made: backups.Manifest) -> str:
+    """One line with the nodes in the backup, and what becomes of their pods."""
+    from longshore.up import machine
+    from longshore.up.backups import JOURNAL
+    from longshore.up.node_name import pods_by_node
+
+    left = pods_by_node(directory / JOURNAL)
+    name = made.node or machine.name()
+    if made.node:
+        words = f"its node is {made.node}, and keeps this name here"
+    elif left:
+        words = f"its nodes are {', '.join(sorted(left))}; the next start takes over the one that was its own"
+    else:
+        return "no node is in it"
+    if count := left.get(name, 0):
+        words += f"; {count} of its pods had not ended: what does not run on this machine is reported as lost"
+    if others := sorted(left.keys() - {name}) if made.node else []:
+        words += f"; nodes of other machines: {', '.join(others)}, until they are silent for 50 s"
+    return words
 
 
 def _checked(backup: Path) -> backups.Manifest:
@@ -70,8 +91,6 @@ def _checked(backup: Path) -> backups.Manifest:
 
 
 def _described(backup: Path, made: backups.Manifest) -> str:
-    from longshore.api.time import rfc3339
-
     return (
         f"{backup}: {made.objects} objects at revision {made.revision}, whole; "
         f"longshore {made.longshore} made it {rfc3339.from_seconds(made.made)}"

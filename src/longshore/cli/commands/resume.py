@@ -1,6 +1,7 @@
 """Resumes Jobs and CronJobs that were suspended.
 
 longshore resume job/pi cronjob/nightly
+longshore resume nightly                     the Job or CronJob of this name
 longshore resume --follow job/pi             shows its progress to the end, as longshore run does
 """
 
@@ -9,13 +10,13 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from longshore.cli.arguments.flags import switch
+from longshore.cli.commands import suspend
+from longshore.cli.server import connecting
 
 INTERMIXED = True
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.commands import suspend
-
     suspend.add_arguments(parser)
     switch(
         parser, "--follow", help="show the progress of the Jobs to their end; Ctrl-C leaves them as they are"
@@ -23,8 +24,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.cli.commands import suspend
-
     seen = suspend.switch(arguments, suspend=False)
     jobs = [("job", namespace, name) for kind, namespace, name in seen if kind == "Job"]
     if not arguments.follow or not jobs:
@@ -32,7 +31,6 @@ def run(arguments: Namespace) -> int:
     import asyncio
 
     from longshore.cli.running import attaching
-    from longshore.cli.server import connecting
     from longshore.up.foreground import event_loop
 
     whole = attaching.with_defaults_of_run(arguments)

@@ -11,31 +11,26 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from longshore.cli.arguments.flags import switch
+from longshore.cli.arguments import flags, waiting_times
+from longshore.cli.server import connecting
 
 INTERMIXED = True
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.arguments import waiting_times
-    from longshore.cli.server import connecting
+_FLAGS = """
+job JOB            word          the Job: job/NAME or NAME
+--all              switch        run everything again, not only what failed
+--follow           switch=on     show progress to the end
+--logs             switch=unset  print the output of the processes
+--keep-order, -k   switch        --logs in the order of the items
+--tag              switch        --logs with the item and a tab before each line
+--timeout T        seconds       stop after this time, with exit code 124
+--output, -o json  |json         json: print the result as JSON
+"""
 
-    add = parser.add_argument
-    add("job", metavar="JOB", help="the Job: job/NAME or NAME")
-    switch(parser, "--all", help="run everything again, not only what failed")
-    switch(parser, "--follow", help="show progress to the end", default=True)
-    switch(parser, "--logs", help="print the output of the processes", default=None)
-    switch(parser, "--keep-order", "-k", help="--logs in the order of the items")
-    switch(parser, "--tag", help="--logs with the item and a tab before each line")
-    add("--timeout", type=waiting_times.seconds, metavar="T", help="stop after this time, with exit code 124")
-    add(
-        "--output",
-        "-o",
-        default="",
-        choices=("", "json"),
-        metavar="json",
-        help="json: print the result as JSON",
-    )
+
+def add_arguments(parser: ArgumentParser) -> None:
+    flags.table(parser, _FLAGS, seconds=waiting_times.seconds)
     connecting.add_arguments(parser)
 
 

@@ -3,6 +3,7 @@
   longshore run job.yaml                                       every Job, pod and Volcano Job in it
   longshore run --completions 100 --parallelism 8 --retries 2 -- ./work.sh
   ls *.png | longshore run --each - -- convert {} {.}.jpg      once for each line, in {} and LONGSHORE_ITEM
+  ls *.log | longshore run --each - -- gzip                    without {} the line is the last argument
   find . -print0 | longshore run -0 --each - -- gzip {}
   longshore run --name nightly --resume --each files -- ./work {}    what is not done yet
 
@@ -18,175 +19,91 @@ the output.
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Sequence
 from pathlib import Path
 
-from longshore.cli.arguments.flags import switch
+from longshore.cli.arguments import flags, waiting_times
+from longshore.cli.main import Failure
+from longshore.cli.server import connecting
 
 INTERMIXED = True
 TAKES_A_COMMAND = True
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.arguments import resource_amounts, waiting_times
-    from longshore.cli.server import connecting
+_FLAGS = """
+files* FILE            words              manifests, directories of manifests, or - for standard input
+--completions N        positive           number of times to run the command (default: 1)
+--parallelism N        positive           number of runs at the same time (default: one per processor)
+--retries N            natural=0          retries of a failed run (default: 0)
+--backoff T            pause              pause before the first retry, twice that before the second, ...
+                                          (default: 10s)
+--delay T              pause=0.0          time from one start to the next, at least
+--limit-rate N/s       rate=0.0           starts in a second (N/s), minute (N/m) or hour (N/h), at most
+--each FILE            list               run the command once per line of this file, - for standard input;
+                                          twice: per pair of lines
+-0, --null             on                 items of --each end with a zero byte, as of find -print0
+--each-csv FILE        text               once per row of a table, with {column}
+--raw-items            switch             let the shell of sh -c '...{}...' execute what items hold
+--shuffle              switch             take the items in a random order
+--failed-to FILE       path               write the items that did not complete, one per line, for the next
+                                          --each
+--results DIR          path               write stdout, stderr, exit code and times of each item to files in
+                                          DIR/NUMBER-ITEM
+--joblog FILE          path               write a line per try, as GNU parallel does
+--timeout-each T       seconds            a try that takes longer has failed (whole seconds)
+--fail-unstartable T   pause              a pod that cannot be started for this long has failed (default: 5s,
+                                          of manifests 30s)
+--no-fail-unstartable  on                 wait for ever for pods that cannot be started
+--run-as-me            on                 ignore runAsUser and groups of manifests, as if not set
+--isolation            none|process|full  walls around the processes: own process tree (process), also own
+                                          /tmp and /dev (full) (default: process for a command; of manifests
+                                          what longshore up says)
+--fail-fast            switch             stop everything when one run has failed
+--name NAME            name=              name of the Job (default: made from the command)
+--env K[=V]            list               set a variable; without a value, take the caller's
+--env-all              switch             pass all variables of this shell
+--cpu Q                amount=            processors each run requests, e.g. 500m
+--memory Q             amount=            memory each run requests and may not exceed, e.g. 1Gi
+--timeout T            seconds            stop after this time, with exit code 124
+--logs                 switch=unset       print the output of the processes (default: of a command that runs
+                                          once)
+--keep-order, -k       switch             print the output of the items in their order, each when all before
+                                          it are done; with --logs also the index before each line
+--tag                  switch             --logs with the item and a tab before each line
+--dry-run              on                 print the manifest of the command and run nothing
+--output, -o json      |json              json: print the result as JSON
+--replace              switch             delete an existing object of the same name first
+--rm                   switch             delete the Jobs at the end
+--throw-away           switch             do not use a longshore that runs here
+--resume               switch             go on where the last run of the same --name stopped: what is done is
+                                          not run again
+--runtime              process|podman|auto=  --throw-away with this engine for pods of manifests without a
+                                          runtimeClassName
+--attach JOB           text               run nothing, but show a run that is under way to its end; Ctrl-C
+                                          leaves it as it is
+"""
+_OF_COMMANDS = (
+    "completions", "parallelism", "each", "each_csv", "null", "raw_items", "shuffle", "failed_to", "joblog",
+    "timeout_each", "backoff", "delay", "limit_rate", "keep_order", "tag", "dry_run", "env_all", "name",
+    "env", "cpu", "memory", "resume", "results", "retries", "fail_fast",
+)  # fmt: skip
+"""Flags that need a command, not manifests."""
+_OF_ITEMS = ("failed_to", "null", "raw_items", "shuffle")
+_OF_NEW_RUNS = ("joblog", "replace", "results", "resume", "rm", "throw_away")
 
-    add = parser.add_argument
-    add(
-        "files",
-        nargs="*",
-        metavar="FILE",
-        help="manifests, directories of manifests, or - for standard input",
-    )
-    add("--completions", type=_positive, metavar="N", help="number of times to run the command (default: 1)")
-    add(
-        "--parallelism",
-        type=_positive,
-        metavar="N",
-        help="number of runs at the same time (default: one per processor)",
-    )
-    add(
-        "--retries",
-        type=_natural,
-        default=0,
-        metavar="N",
-        help="retries of a failed run (default: 0)",
-    )
-    add(
-        "--backoff",
-        type=waiting_times.not_negative,
-        metavar="T",
-        help="pause before the first retry, twice that before the second, ... (default: 10s)",
-    )
-    add(
-        "--delay",
-        type=waiting_times.not_negative,
-        default=0.0,
-        metavar="T",
-        help="time from one start to the next, at least",
-    )
-    add(
-        "--limit-rate",
-        type=waiting_times.interval,
-        default=0.0,
-        metavar="N/s",
-        help="starts in a second (N/s), minute (N/m) or hour (N/h), at most",
-    )
-    add(
-        "--each",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="run the command once per line of this file, - for standard input; twice: per pair of lines",
-    )
-    add("-0", "--null", action="store_true", help="items of --each end with a zero byte, as of find -print0")
-    add("--each-csv", default="", metavar="FILE", help="once per row of a table, with {column}")
-    switch(parser, "--shuffle", help="take the items in a random order")
-    add(
-        "--failed-to",
-        type=Path,
-        metavar="FILE",
-        help="write the items that did not complete, one per line, for the next --each",
-    )
-    add(
-        "--results",
-        type=Path,
-        metavar="DIR",
-        help="write stdout, stderr, exit code and times of each item to files in DIR/NUMBER-ITEM",
-    )
-    add("--joblog", type=Path, metavar="FILE", help="write a line per try, as GNU parallel does")
-    add(
-        "--timeout-each",
-        type=waiting_times.seconds,
-        metavar="T",
-        help="a try that takes longer has failed (whole seconds)",
-    )
-    add(
-        "--fail-unstartable",
-        type=waiting_times.not_negative,
-        metavar="T",
-        help="a pod that cannot be started for this long has failed (default: 5s, of manifests 30s)",
-    )
-    add("--no-fail-unstartable", action="store_true", help="wait for ever for pods that cannot be started")
-    add("--run-as-me", action="store_true", help="ignore runAsUser and groups of manifests, as if not set")
-    add(
-        "--isolation",
-        choices=("none", "process", "full"),
-        help="walls around the processes: own process tree (process), also own /tmp and /dev (full) "
-        "(default: process for a command; of manifests what longshore up says)",
-    )
-    switch(parser, "--fail-fast", help="stop everything when one run has failed")
-    add(
-        "--name",
-        type=_name,
-        default="",
-        metavar="NAME",
-        help="name of the Job (default: made from the command)",
-    )
-    add(
-        "--env",
-        action="append",
-        default=[],
-        metavar="K[=V]",
-        help="set a variable; without a value, take the caller's",
-    )
-    switch(parser, "--env-all", help="pass all variables of this shell")
-    add(
-        "--cpu",
-        type=resource_amounts.quantity,
-        default="",
-        metavar="Q",
-        help="processors each run requests, e.g. 500m",
-    )
-    add(
-        "--memory",
-        type=resource_amounts.quantity,
-        default="",
-        metavar="Q",
-        help="memory each run requests and may not exceed, e.g. 1Gi",
-    )
-    add("--timeout", type=waiting_times.seconds, metavar="T", help="stop after this time, with exit code 124")
-    switch(
+
+def add_arguments(parser: ArgumentParser) -> None:
+    flags.table(
         parser,
-        "--logs",
-        help="print the output of the processes (default: of a command that runs once)",
-        default=None,
-    )
-    switch(
-        parser,
-        "--keep-order",
-        "-k",
-        help="print the output of the items in their order, each when all before it are done; with --logs "
-        "also the index before each line",
-    )
-    switch(parser, "--tag", help="--logs with the item and a tab before each line")
-    add("--dry-run", action="store_true", help="print the manifest of the command and run nothing")
-    add(
-        "--output",
-        "-o",
-        default="",
-        choices=("", "json"),
-        metavar="json",
-        help="json: print the result as JSON",
-    )
-    switch(parser, "--replace", help="delete an existing object of the same name first")
-    switch(parser, "--rm", help="delete the Jobs at the end")
-    switch(parser, "--throw-away", help="do not use a longshore that runs here")
-    switch(
-        parser,
-        "--resume",
-        help="go on where the last run of the same --name stopped: what is done is not run again",
-    )
-    add(
-        "--runtime",
-        default="",
-        choices=("process", "podman", "auto"),
-        help="--throw-away with this engine for pods of manifests without a runtimeClassName",
-    )
-    add(
-        "--attach",
-        default="",
-        metavar="JOB",
-        help="run nothing, but show a run that is under way to its end; Ctrl-C leaves it as it is",
+        _FLAGS,
+        seconds=waiting_times.seconds,
+        pause=waiting_times.not_negative,
+        rate=waiting_times.interval,
+        positive=_positive,
+        natural=_natural,
+        path=Path,
+        name=_name,
+        amount=_quantity,
     )
     connecting.add_arguments(parser)
 
@@ -194,7 +111,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     import asyncio
 
-    from longshore.cli.main import Failure
+    from longshore.cli.running import placeholders
     from longshore.up import startup
 
     if arguments.attach:
@@ -202,42 +119,19 @@ def run(arguments: Namespace) -> int:
     if bool(arguments.files) == bool(arguments.after_dashes):
         raise Failure("give either manifests or, after two dashes, a command: longshore run -- COMMAND", 2)
     if arguments.files:
-        for flag in (
-            "completions",
-            "parallelism",
-            "each",
-            "each_csv",
-            "null",
-            "shuffle",
-            "failed_to",
-            "joblog",
-            "timeout_each",
-            "backoff",
-            "delay",
-            "limit_rate",
-            "keep_order",
-            "tag",
-            "dry_run",
-            "env_all",
-            "name",
-            "env",
-            "cpu",
-            "memory",
-            "resume",
-            "results",
-            "retries",
-            "fail_fast",
-        ):
-            if getattr(arguments, flag):
-                raise Failure(f"--{flag.replace('_', '-')} is for a command, not for manifests", 2)
+        _refuse(arguments, _OF_COMMANDS, "is for a command, not for manifests")
     if arguments.each and arguments.each_csv:
         raise Failure("--each and --each-csv exclude each other", 2)
     if (arguments.each or arguments.each_csv) and arguments.completions:
         raise Failure("--each and --completions exclude each other: each item is one completion", 2)
     if arguments.resume and (not arguments.name or arguments.replace):
         raise Failure("--resume needs the --name of the earlier run, and leaves it as it is: no --replace", 2)
-    if arguments.failed_to and not (arguments.each or arguments.each_csv):
-        raise Failure("--failed-to needs the items of --each", 2)
+    if not (arguments.each or arguments.each_csv):
+        _refuse(arguments, _OF_ITEMS, "needs the items of --each")
+    if word := placeholders.foreign_source(arguments.after_dashes):
+        raise Failure(
+            f"{word} is not understood here: give the items one per line with --each FILE or --each -", 2
+        )
     if arguments.runtime:
         if arguments.after_dashes:
             raise Failure("--runtime is for manifests: a command runs as a process of this machine", 2)
@@ -254,18 +148,22 @@ def run(arguments: Namespace) -> int:
         return runner.run(run.main(arguments))
 
 
+def _refuse(arguments: Namespace, names: Sequence[str], why: str) -> None:
+    """Ends the command if one of these flags was given."""
+    for flag in names:
+        if getattr(arguments, flag):
+            raise Failure(f"--{flag.replace('_', '-')} {why}", 2)
+
+
 def _attach(arguments: Namespace) -> int:
     import asyncio
 
-    from longshore.cli.main import Failure
     from longshore.cli.running import attaching
     from longshore.up.foreground import event_loop
 
     if arguments.files or arguments.after_dashes:
         raise Failure("--attach follows a run that is there: give neither manifests nor a command", 2)
-    for flag in ("joblog", "replace", "results", "resume", "rm", "throw_away"):
-        if getattr(arguments, flag):
-            raise Failure(f"--{flag.replace('_', '-')} is for a new run, not for --attach", 2)
+    _refuse(arguments, _OF_NEW_RUNS, "is for a new run, not for --attach")
     with asyncio.Runner(loop_factory=event_loop) as runner:
         return runner.run(attaching.attach(arguments))
 
@@ -290,3 +188,15 @@ def _natural(text: str) -> int:
     if not text.isdigit():
         raise ArgumentTypeError(f"{text!r} is not a whole number, 0 or more")
     return int(text)
+
+
+def _quantity(text: str) -> str:
+    """Checks an amount, for argparse, and returns it as it was written; an empty amount requests nothing."""
+    from longshore.api import quantity
+
+    try:
+        if text:
+            quantity.parse(text)
+    except quantity.QuantityError:
+        raise ArgumentTypeError(f"{text!r} is not an amount: write 2, 500m, 512Mi or 1.5Gi") from None
+    return text

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from longshore.cli.arguments import controller_flags, flags, scheduler_flags
+from longshore.cli.arguments import controller_flags, flags
+from longshore.cli.commands import controllers as elsewhere
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -22,7 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="LIST",
         help="schedule pods with these schedulerNames: volcano, default-scheduler (default: volcano)",
     )
-    scheduler_flags.add(parser)
+    controller_flags.add_scheduling(parser)
     parser.add_argument(
         "--lease",
         default="longshore-scheduler",
@@ -34,7 +35,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.cli import until_stopped as elsewhere
     from longshore.up.outside.settings import Settings
 
     settings = Settings(
@@ -43,15 +43,15 @@ def run(arguments: Namespace) -> int:
         controllers=(),
         schedulers=arguments.schedulers,
         scheduler_actions=arguments.scheduler_actions,
-        scheduler_conf=scheduler_flags.conf_of(arguments),
+        scheduler_conf=controller_flags.conf_of(arguments),
         leader_elect=arguments.leader_elect,
         lease=arguments.lease,
         keep_reasons=arguments.keep_reasons,
         metrics=arguments.metrics_port,
         logging=controller_flags.logging_of(arguments),
     )
-    return elsewhere.run(settings)
+    return elsewhere.until_stopped(settings)
 
 
 def schedulers(text: str) -> tuple[str, ...]:
-    return scheduler_flags.listed(text, ("volcano", "default-scheduler"), "scheduler")
+    return controller_flags.listed(text, ("volcano", "default-scheduler"), "scheduler")

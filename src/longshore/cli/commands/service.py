@@ -7,11 +7,14 @@ the port open, so that clients wait meanwhile. Words after -- are arguments of l
 
 from __future__ import annotations
 
+import os
+import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from longshore.cli.arguments import flags
+from longshore.cli.arguments import flags, parsers
+from longshore.cli.main import Failure
 
 if TYPE_CHECKING:
     from longshore.up.systemd_unit import SocketUnit, Unit
@@ -37,7 +40,6 @@ def run(arguments: Namespace) -> int:
 
 
 def _install(arguments: Namespace) -> int:
-    from longshore.cli.main import Failure
     from longshore.up import systemd_unit
 
     sockets = _sockets(arguments)
@@ -46,6 +48,8 @@ def _install(arguments: Namespace) -> int:
     unit = systemd_unit.Unit(arguments.user, words, sockets is not None, directory)
     units: list[SocketUnit | Unit] = [unit] if sockets is None else [sockets, unit]
     differ = any(each.file.exists() and each.file.read_text() != each.text() for each in units)
+    if arguments.start:  # a systemd that does not answer is found out before anything is written
+        _systemctl(arguments.user, "show", "--property=Version")
     for each in units:
         try:
             each.file.parent.mkdir(parents=True, exist_ok=True)
@@ -97,8 +101,7 @@ def _remove(arguments: Namespace) -> int:
 
 
 def _remove_unit(user: bool, name: str) -> None:
-    """Stops it and removes its file, if there is one."""
-    from longshore.cli.main import Failure
+    """Stops a unit and removes its file, if there is one."""
     from longshore.up import systemd_unit
 
     file = systemd_unit.file(user, name)
@@ -114,9 +117,8 @@ def _remove_unit(user: bool, name: str) -> None:
 
 
 def _sockets(arguments: Namespace) -> SocketUnit | None:
-    """The sockets that the arguments of `up` ask for; None for whichever port is free. A service that cannot
-    start is found out here, and not in the journal."""
-    from longshore.cli.arguments import parsers
+    """The sockets that the arguments of `up` ask for; None if the port is any free one. Bad arguments are
+    refused here, and not in the service's journal."""
     from longshore.up import listening, systemd_unit
 
     wanted = parsers.parser("up").parse_args(arguments.after_dashes)
@@ -127,10 +129,7 @@ def _sockets(arguments: Namespace) -> SocketUnit | None:
 
 
 def _program() -> tuple[str, ...]:
-    """This very longshore, by absolute path: a service has no PATH of yours."""
-    import os
-    import sys
-
+    """The absolute path of this longshore: a service does not have your PATH."""
     named = os.path.abspath(sys.argv[0])
     if os.path.basename(named) == "longshore" and os.access(named, os.X_OK):
         return (named,)
@@ -139,15 +138,11 @@ def _program() -> tuple[str, ...]:
 
 def _runs() -> bool:
     """Whether systemd manages this machine."""
-    from pathlib import Path
-
     return Path("/run/systemd/system").is_dir()
 
 
 def _systemctl(user: bool, *words: str) -> None:
     import subprocess
-
-    from longshore.cli.main import Failure
 
     done = subprocess.run(
         [_found_systemctl(), *_scope(user), *words], capture_output=True, text=True, check=False
@@ -159,8 +154,6 @@ def _systemctl(user: bool, *words: str) -> None:
 
 def _found_systemctl() -> str:
     import shutil
-
-    from longshore.cli.main import Failure
 
     found = shutil.which("systemctl")
     if found is None or not _runs():

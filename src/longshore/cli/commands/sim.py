@@ -18,76 +18,44 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING
 
-from longshore.cli.arguments.flags import switch
+from longshore.cli.arguments import flags
+from longshore.cli.main import Failure
+from longshore.cli.server import connecting
 
 if TYPE_CHECKING:
     from longshore.cli.simulating.answer_forms import Played
     from longshore.cli.simulating.question import Question
 
 INTERMIXED = True
-_FORMS = ("table", "html", "svg", "json", "timeline", "trace")
+_FORMS = "table|html|svg|json|timeline|trace"
+
+
+_FLAGS = f"""
+files* FILE             words       manifests: files, directories, URLs, - for standard input
+--from-cluster          switch      also the Jobs, CronJobs, queues and nodes of a server; only reads
+length: --for T         length      how long (default: until done; 1d with CronJobs)
+--until done            done|       end as soon as nothing is left to do
+--start TIME            text        2027-03-27T00:00 in the zone (default: the next midnight)
+--zone ZONE             text        time zone of schedules and of times (default: this machine's)
+--seed N                number=0    of the dice (default: 0)
+--runs N                count=1     play N seeds, and show p50 and p95
+--nodes N               count=1     so many nodes alike (default: 1)
+--node AMOUNTS          text        what a node has: cpu=64,memory=256Gi,nvidia.com/gpu=8
+--outcomes FILE         text        how pods go, and what is expected; YAML
+--outcomes-from FILE    text        pods or history that were, as -o json prints them
+changes: --set F=V,V    list        try values: job/x.spec.parallelism=4,8
+--check                 switch      exit 1 when an expectation of the outcomes is broken
+--output, -o {_FORMS}  {_FORMS}=table  the form of the answer
+"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.server import connecting
-
-    add = parser.add_argument
-    add("files", nargs="*", metavar="FILE", help="manifests: files, directories, URLs, - for standard input")
-    switch(parser, "--from-cluster", help="also the Jobs, CronJobs, queues and nodes of a server; only reads")
-    add(
-        "--for",
-        dest="length",
-        type=_length,
-        metavar="T",
-        help="how long (default: until done; 1d with CronJobs)",
-    )
-    add("--until", choices=("done",), metavar="done", help="end as soon as nothing is left to do")
-    add(
-        "--start",
-        default="",
-        metavar="TIME",
-        help="2027-03-27T00:00 in the zone (default: the next midnight)",
-    )
-    add(
-        "--zone",
-        default="",
-        metavar="ZONE",
-        help="time zone of schedules and of times (default: this machine's)",
-    )
-    add("--seed", type=int, default=0, metavar="N", help="of the dice (default: 0)")
-    add("--runs", type=_count, default=1, metavar="N", help="play N seeds, and show p50 and p95")
-    add("--nodes", type=_count, default=1, metavar="N", help="so many nodes alike (default: 1)")
-    add("--node", default="", metavar="AMOUNTS", help="what a node has: cpu=64,memory=256Gi,nvidia.com/gpu=8")
-    add("--outcomes", default="", metavar="FILE", help="how pods go, and what is expected; YAML")
-    add(
-        "--outcomes-from",
-        default="",
-        metavar="FILE",
-        help="pods or history that were, as -o json prints them",
-    )
-    add(
-        "--set",
-        dest="changes",
-        action="append",
-        default=[],
-        metavar="F=V,V",
-        help="try values: job/x.spec.parallelism=4,8",
-    )
-    switch(parser, "--check", help="exit 1 when an expectation of the outcomes is broken")
-    add(
-        "--output",
-        "-o",
-        default="table",
-        choices=_FORMS,
-        metavar="|".join(_FORMS),
-        help="the form of the answer",
-    )
+    flags.table(parser, _FLAGS, length=_length, number=int, count=_count)
     connecting.add_arguments(parser)
 
 
 def run(arguments: Namespace) -> int:
     from longshore.api.errors import StatusError
-    from longshore.cli.main import Failure
     from longshore.cli.simulating import answer_forms, question
     from longshore.sim import checks
 
@@ -112,12 +80,18 @@ def run(arguments: Namespace) -> int:
 
 
 def _played(arguments: Namespace, asked: Question) -> list[Played]:
-    """The results of every variant, a seed each."""
+    """The results of every variant, one for each seed."""
+    import logging
+
     from longshore.cli.simulating import playing
     from longshore.cli.simulating.answer_forms import Played
 
     seeds = range(arguments.seed, arguments.seed + arguments.runs)
-    found = playing.play([asked.settings(variant, seed) for variant in asked.variants for seed in seeds])
+    logging.disable(logging.WARNING)  # troubles of a simulated machine are part of the answer
+    try:
+        found = playing.play([asked.settings(variant, seed) for variant in asked.variants for seed in seeds])
+    finally:
+        logging.disable(logging.NOTSET)
     return [
         Played(variant.words, found[number * len(seeds) : (number + 1) * len(seeds)])
         for number, variant in enumerate(asked.variants)
@@ -125,8 +99,8 @@ def _played(arguments: Namespace, asked: Question) -> list[Played]:
 
 
 def _length(text: str) -> float:
+    from longshore.scripts import spreads
     from longshore.sim.settings import DAY_SECONDS, MAX_SECONDS
-    from longshore.testing import spreads
 
     try:
         found = spreads.seconds(text)

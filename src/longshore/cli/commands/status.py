@@ -5,12 +5,18 @@ from __future__ import annotations
 import contextlib
 import os
 from argparse import ArgumentParser, Namespace
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+from longshore import __version__
 from longshore.api import types
+from longshore.api.facts import conditions, pod_state
 from longshore.api.time import ages
-from longshore.cli.printing import sizes
+from longshore.cli.main import Failure
+from longshore.cli.printing import columns
+from longshore.cli.server import connecting, data_dir
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
@@ -18,8 +24,6 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.server import connecting, data_dir
-
     data_dir.add_arguments(parser)
     connecting.add_arguments(parser)
     parser.add_argument(
@@ -28,9 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.cli.main import Failure
     from longshore.cli.printing import objects
-    from longshore.cli.server import connecting, data_dir, refusals
 
     directory = data_dir.directory(arguments)
     pid = None
@@ -39,8 +41,8 @@ def run(arguments: Namespace) -> int:
         if pid is None:
             raise Failure(f"no longshore runs on {directory}; start one with: longshore up")
         arguments.kubeconfig = directory / "kubeconfig"
-    with refusals.told():
-        found = _found(connecting.server(arguments))
+    with connecting.opened(arguments) as server:
+        found = _found(server)
     if pid is not None:
         found["process"] = {"pid": pid, "seconds": _seconds(pid), "dataDirectory": str(directory)}
         found["disk"] = _disk(directory)
@@ -49,8 +51,6 @@ def run(arguments: Namespace) -> int:
 
 
 def _found(server: Server) -> Obj:
-    from longshore import __version__
-
     jobs = server.json("GET", "/apis/batch/v1/jobs")["items"]
     cronjobs = server.json("GET", "/apis/batch/v1/cronjobs")["items"]
     pods = server.json("GET", "/api/v1/pods")["items"]
@@ -67,10 +67,10 @@ def _found(server: Server) -> Obj:
 
 
 def _kept(server: Server) -> Obj:
-    """Figures of what is over; none from another server than longshore's, or without the right."""
-    from longshore.up import kept_figures
+    """How much the server keeps of finished work; empty if it is no longshore, or without the right."""
+    from longshore.up import own_pages
 
-    answer = server.request("GET", kept_figures.PREFIX)
+    answer = server.request("GET", own_pages.KEPT)
     return {"kept": types.decode(answer.body)} if answer.code == 200 else {}
 
 
@@ -91,8 +91,7 @@ def _size(path: Path) -> int:
 
 def _node(node: Obj, pods: list[Obj]) -> Obj:
     from longshore.api import pod_resources, quantity
-    from longshore.api.facts import conditions, pod_state
-    from longshore.node import isolation_in_force, shortcomings
+    from longshore.node import shortcomings
 
     name, status = node["metadata"]["name"], node.get("status") or {}
     has, used = status.get("allocatable") or {}, {"cpu": "0", "memory": "0"}
@@ -107,7 +106,7 @@ def _node(node: Obj, pods: list[Obj]) -> Obj:
         "name": name,
         "ready": ready["status"],
         "lacks": shortcomings.words(node),
-        "isolation": isolation_in_force.words(node),
+        "isolation": shortcomings.isolation(node),
         "runtime": (status.get("nodeInfo") or {}).get("containerRuntimeVersion", ""),
         "pods": len(there),
         "requested": used,
@@ -125,16 +124,10 @@ def _job(job: Obj) -> str:
 
 
 def _counted(states: object) -> dict[str, int]:
-    from collections import Counter
-    from collections.abc import Iterable
-    from typing import cast
-
     return dict(Counter(cast(Iterable[str], states)))
 
 
 def _text(found: Obj) -> str:
-    from longshore.cli.printing.columns import aligned
-
     lines = [f"server\t{found['server']}, Kubernetes {found['version']}"]
     if process := found.get("process"):
         since = ages.human(process["seconds"])
@@ -160,18 +153,18 @@ def _text(found: Obj) -> str:
     if kept := found.get("kept"):
         lines.append(f"kept\t{_kept_text(kept)}")
     if disk := found.get("disk"):
-        lines.append("disk\t" + ", ".join(f"{name} {sizes.human(size)}" for name, size in disk.items()))
-    return aligned("\n".join(lines) + "\n")
+        lines.append("disk\t" + ", ".join(f"{name} {columns.size(size)}" for name, size in disk.items()))
+    return columns.aligned("\n".join(lines) + "\n")
 
 
 def _kept_text(kept: Obj) -> str:
-    """`12 of 20000 events (1h), …`: what there is, what there may be, and for how long."""
+    """`12 of 20000 events (1h), …`: how many there are, how many are kept at most, and for how long."""
     said = [
         f"{kept[name]['count']} of {kept[name]['limit']} {words} ({ages.human(kept[name]['ageSeconds'])})"
         for name, words in (("events", "events"), ("history", "ended Jobs"), ("reasons", "reasons"))
     ]
     archive = kept["archive"]
-    return ", ".join(said) + f", at most {sizes.human(archive['limitBytes'])} of failed pods' logs"
+    return ", ".join(said) + f", at most {columns.size(archive['limitBytes'])} of failed pods' logs"
 
 
 def _amount(resource: str, quantity_text: str) -> str:
@@ -180,11 +173,11 @@ def _amount(resource: str, quantity_text: str) -> str:
 
     if resource == "cpu":
         return f"{quantity.milli_value(quantity_text) / 1000:g}"
-    return sizes.human(quantity.value(quantity_text))
+    return columns.size(quantity.value(quantity_text))
 
 
 def _seconds(pid: int) -> int:
-    """The age of a process."""
+    """The age of a process in seconds."""
     started = int(Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[19])
     uptime = float(Path("/proc/uptime").read_text().split()[0])
     return round(uptime - started / os.sysconf("SC_CLK_TCK"))

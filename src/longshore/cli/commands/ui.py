@@ -10,10 +10,13 @@ not know longshore's certificate and asks; compare the fingerprint that is print
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Final
 
 from longshore.cli.arguments.flags import switch
+from longshore.cli.main import Failure
+from longshore.cli.server import connecting
 
 if TYPE_CHECKING:
     from longshore.cli.server.requests import Server
@@ -22,27 +25,12 @@ _LOGINS: Final = "/apis/longshore.dev/v1/uilogins"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.server import connecting
-
     switch(parser, "--open", help="open the address in a browser", default=True)
-    parser.add_argument("--as", dest="user", default="", metavar="USER", help="log in as this user")
-    parser.add_argument("--as-group", default="", metavar="GROUP", help="log in as a member of this group")
-    connecting.add_arguments(parser)
+    connecting.add_impersonation(parser, "log in")
 
 
 def run(arguments: Namespace) -> int:
-    from contextlib import closing
-
-    from longshore.cli.main import Said
-    from longshore.cli.server import connecting, refusals
-
-    if arguments.as_group and not arguments.user:
-        raise Said("error: --as-group needs --as", 2)
-    with refusals.told(), closing(connecting.server(arguments)) as server:
-        if arguments.user:
-            server.connection.headers.append(("Impersonate-User", arguments.user))
-        if arguments.as_group:
-            server.connection.headers.append(("Impersonate-Group", arguments.as_group))
+    with connecting.opened_as(arguments) as server:
         address = _address(server)
         print(address, flush=True)
         if fingerprint := server.fingerprint():
@@ -53,8 +41,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _address(server: Server) -> str:
-    """A login link."""
-    from longshore.cli.main import Failure
+    """Asks the server for a login link."""
     from longshore.cli.server.requests import refusal
 
     answer = server.request("POST", _LOGINS, body=b"{}")
@@ -68,8 +55,7 @@ def _address(server: Server) -> str:
 
 
 def _open(address: str) -> None:
-    """Asks the desktop for a browser; without a desktop, the printed address has to do."""
-    import os
+    """Opens the address in the desktop's browser; without a desktop, it is only printed."""
     import webbrowser
 
     if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or os.environ.get("BROWSER"):

@@ -7,119 +7,75 @@ next start finds them again, with the exit codes of those that ended meanwhile. 
 
 from __future__ import annotations
 
+import signal
+import threading
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 
-from longshore.cli.arguments import controller_flags, flags, scheduler_flags
+from longshore.api.facts import own_names
+from longshore.cli.arguments import controller_flags, flags
+from longshore.cli.main import Failure
 from longshore.cli.server import data_dir
+
+_SERVER_FLAGS = """
+--port N                  port={port}        port to listen on, 0 for any free one (default: {port})
+--listen ADDRESS          list:address       an address of this machine to listen on besides 127.0.0.1, for
+                                             use from other machines; may be repeated (see the page on
+                                             security first)
+--tls-name NAME           list:tls_name      a name or address that other machines reach this one by, for the
+                                             certificate; may be repeated
+--in-memory               on                 keep nothing on disk; without --data-dir the kubeconfig is
+                                             removed at the end, too
+--scripted FILE           path               with --in-memory, for tests: pods go as this file says, and
+                                             /testing/ moves a virtual clock
+--durability normal|full  durability=normal  an acknowledged write survives kill -9 (normal), or power loss,
+                                             too (full)
+--controllers LIST|none   controllers        controllers to run, separated by commas (default: {controllers})
+--no-node                 on                 run no pods here
+--node-name NAME          node_name          the node's name from now on, kept in the data directory; the node
+                                             of another name that was kept there is deleted, with its pods
+                                             (default: the name that is kept; at first the machine's)
+--no-scheduler            on                 do not schedule pods here
+"""
+_NODE_FLAGS = f"""
+--runtime      process|podman|auto=process  engine for pods without a runtimeClassName (default: process);
+                     auto: process for images that longshore images lists, podman for others where it is
+                     installed
+--images FILE  file  what images mean to the process runtime (default: images.yaml in the data directory; see
+                     longshore images)
+--isolation    none|process|full=full  walls around pods that do not say which (annotation
+                     {own_names.ISOLATION}): none; process, own processes; full, also own /tmp, /dev and fewer
+                     system calls (default: full, or what the system allows of it)
+--node-capacity cpu=N,memory=M,…  capacity  the node's capacity, where it differs from the machine's
+--on-stop      keep|kill  whether pods keep running when longshore stops (default: keep; kill with
+                     --in-memory)
+"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.api.facts import own_names
     from longshore.up.options import DEFAULT_PORT
 
     data_dir.add_arguments(parser, "where to keep data")
-    parser.add_argument(
-        "--port",
-        type=flags.port,
-        metavar="N",
-        default=DEFAULT_PORT,
-        help=f"port to listen on, 0 for any free one (default: {DEFAULT_PORT})",
+    flags.table(
+        parser,
+        _SERVER_FLAGS.format(port=DEFAULT_PORT, controllers=",".join(_known())),
+        port=flags.port,
+        address=_address,
+        tls_name=_tls_name,
+        path=Path,
+        durability=_durability,
+        controllers=controllers,
+        node_name=_node_name,
     )
-    parser.add_argument(
-        "--listen",
-        type=_address,
-        action="append",
-        default=[],
-        metavar="ADDRESS",
-        help="an address of this machine to listen on besides 127.0.0.1, for use from other machines; "
-        "may be repeated (see the page on security first)",
-    )
-    parser.add_argument(
-        "--tls-name",
-        type=_tls_name,
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="a name or address that other machines reach this one by, for the certificate; may be repeated",
-    )
-    parser.add_argument(
-        "--in-memory",
-        action="store_true",
-        help="keep nothing on disk; without --data-dir the kubeconfig is removed at the end, too",
-    )
-    parser.add_argument(
-        "--scripted",
-        type=Path,
-        metavar="FILE",
-        help="with --in-memory, for tests: pods go as this file says, and /testing/ moves a virtual clock",
-    )
-    parser.add_argument(
-        "--durability",
-        type=_durability,
-        metavar="normal|full",
-        default="normal",
-        help="an acknowledged write survives kill -9 (normal), or power loss, too (full)",
-    )
-    parser.add_argument(
-        "--controllers",
-        type=controllers,
-        metavar="LIST|none",
-        help=f"controllers to run, separated by commas (default: {','.join(_known())})",
-    )
-    parser.add_argument("--no-node", action="store_true", help="run no pods here")
-    parser.add_argument(
-        "--no-scheduler",
-        action="store_true",
-        help="do not schedule pods here",
-    )
-    scheduler_flags.add(parser)
-    parser.add_argument(
-        "--workload-api",
-        action="store_true",
-        help="alpha: serve Workload and PodGroup of scheduling.k8s.io/v1alpha2, and schedule their gangs",
-    )
-    parser.add_argument(
-        "--runtime",
-        choices=("process", "podman", "auto"),
-        default="process",
-        help="engine for pods without a runtimeClassName (default: process); auto: process for images that "
-        "longshore images lists, podman for others where it is installed",
-    )
-    parser.add_argument(
-        "--images",
-        type=_images,
-        metavar="FILE",
-        help="what images mean to the process engine (default: images.yaml in the data directory; see "
-        "longshore images)",
-    )
-    parser.add_argument(
-        "--isolation",
-        choices=("none", "process", "full"),
-        default="full",
-        help=f"walls around pods that do not say which (annotation {own_names.ISOLATION}): "
-        "none; process, own processes; full, also own /tmp, /dev and fewer system calls (default: full, or "
-        "what the system allows of it)",
-    )
-    parser.add_argument(
-        "--node-capacity",
-        type=_capacity,
-        metavar="cpu=N,memory=M,…",
-        default={},
-        help="the node's capacity, where it differs from the machine's",
-    )
-    parser.add_argument(
-        "--on-stop",
-        choices=("keep", "kill"),
-        help="whether pods keep running when longshore stops (default: keep; kill with --in-memory)",
-    )
+    controller_flags.add_scheduling(parser)
+    flags.table(parser, _NODE_FLAGS, file=flags.file, capacity=_capacity)
+    parser.set_defaults(node_capacity={})
     controller_flags.add_work_limits(parser)
     controller_flags.add_retention(parser)
     controller_flags.add_logging(parser)
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.cli.main import Failure
     from longshore.node.images.image_table import BadImages
     from longshore.store import StoreError
     from longshore.up import foreground
@@ -146,9 +102,9 @@ def run(arguments: Namespace) -> int:
         controllers=arguments.controllers,
         scheduler=not arguments.no_scheduler,
         scheduler_actions=arguments.scheduler_actions,
-        scheduler_conf=scheduler_flags.conf_of(arguments),
-        workloads=arguments.workload_api,
+        scheduler_conf=controller_flags.conf_of(arguments),
         node=not arguments.no_node,
+        node_name=arguments.node_name or "",
         isolation=arguments.isolation,
         runtime=arguments.runtime,
         images=arguments.images,
@@ -166,10 +122,6 @@ def run(arguments: Namespace) -> int:
 
 
 def _scripted(arguments: Namespace) -> int:
-    import signal
-    import threading
-
-    from longshore.cli.main import Failure
     from longshore.testing import scripted_up
     from longshore.up.listening import CannotListen
 
@@ -198,13 +150,6 @@ def _address(text: str) -> str:
         ) from None
 
 
-def _images(text: str) -> Path:
-    path = Path(text).expanduser().absolute()
-    if not path.is_file():
-        raise ArgumentTypeError(f"{text!r} is no file")
-    return path
-
-
 def _tls_name(text: str) -> str:
     from longshore.api import names
 
@@ -214,6 +159,14 @@ def _tls_name(text: str) -> str:
         if names.dns1123_subdomain(text.lower()):
             raise ArgumentTypeError(f"{text!r} is neither a host name nor an IP address") from None
     return text.lower()
+
+
+def _node_name(text: str) -> str:
+    from longshore.api import names
+
+    if wrong := names.dns1123_subdomain(text):
+        raise ArgumentTypeError(f"{text!r} is no name for a node: {wrong[0]}")
+    return text
 
 
 def _capacity(text: str) -> dict[str, str]:

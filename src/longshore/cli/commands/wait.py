@@ -16,7 +16,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from longshore.cli.arguments import targets, waiting_times
 from longshore.cli.arguments.flags import switch
+from longshore.cli.main import Failure, Said
+from longshore.cli.server import connecting
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
@@ -28,8 +31,6 @@ TIMED_OUT = 124
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.arguments import targets, waiting_times
-
     targets.add_arguments(parser)
     add = parser.add_argument
     add(
@@ -46,10 +47,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.cli.arguments import kinds, targets, waiting_times
-    from longshore.cli.main import Said
-    from longshore.cli.server import connecting, refusals
-
     word, _, rest = arguments.what.partition("=")
     if word not in ("done", "condition", "jsonpath", "delete", "create") or (not rest) == (
         word in ("condition", "jsonpath")
@@ -57,9 +54,8 @@ def run(arguments: Namespace) -> int:
         raise Said(f'error: unrecognized condition: "{arguments.what}"', 2)
     patience = arguments.timeout if arguments.timeout is not None else (-1.0 if word == "done" else 30.0)
     until = time.monotonic() + waiting_times.patience(patience)
-    with refusals.told():
-        server = connecting.server(arguments)
-        chosen = targets.chosen(server, kinds.discover(server), arguments)
+    with connecting.opened(arguments) as server:
+        chosen = targets.chosen(server, arguments)
         find = partial(_appeared, until=until) if word == "create" else _each
         chosen = [one for target in chosen for one in find(server, target, arguments)]
         if not chosen and word != "delete":
@@ -81,39 +77,27 @@ def _each(server: Server, target: Target, arguments: Namespace) -> list[Target]:
     from longshore.api.errors import StatusError
 
     try:
-        found = server.json("GET", target.path, query=_query(arguments))
+        found = targets.found(server, target, arguments)
     except StatusError as err:
         if err.code == 404 and arguments.what == "delete":
             return []
         raise
-    return [target] if target.name else [_named(target, item) for item in found["items"]]
+    return [target] if target.name else [target.of(item) for item in found]
 
 
 def _appeared(server: Server, target: Target, arguments: Namespace, until: float) -> list[Target]:
-    """The objects of a target, as soon as there are any. Those with names are waited for later."""
-    from longshore.cli.main import Said
+    """The objects of a target, as soon as there are any. A target with a name is returned at once."""
     from longshore.cli.server import wait_for as waiting
 
     if target.name:
         return [target]
-    found = waiting.appeared(server, target, _query(arguments), until)
+    found = waiting.appeared(server, target, targets.selectors(arguments), until)
     if not found:
         raise Said("error: timed out waiting for the condition")
-    return [_named(target, item) for item in found]
-
-
-def _query(arguments: Namespace) -> dict[str, str]:
-    given = {"labelSelector": arguments.selector, "fieldSelector": arguments.field_selector}
-    return {key: value for key, value in given.items() if value}
-
-
-def _named(target: Target, obj: Obj) -> Target:
-    meta = obj["metadata"]
-    return target._replace(name=meta["name"], namespace=meta.get("namespace", ""))
+    return [target.of(item) for item in found]
 
 
 def _done(server: Server, chosen: list[Target], until: float, arguments: Namespace) -> int:
-    from longshore.cli.main import Failure
     from longshore.cli.server import wait_for as waiting
     from longshore.cli.showing import outcomes
 

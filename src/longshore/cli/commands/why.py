@@ -13,15 +13,21 @@ told from its objects and events, which say less.
 
 from __future__ import annotations
 
+import time
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from longshore.cli.main import Failure
+from longshore.cli.server import connecting
+from longshore.why import kinds, text
 
+if TYPE_CHECKING:
     from longshore.api.types import Obj
     from longshore.cli.server.requests import Server
     from longshore.why.kinds import Kind
+
 
 _MAX_LINES: Final = 60
 """Lines of a story that are shown without --all."""
@@ -29,8 +35,6 @@ _WATCH_SECONDS: Final = 1.0
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.server import connecting
-
     parser.add_argument(
         "what",
         nargs="+",
@@ -44,12 +48,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from contextlib import closing
-
     from longshore.api.errors import StatusError
-    from longshore.cli.main import Failure
     from longshore.cli.running import place
-    from longshore.cli.server import connecting
     from longshore.client.errors import Unreachable
 
     wanted = _named(arguments.what)
@@ -76,7 +76,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _kept(wanted: Sequence[tuple[Kind, str]]) -> dict[str, Obj]:
-    """The stories of throw-away runs of these names; none unless all are kept."""
+    """The kept stories of throw-away runs of these names; empty unless all of them are kept."""
     from longshore.cli.kept import run_records
 
     told = {}
@@ -96,9 +96,6 @@ def _named(words: list[str]) -> list[tuple[Kind, str]]:
 
 
 def _one(word: str, name: str) -> tuple[Kind, str]:
-    from longshore.cli.main import Failure
-    from longshore.why import kinds
-
     kind = kinds.named(word)
     if kind is None:
         known = ", ".join(kinds.KINDS)
@@ -113,7 +110,7 @@ def _one(word: str, name: str) -> tuple[Kind, str]:
 
 
 def document(server: Server, kind: Kind, name: str) -> Obj:
-    """The story, told by longshore itself or, of another server, by what can be read there."""
+    """The story from longshore itself or, for another server, from what can be read there."""
     from longshore.api import types
     from longshore.cli.server.requests import escaped, refusal
 
@@ -127,9 +124,7 @@ def document(server: Server, kind: Kind, name: str) -> Obj:
 
 
 def _told_here(server: Server, kind: Kind, name: str) -> Obj:
-    """The story of an object of a server that keeps no reasons."""
-    import time
-
+    """The story of an object on a server that keeps no reasons, from its objects and events."""
     from longshore.api import errors
     from longshore.cli.showing.readable_api import ReadableApi
     from longshore.why.observe import observe
@@ -143,7 +138,7 @@ def _told_here(server: Server, kind: Kind, name: str) -> Obj:
 
 
 def _print(told: dict[str, Obj], arguments: Namespace) -> None:
-    """One story alone; several each under its name, as `logs` heads those of several pods."""
+    """Prints a single story alone, and several each under its name, as `logs` does for several pods."""
     import json
 
     from longshore.cli.printing import objects
@@ -161,15 +156,11 @@ def _print(told: dict[str, Obj], arguments: Namespace) -> None:
 def _text(story: Obj, most: int) -> list[str]:
     from datetime import UTC, datetime
 
-    from longshore.why import text
-
     return text.lines(story, None, datetime.now(UTC), most)
 
 
 def _watch(server: Server, kind: Kind, name: str) -> int:
     """Prints the story, then each line that is new, until the object has ended or is gone."""
-    import time
-
     shown: list[str] = []
     while True:
         story = document(server, kind, name)
@@ -184,7 +175,7 @@ def _watch(server: Server, kind: Kind, name: str) -> int:
 
 
 def _new(shown: Sequence[str], told: Sequence[str]) -> Sequence[str]:
-    """The lines after those that were shown; a line that only grew a count is told again."""
+    """The lines after those that were shown; a line is shown again if its count has grown."""
     same = 0
     while same < len(shown) and same < len(told) and shown[same] == told[same]:
         same += 1

@@ -21,9 +21,8 @@ def describe(
     template: bool = False,
     pod: Obj | None = None,
 ) -> None:
-    """The lines for containers. `template` containers are indented one step further and have no state;
-    `pod` fills in field references.
-    """
+    """Adds the lines for containers. `template` containers are indented one step further and have no state;
+    `pod` fills in field references."""
     space = "  " if template else ""
     if not containers:
         lines.add(0, f"{space}{title}:\t{NONE}")
@@ -160,7 +159,7 @@ def _value(variable: Obj, container: Obj, pod: Obj | None) -> str:
 
 
 def _amount(ref: Obj, container: Obj) -> str:
-    """The amount a container requests, in the reference's unit; empty where only the node knows it."""
+    """The amount a container requests, in the reference's unit; empty if only the node knows it."""
     which, _, resource = ref["resource"].partition(".")
     amount = ((container.get("resources") or {}).get(which) or {}).get(resource)
     if amount is None or ref.get("containerName", container["name"]) != container["name"]:
@@ -171,7 +170,7 @@ def _amount(ref: Obj, container: Obj) -> str:
 
 
 def _field(path: str, pod: Obj | None) -> str:
-    """The value of a field reference, as far as the pod tells it."""
+    """The value of a field reference, as far as the pod has it."""
     here: object = pod
     start = path.partition("[")[0]
     for step in start.split("."):

@@ -26,7 +26,7 @@ class Lines:
         self.add(level, f"{key}:\t{value}")
 
     def several(self, title: str, values: Iterable[str]) -> None:
-        """The first value beside the title, the others under it; `<none>` if there is none."""
+        """Adds the first value beside the title and the others under it; `<none>` if there is no value."""
         first = True
         for value in values:
             self._parts.append(f"{title}:\t{value}\n" if first else f"\t{value}\n")
@@ -72,6 +72,6 @@ def controlled_by(lines: Lines, obj: Obj) -> None:
 
 
 def when(timestamp: str | None) -> str:
-    """`Tue, 01 Jun 2021 10:00:00 +0000`, in this machine's zone."""
+    """A time such as `Tue, 01 Jun 2021 10:00:00 +0000`, in this machine's zone."""
     moment = ages.moment(timestamp)
     return ages.UNKNOWN if moment is None else moment.astimezone().strftime("%a, %d %b %Y %H:%M:%S %z")

@@ -1,4 +1,4 @@
-"""A Job, and a CronJob."""
+"""Describes a Job or a CronJob."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from longshore.api.facts import own_names
 from longshore.api.time import ages
 from longshore.api.types import Obj
 from longshore.apiserver.tables.cells import selector_text
-from longshore.cli.describing import events, pods
+from longshore.cli.describing import pods
 from longshore.cli.describing.description_lines import NONE, Lines, controlled_by, head, when
+from longshore.cli.showing import event_lines
 
 _UNSET: Final = "<unset>"
 _SHOWN_INDEXES: Final = 50
@@ -52,7 +53,7 @@ def describe(job: Obj, happened: Sequence[Obj], now: datetime) -> str:
     if spec.get("completionMode") == "Indexed":
         lines.pair(0, "Completed Indexes", _indexes(status.get("completedIndexes", "")))
     pods.template(lines, spec["template"])
-    events.describe(lines, happened, now)
+    event_lines.table(lines, happened, now)
     return lines.text()
 
 
@@ -81,7 +82,7 @@ def cronjob(cronjob: Obj, happened: Sequence[Obj], now: datetime) -> str:
     lines.pair(0, "Last Schedule Time", when(last) if last else _UNSET)
     active = ", ".join(each.get("name", "") for each in status.get("active") or ())
     lines.pair(0, "Active Jobs", active or NONE)
-    events.describe(lines, happened, now)
+    event_lines.table(lines, happened, now)
     return lines.text()
 
 

@@ -1,4 +1,4 @@
-"""A node: its resources, the requests against them, and the pods that make these."""
+"""Describes a node: its resources, the requests against them, and the pods that request them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Final
 from longshore.api import pod_resources, quantity
 from longshore.api.time import ages
 from longshore.api.types import Obj
-from longshore.cli.describing import events
 from longshore.cli.describing.description_lines import NONE, Lines, head, when
+from longshore.cli.showing import event_lines
 
 _ROLE: Final = "node-role.kubernetes.io/"
 _SYSTEM: Final = (
@@ -29,7 +29,7 @@ _SYSTEM: Final = (
 def describe(
     node: Obj, happened: Sequence[Obj], now: datetime, lease: Obj | None, pods: Sequence[Obj]
 ) -> str:
-    """The lines for a node. `pods` are the pods on this node that have not ended."""
+    """Describes a node. `pods` are the pods on this node that have not ended."""
     lines = Lines()
     meta, spec, status = node["metadata"], node.get("spec") or {}, node.get("status") or {}
     head(lines, node, namespaced=False)
@@ -60,7 +60,7 @@ def describe(
     for title, key in _SYSTEM:
         lines.pair(1, title, (status.get("nodeInfo") or {}).get(key, ""))
     _pods(lines, pods, status.get("allocatable") or status.get("capacity") or {}, now)
-    events.describe(lines, happened, now)
+    event_lines.table(lines, happened, now)
     return lines.text()
 
 

@@ -1,1 +1,1 @@
-"""Checks of `longshore doctor`: of this machine, and of the data directory. Each gives one finding."""
+"""Checks of `longshore doctor`: of this machine, and of the data directory. Each returns one finding."""

@@ -1,4 +1,4 @@
-"""Checks of the data directory: its owner, version, disk and certificates, and the clock beside it."""
+"""Checks of the data directory: its owner, version, disk and certificates, and the machine's clock."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from longshore.cli.examining.findings import Finding
 _FULL_BYTES, _SCARCE_BYTES = 100 * 2**20, 2**30
 _MAX_CLOCK_GAP: Final = timedelta(minutes=1)
 _HEAD_BYTES: Final = 100
-"""SQLite's file format: the user's version at byte 60, the program's number at byte 68."""
+"""The size of SQLite's file header, with the user version at byte 60 and the application id at byte 68."""
 _FIRST_YEAR: Final = 2025
-"""A clock before this was never set."""
+"""A clock that shows an earlier year was never set."""
 
 
 def directory(path: Path, uid: int) -> Finding:
@@ -38,7 +38,7 @@ def directory(path: Path, uid: int) -> Finding:
 
 
 def version(path: Path) -> Finding:
-    """The schema of the journal, from the head of its file: a longshore that runs locks the rest."""
+    """Checks the schema of the journal, from the head of its file: a longshore that runs locks the rest."""
     from longshore.store import journal_schema, sql
 
     file, what = path / "journal.db", "data version"
@@ -75,7 +75,7 @@ def disk(path: Path, free: int | None = None) -> Finding:
 
 
 def clock(path: Path, now: datetime) -> Finding:
-    """A clock behind the data would run CronJobs twice and make certificates invalid."""
+    """Checks the clock: if it is behind the data, CronJobs would run twice and certificates be invalid."""
     if now.year < _FIRST_YEAR:
         return Finding("clock", "broken", f"it says {now:%Y-%m-%d}", "sudo timedatectl set-ntp true")
     newest = max(
@@ -125,7 +125,7 @@ def certificates(path: Path, now: datetime, running: bool) -> Finding:
 
 
 def server(path: Path, pid: int | None) -> Finding:
-    """Whether a longshore runs on the directory, and answers."""
+    """Checks whether a longshore runs on the directory, and answers."""
     from longshore.cli.main import Failure
     from longshore.cli.server.requests import Server
     from longshore.client.config.connection import from_kubeconfig

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 State = Literal["ok", "limited", "broken", "absent"]
-"""`limited`: longshore works, with less; `broken`: it does not; `absent`: not there, and not needed."""
+"""`limited`: longshore works, with less; `broken`: it does not work; `absent`: not there, and not needed."""
 
 
 class Finding(NamedTuple):
@@ -14,7 +14,7 @@ class Finding(NamedTuple):
     state: State
     text: str
     help: str = ""
-    """A command that mends it, or a sentence that says how."""
+    """A command that repairs it, or a sentence that says how."""
 
 
 def is_broken(findings: Sequence[Finding]) -> bool:
@@ -22,7 +22,7 @@ def is_broken(findings: Sequence[Finding]) -> bool:
 
 
 def lines(findings: Sequence[Finding]) -> str:
-    """One line for each finding, and one more where something helps."""
+    """One line for each finding, and one more if it has help."""
     width = max(len(finding.what) for finding in findings)
     out = []
     for finding in findings:

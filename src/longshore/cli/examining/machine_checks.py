@@ -1,7 +1,8 @@
-"""Checks of this machine: walls around pods, limits, ports, podman, programs."""
+"""Checks of this machine: isolation of pods, limits, ports, podman, programs."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import resource
@@ -9,13 +10,14 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Final
 
 from longshore.cli.examining.findings import Finding
 
 _OPEN_FILES: Final = 4096
-"""Descriptors for some thousand pods and watchers."""
+"""Enough descriptors for some thousand pods and watchers."""
 _PODMAN_SECONDS: Final = 20
 _APPARMOR: Final = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
 _CLONE: Final = Path("/proc/sys/kernel/unprivileged_userns_clone")
@@ -65,7 +67,7 @@ def cgroups() -> Finding:
 
 
 def cgroups_finding(base: str) -> Finding:
-    """`base` is a group that groups of pods can be made in."""
+    """`base` is a cgroup in which cgroups of pods can be made; empty if there is none."""
     if base:
         return Finding("cgroups", "ok", "limits of pods are kept by the kernel (cgroup v2)")
     return Finding(
@@ -96,7 +98,7 @@ def processes(soft: int | None = None) -> Finding:
 
 
 def port(number: int, ours: bool) -> Finding:
-    """`ours` says whether a longshore of the data directory runs: it holds its port itself."""
+    """Checks a port. `ours` says whether a longshore of the data directory runs, which holds it."""
     what = f"port {number}"
     if ours:
         return Finding(what, "ok", "the longshore of this data directory runs")
@@ -111,7 +113,7 @@ def port(number: int, ours: bool) -> Finding:
 
 
 def addresses() -> Finding:
-    """Pods have addresses of the loopback network."""
+    """Checks that pods can have addresses of the loopback network."""
     try:
         socket.create_server(("127.1.2.3", 0)).close()
     except OSError as err:
@@ -123,7 +125,7 @@ def addresses() -> Finding:
 
 
 def podman(program: str | None = None) -> Finding:
-    """Podman is needed for pods with `runtimeClassName: podman` alone."""
+    """Checks podman, which only pods with `runtimeClassName: podman` need."""
     found = program or shutil.which("podman")
     if found is None:
         return Finding("podman", "absent", "pods run as processes, not as containers of their images")
@@ -145,3 +147,63 @@ def programs(path: str | None = None) -> Finding:
         text = f"{', '.join(missing)} not found: longshore cp and shell commands in pods need them"
         return Finding("programs", "limited", text, f"install {' and '.join(missing)}")
     return Finding("programs", "ok", "sh and tar are there")
+
+
+_CURE_FOR_ROOT: Final = (
+    "give longshore's container the capability SYS_ADMIN, or: longshore up --runtime podman"
+)
+"""Help for root without the right to make namespaces, which is root of a container."""
+_AS_ROOT_OF_A_NAMESPACE: Final = "pods can have any level up to full, as root of a user namespace"
+
+
+def isolation() -> Finding:
+    """Checks isolation with a keeper of its own, which tries to isolate a process."""
+    from longshore.node.keeper.walls import users
+    from longshore.node.preparing import isolation
+
+    strongest, problem = asyncio.run(_tried())
+    for_users, way_out = isolation.for_users(), isolation.way_out()
+    is_root = os.geteuid() == 0
+    found = isolation_finding(strongest, problem, is_root=is_root, for_users=for_users, way_out=way_out)
+    if is_root and not users.is_machine_root() and strongest == "full":
+        return Finding("isolation", "ok", _AS_ROOT_OF_A_NAMESPACE)
+    return found
+
+
+async def _tried() -> tuple[str, str]:
+    """The strongest level of isolation, and why it is not full."""
+    from longshore.node.runtimes.process import ProcessRuntime
+
+    with tempfile.TemporaryDirectory(prefix="longshore-doctor-") as directory:
+        runtime = ProcessRuntime(Path(directory) / "keeper", owned=True, isolation="full")
+        try:
+            await runtime.open(lambda _: None)
+        except Exception as err:  # a keeper that does not start says so in ways of its own
+            return "none", str(err)
+        try:
+            features = await runtime.features()
+            return features.strongest, features.isolation_problem
+        finally:
+            await runtime.close(kill=True)
+
+
+def isolation_finding(
+    strongest: str, problem: str, *, is_root: bool, for_users: str, way_out: str
+) -> Finding:
+    """`problem` says why there is no stronger level; `for_users` is the cure if a setting forbids isolation
+    to users."""
+    if strongest == "process":
+        text = f"pods can have level process, not full: they see each other's files: {problem}"
+        return Finding("isolation", "limited", text, _CURE_FOR_ROOT if is_root else way_out)
+    if problem:
+        text = f"pods can have level none alone, and are not kept to themselves: {problem}"
+        return Finding("isolation", "limited", text, _CURE_FOR_ROOT if is_root else way_out)
+    if not is_root:
+        return Finding("isolation", "ok", "pods can have any level up to full, as an ordinary user")
+    if for_users:
+        text = "pods can have any level up to full as root, but none where an ordinary user starts longshore"
+        return Finding("isolation", "ok", text, for_users)
+    text = (
+        "pods can have any level up to full, as root; no setting of the kernel forbids it to ordinary users"
+    )
+    return Finding("isolation", "ok", text)

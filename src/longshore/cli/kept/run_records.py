@@ -1,4 +1,4 @@
-"""Reads the records of throw-away runs. A record that was cut off in the middle counts as far as it goes.
+"""Reads the records of throw-away runs. A truncated record counts as far as it goes.
 
 Standard library only, because `history` and `logs` answer at once.
 """
@@ -32,12 +32,12 @@ class KeptObject:
     """`job`, `pod` or `vcjob`."""
     obj: Obj
     done: Runs = ()
-    """Indexes that were completed, as far as was written down."""
+    """Completed indexes, as far as they were recorded."""
     failures: list[Obj] = field(default_factory=list)
     document: Obj = field(default_factory=dict)
-    """The end, as `run -o json` prints it; empty for a run that was killed."""
+    """The result as `run -o json` prints it; empty for a run that was killed."""
     story: Obj = field(default_factory=dict)
-    """The story that `longshore why` tells; empty for a run that was killed."""
+    """The story as `longshore why` prints it; empty for a run that was killed."""
 
     @property
     def name(self) -> str:
@@ -53,7 +53,7 @@ class KeptObject:
         return int(self.document.get("succeeded", indexes.count(self.done)))
 
     def job(self) -> Obj:
-        """The Job with as much of its status as is known."""
+        """The Job with the part of its status that is known."""
         status: Obj = {"succeeded": self.succeeded, "completedIndexes": indexes.write(self.done)}
         if self.document.get("result") == "complete":
             status["conditions"] = [{"type": "Complete", "status": "True"}]
@@ -69,12 +69,12 @@ class Record:
     needed: list[Obj] = field(default_factory=list)
     """Objects that were applied for the runs."""
     objects: dict[str, KeptObject] = field(default_factory=dict)
-    """By uid."""
+    """Objects of the run by uid."""
     ended: float | None = None
     result: str = "interrupted"
     """The result that `run -o json` prints; `running` while the process lives."""
     size: int | None = None
-    """Bytes of the directory; None for a run that nobody has tidied."""
+    """Bytes of the directory; None before it is tidied."""
 
     @property
     def id(self) -> str:
@@ -110,7 +110,7 @@ def find(word: str) -> tuple[Record, KeptObject | None] | None:
 
 
 def read(directory: Path) -> Record | None:
-    """The record of one run; None where there is none, or not even its beginning."""
+    """The record of one run; None if there is none, or its beginning is missing."""
     record: Record | None = None
     for line in lines(directory):
         if "begun" in line:
@@ -127,7 +127,7 @@ def read(directory: Path) -> Record | None:
 
 
 def lines(directory: Path) -> list[dict[str, Any]]:
-    """The whole lines of a journal."""
+    """The complete lines of a journal."""
     try:
         content = (directory / JOURNAL).read_bytes()
     except OSError:

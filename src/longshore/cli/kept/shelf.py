@@ -1,8 +1,8 @@
-"""The directories of throw-away runs: made at the start, tidied at the end, and few enough to be kept.
+"""The directories of throw-away runs: made at the start, tidied at the end, and limited in number and size.
 
-Kept are at most 100 runs of the last 7 days with 256 MiB in all. Of one run at most 5,000 pods keep their
-logs, those that failed first: 8 MiB of each log and 64 MiB together, packed into one file, because a
-thousand small files take 12 MB of most disks.
+At most 100 runs of the last 7 days with 256 MiB in all are kept. Of one run at most 5,000 pods keep their
+logs, failed pods first: 8 MiB of each log and 64 MiB together, packed into one file, because a thousand small
+files take 12 MB of most disks.
 """
 
 from __future__ import annotations
@@ -14,12 +14,18 @@ import re
 import secrets
 import shutil
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 from zipfile import ZIP_DEFLATED, ZipFile
 
+from longshore.api import indexes
+from longshore.api.indexes import Runs
+from longshore.api.types import Obj
 from longshore.cli.kept import run_records
 from longshore.cli.kept.run_records import JOURNAL, LIVE, LOGS, Record
+from longshore.cli.running import result
+from longshore.cli.running.progress import Failed, Run
 from longshore.cli.server import data_dir
 
 MAX_RUNS: Final = 100
@@ -35,8 +41,8 @@ _ARCHIVED: Final = re.compile(r"\d{13}_(.+)")
 
 
 def begin(root: Path, now: float) -> Path:
-    """A new directory for a run, named so that later runs sort after earlier ones: two runs of one second
-    differ by their milliseconds. Raises OSError where there can be none."""
+    """Makes a new directory for a run, named so that later runs sort after earlier ones: two runs of one
+    second differ by their milliseconds. Raises OSError if it cannot be made."""
     root.mkdir(mode=0o700, exist_ok=True)
     second = time.strftime("%Y%m%d-%H%M%S", time.gmtime(now))
     made = root / f"{second}.{int(now % 1 * 1000):03}-{secrets.token_hex(2)}"
@@ -45,8 +51,8 @@ def begin(root: Path, now: float) -> Path:
 
 
 def tidy(directory: Path, now: float) -> None:
-    """Keeps the logs of a run whose longshore is gone, and removes everything else of it. Leaves a run alone
-    that another process tidies already."""
+    """Keeps the logs of a run whose longshore has ended, and removes its other files. Leaves a run alone that
+    another process is already tidying."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -95,7 +101,7 @@ def prune(root: Path, now: float) -> None:
 
 
 def _pack_logs(record: Record) -> None:
-    """Packs the logs in the node's directory into one file, as many as are kept."""
+    """Packs the logs in the node's directory into one file, up to the limits."""
     node, target = record.directory / LIVE / "node", record.directory / LOGS
     sources = {name: node / "logs" / name for name in _names(node / "logs")}
     for name in _names(node / "archive"):
@@ -122,7 +128,7 @@ def _names(directory: Path) -> list[str]:
 
 
 def _last_lines(file: Path) -> bytes:
-    """A log, or as many of its last lines as are kept."""
+    """A log, or as many of its last lines as fit the limit."""
     with file.open("rb") as log:
         size = os.fstat(log.fileno()).st_size
         if size > MAX_LOG_BYTES:
@@ -132,8 +138,80 @@ def _last_lines(file: Path) -> bytes:
 
 
 def _replace(path: Path, lines: list[dict[str, Any]]) -> None:
-    """Puts a journal of these lines in place in one step."""
+    """Replaces a journal by these lines in one step."""
     beside = path.with_name(f".{path.name}")
     with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         file.writelines(json.dumps(line) + "\n" for line in lines)
     beside.replace(path)
+
+
+# The record of a throw-away run while it runs: one JSON document a line, each written as it happens.
+#
+# A line that is not whole was written when the process died; readers end there (`run_records.py`). At the end
+# `shelf.py` puts a shorter journal in its place, in one step.
+
+_MAX_STORY_LINES: Final = 200
+
+
+class RunJournal:
+    """The journal in `directory`, which exists. Nothing is written before `created`."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._file: IO[str] | None = None
+        self._told: dict[str, tuple[str, Runs]] = {}
+        """The last recorded list of completed indexes, as text and as runs, by uid."""
+
+    def created(self, runs: Sequence[Run], needed: Sequence[Obj], command: str) -> None:
+        """Records the runs, the objects that were applied for them, and the command line."""
+        descriptor = os.open(self.directory / JOURNAL, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self._file = os.fdopen(descriptor, "a")
+        first = {
+            "begun": time.time(),
+            "command": result.readable(command),
+            "directory": os.getcwd(),
+            "needed": [*needed],
+        }
+        self._write(first)
+        for run in runs:
+            self._write({"uid": run.uid, "kind": run.kind, "object": _slim(run.created)})
+            self.changed(run)
+
+    def changed(self, run: Run) -> None:
+        """Records indexes that were completed since the last call."""
+        text, before = self._told.get(run.uid, ("", ()))
+        if self._file is None or not run.indexed or run.lists[0] == text:
+            return
+        done = run.done
+        self._told[run.uid] = run.lists[0], done
+        self._write({"uid": run.uid, "done": indexes.write(indexes.without(done, before))})
+
+    def failure(self, run: Run, failed: Failed) -> None:
+        self._write({"uid": run.uid, "failure": result.failure(failed)})
+
+    def story(self, run: Run, story: Obj) -> None:
+        """Records the story of a run, up to the limit of lines."""
+        self._write({"uid": run.uid, "story": {**story, "story": story["story"][-_MAX_STORY_LINES:]}})
+
+    def ended(self, runs: Sequence[Run], outcome: result.Outcome, code: int) -> None:
+        """Records how all runs ended."""
+        documents = [result.of_run(run) for run in runs]
+        self._write({"ended": time.time(), "result": outcome, "exitCode": code, "runs": documents})
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def _write(self, line: dict[str, Any]) -> None:
+        if self._file is None:
+            return
+        try:
+            self._file.write(json.dumps(line) + "\n")
+            self._file.flush()
+        except OSError:  # a full disk: the run matters more than its record
+            self._file = None
+
+
+def _slim(obj: Obj) -> Obj:
+    meta = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
+    return {"metadata": meta, "spec": obj.get("spec") or {}}

@@ -7,6 +7,7 @@ of a line belongs to no column.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from longshore.api.terminal import harmless
 
@@ -37,13 +38,13 @@ def _place(rows: Sequence[list[str]], out: list[str], start: int, end: int, colu
 
 
 class Columns:
-    """A table that grows: the first lines set the widths, and wider cells push the cells on their right."""
+    """A growing table: the first lines set the widths, and wider cells push the cells on their right."""
 
     def __init__(self) -> None:
         self._widths: list[int] = []
 
     def lines(self, rows: Sequence[Sequence[str]]) -> str:
-        """The rows as text, each ended by a line feed."""
+        """Formats the rows as text, each ended by a line feed."""
         rows = [[harmless(cell) for cell in row] for row in rows]
         for row in rows:
             for column, cell in enumerate(row[:-1]):
@@ -56,3 +57,27 @@ class Columns:
             "".join(cell.ljust(self._widths[i]) for i, cell in enumerate(row[:-1])) + row[-1] + "\n"
             for row in rows
         )
+
+
+_UNITS: Final = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
+
+
+def size(amount: int) -> str:
+    """`0 bytes`, `512 MiB`, `1.2 GiB`: one digit after the point below ten."""
+    size, unit = float(amount), 0
+    while size >= 1024 and unit < len(_UNITS) - 1:
+        size, unit = size / 1024, unit + 1
+    digits = 1 if unit and size < 9.95 and round(size, 1) != int(size) else 0
+    return f"{size:.{digits}f} {_UNITS[unit]}"
+
+
+def padded(rows: Sequence[Sequence[str]], widths: Sequence[int]) -> str:
+    """Cells padded to these widths, headers included; a longer cell pushes the rest."""
+    lines = ["".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows]
+    return "\n".join(lines)
+
+
+def fitted(rows: Sequence[Sequence[str]], spacing: int, *, header: bool = True) -> str:
+    """Columns as wide as their longest cell plus `spacing`; `header` says whether the title counts."""
+    counted = rows if header else rows[1:]
+    return padded(rows, [max(map(len, column)) + spacing for column in zip(*counted, strict=True)])

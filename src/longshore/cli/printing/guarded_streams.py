@@ -1,8 +1,8 @@
 """Standard output and error on a terminal, with all control characters written out (`api/terminal.py`).
 
-Text of objects and of containers' logs may hold sequences that a terminal obeys. Whatever a command prints to
-a terminal passes here, so no command can forget it; those that hand a terminal over to a container, or draw
-on it, ask for the stream itself. What goes to a file or a pipe is not changed.
+Text of objects and of containers' logs may hold sequences that a terminal obeys. Everything that a command
+prints to a terminal passes here, so no command can forget it; a command that hands the terminal to a
+container, or draws on it, asks for the stream itself. Output to a file or a pipe is not changed.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ def guard() -> None:
 
 
 def unguarded(stream: TextIO) -> TextIO:
-    """The stream itself."""
+    """The stream without its guard."""
     return cast("TextIO", stream.stream) if isinstance(stream, _Text) else stream
 
 
 def release_output() -> None:
-    """Lets standard output through as it is, for who asked for that."""
+    """Removes the guard of standard output, for `logs --raw` and the user's own commands."""
     sys.stdout = unguarded(sys.stdout)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from longshore.api.types import Obj
 from longshore.cli.main import Said
+
+if TYPE_CHECKING:
+    from longshore.api.types import Obj
 
 FORMATS: Final = "json, yaml, name, wide, jsonpath=…, jsonpath-as-json=…, custom-columns=…"
 _ESCAPES: Final = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
@@ -19,9 +21,9 @@ def as_json(value: Any) -> str:
 
 
 def as_yaml(value: Any) -> str:
-    from longshore.api.codec import yamlwrite
+    from longshore.api.codec import yamltext
 
-    return yamlwrite.encode_yaml(value).decode()
+    return yamltext.encode_yaml(value).decode()
 
 
 def without_managed_fields(obj: Obj) -> Obj:

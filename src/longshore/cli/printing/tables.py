@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from longshore.api.types import Obj
 from longshore.cli.printing.columns import Columns
+
+if TYPE_CHECKING:
+    from longshore.api.types import Obj
 
 ACCEPT: Final = (
     "application/json;as=Table;v=v1;g=meta.k8s.io,"
@@ -18,12 +20,12 @@ _ENDS: Final = "\f\n\r"
 
 @dataclass
 class Printer:
-    """Prints the tables of one kind, the header with the first of them."""
+    """Prints the tables of one kind; the first table has the header."""
 
     wide: bool = False
     headers: bool = True
     prefix: str = ""
-    """`job.batch/`, where kinds are mixed."""
+    """`job.batch/` if kinds are mixed, else empty."""
     with_namespace: bool = False
     labels: Sequence[str] = ()
     """Labels that get columns of their own."""
@@ -61,7 +63,7 @@ class Printer:
 
 
 def written(cell: Any) -> str:
-    """A cell's text: its first line."""
+    """The first line of a cell's text."""
     if cell is None:
         return ""
     if isinstance(cell, bool):
@@ -74,7 +76,7 @@ def written(cell: Any) -> str:
 
 
 def of_objects(answer: Obj) -> Obj:
-    """The table of an object or a list from a server that makes no tables of this kind: names and ages."""
+    """A table of names and ages, for a server that makes no tables of this kind."""
     from datetime import UTC, datetime
 
     from longshore.api.time import ages

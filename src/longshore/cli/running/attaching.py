@@ -1,6 +1,6 @@
-"""`run --attach job/x` and `resume --follow`: the display of runs that somebody started before.
+"""`run --attach job/x` and `resume --follow`: the display of runs that were started before.
 
-Nothing is created. Whoever stops looking, by Ctrl-C or `--timeout`, leaves the runs as they are.
+Nothing is created. Ctrl-C and `--timeout` end the display and leave the runs as they are.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ async def _found(here: Place, kind: str, namespace: str, name: str) -> Run:
 
 
 def _times(obj: Obj) -> tuple[float, float]:
-    """When the object began, and when it ended or 0, in seconds since 1970."""
+    """When the object began and when it ended (0 if it has not), in seconds since 1970."""
     status = obj.get("status") or {}
     ends = [each["lastTransitionTime"] for each in status.get("conditions") or () if _is_end(each)]
     begun = status.get("startTime") or obj["metadata"]["creationTimestamp"]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
+import time
 from argparse import Namespace
-from typing import Protocol
+from typing import Final, Protocol
 
+from longshore.cli.main import drop
+from longshore.cli.running import report_lines
 from longshore.cli.running.progress import Failed, Run
 
 
@@ -58,6 +62,77 @@ def chosen(arguments: Namespace, *, logs: bool) -> Display:
         from longshore.cli.running.live_display import Live
 
         return Live()
-    from longshore.cli.running.line_display import LineDisplay
 
     return LineDisplay()
+
+
+_LINE_SECONDS: Final = 1.0
+_SHOWN_FAILURES: Final = 20
+
+
+class LineDisplay:
+    def __init__(self) -> None:
+        self._runs: list[Run] = []
+        self._told: dict[str, tuple[float, str]] = {}
+        self._said: dict[tuple[str, str], str] = {}
+        self._away: set[str] = set()
+        self._failures = 0
+
+    def say(self, text: str) -> None:
+        try:
+            print(text, file=sys.stderr, flush=True)
+        except OSError:
+            drop(sys.stderr)  # whoever cannot be told goes without
+
+    def begin(self, runs: list[Run]) -> None:
+        self._runs = runs
+        for run in runs:
+            self.say(report_lines.begun(run))
+            self._told[run.uid] = (time.monotonic(), report_lines.counts(run))
+
+    def changed(self, run: Run) -> None:
+        self._tell(run, "state", report_lines.state(run))
+        self._tell(run, "warning", f"warning: {run.warning}" if run.warning else "")
+        if run.uid in self._away and not run.away:
+            self._away.discard(run.uid)
+            self._said.pop((run.uid, "state"), None)
+            self.say(f"{run.title} the server is back")
+        elif run.away:
+            self._away.add(run.uid)
+        self._progress(run)
+
+    def _tell(self, run: Run, what: str, text: str) -> None:
+        """Prints a line about the run unless the last line of its sort has the same text."""
+        if text and self._said.get((run.uid, what)) != text:
+            self._said[run.uid, what] = text
+            self.say(f"{run.title} {text}")
+
+    def failure(self, run: Run, failed: Failed) -> None:
+        self._failures += 1
+        if self._failures > _SHOWN_FAILURES:
+            if self._failures == _SHOWN_FAILURES + 1:
+                self.say("more failures are not shown; see: longshore get pods, or --output json")
+            return
+        self.say("\n".join([report_lines.failed(run, failed), *(f"  | {line}" for line in failed.lines)]))
+
+    def line(self, prefix: str, line: bytes) -> None:
+        sys.stdout.buffer.write(prefix.encode(errors="surrogateescape") + line)
+        sys.stdout.buffer.flush()
+
+    async def follow(self) -> None:
+        """Prints lines that were held back, one second after the line before."""
+        while True:
+            await asyncio.sleep(_LINE_SECONDS)
+            for run in self._runs:
+                self._progress(run)
+
+    def close(self) -> None: ...
+
+    def _progress(self, run: Run) -> None:
+        if run.end is not None:
+            return
+        at, before = self._told[run.uid]
+        now, text = time.monotonic(), report_lines.counts(run)
+        if now - at >= _LINE_SECONDS and text != before:
+            self._told[run.uid] = (now, text)
+            self.say(f"{run.title} {text}")

@@ -1,9 +1,9 @@
-"""Items of `--each` and `--each-csv`: read, combined, and put where the node finds them.
+"""Items of `--each` and `--each-csv`: reads and combines them, and writes the file that the node reads.
 
-The node reads one file in the data directory of the longshore: a line for each item, or, where items have
-several fields or line ends in them, records that end with a zero byte and whose fields a unit separator
-divides. The file stays as long as the Job may need it: with a throw-away longshore it goes at the end, on one
-that stays it stays in `items/`, at least for as long as there is a Job that names it.
+The file is in the data directory of the longshore. It has a line for each item or, if items have several
+fields or contain line ends, records that end with a zero byte and whose fields a unit separator divides. A
+throw-away longshore removes the file at its end; another one keeps it in `items/`, at least as long as there
+is a Job that names it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import os
 import random
 import secrets
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -28,7 +28,7 @@ from longshore.cli.main import Failure
 _CODING: Final = {"encoding": "utf-8", "errors": "surrogateescape"}
 
 _YOUNG_SECONDS: Final = 86400.0
-"""Seconds for which a file of items is left alone: its Job may not be there yet."""
+"""Seconds for which a file of items is left alone: its Job may not exist yet."""
 
 
 class Items(NamedTuple):
@@ -36,11 +36,11 @@ class Items(NamedTuple):
 
     rows: list[tuple[str, ...]]
     columns: tuple[str, ...] = ()
-    """Names of the fields, where a header gave them some."""
+    """Names of the fields, if a header gave them."""
 
     @property
     def names(self) -> list[str]:
-        """Each row as people know it."""
+        """Each row as people know it: its fields with blanks between them."""
         return [" ".join(row) for row in self.rows]
 
     @property
@@ -49,15 +49,15 @@ class Items(NamedTuple):
         return "lines" if simple else "records"
 
     def content(self) -> bytes:
-        """The file that the node reads."""
+        """The content of the file that the node reads."""
         if self.format == "lines":
             return "".join(f"{row[0]}\n" for row in self.rows).encode(**_CODING)
         return "".join(f"{FIELD_END.join(row)}\0" for row in self.rows).encode(**_CODING)
 
 
 def from_lines(names: Sequence[str], *, null: bool) -> Items:
-    """The lines of these files, `-` for standard input, or with `null` what stands between zero bytes. Of
-    several files, every line of the first with every line of the second, and so on."""
+    """The lines of these files, `-` for standard input; with `null`, the texts between zero bytes. Several
+    files give every combination of their lines."""
     if names.count("-") > 1:
         raise Failure("--each -: standard input can be read only once; give the others as files", 2)
     return _checked(Items([*itertools.product(*(_lines(name, null=null) for name in names))]))
@@ -76,7 +76,7 @@ def from_csv(name: str) -> Items:
 
 
 def load(path: str, format: str) -> Items | None:
-    """The items that a Job's pods name; None where the file is not on this machine, or gone."""
+    """Loads the items that a Job's pods name; None if the file is missing on this machine."""
     try:
         content = Path(path).read_bytes()
     except OSError:
@@ -87,19 +87,19 @@ def load(path: str, format: str) -> Items | None:
 
 
 def of_job(job: Obj) -> Items | None:
-    """The items of a Job's pods; None where it has none, or they cannot be read."""
+    """The items of a Job's pods; None if it has none, or they cannot be read."""
     path, format = file_of(job)
     return load(path, format) if path else None
 
 
 def names_of(job: Obj) -> list[str]:
-    """Each item of a Job as people know it; empty where there is none."""
+    """Each item of a Job as people know it; empty if it has none."""
     items = of_job(job)
     return items.names if items is not None else []
 
 
 def file_of(job: Obj) -> tuple[str, str]:
-    """The file with the items of a Job's pods, and its format; empty where they have none."""
+    """The file with the items of a Job's pods, and its format; empty if they have none."""
     template = (job.get("spec") or {}).get("template") or {}
     annotations = (template.get("metadata") or {}).get("annotations") or {}
     return annotations.get(own_names.ITEMS_FILE, ""), annotations.get(own_names.ITEMS_FORMAT, "lines")
@@ -111,7 +111,7 @@ def shuffled(items: Items) -> Items:
 
 
 def keep(items: Items, directory: Path | None) -> Path:
-    """Writes them, for the owner alone to read."""
+    """Writes the items to a file that only its owner can read."""
     if directory is None:
         raise Failure("--each needs a longshore on this machine, which finds the items in a file", 2)
     folder = directory / "items"
@@ -123,7 +123,7 @@ def keep(items: Items, directory: Path | None) -> Path:
 
 
 def old_files(directory: Path, now: float) -> list[Path]:
-    """Files of items that are old enough to be looked at: perhaps no Job names them any more."""
+    """Files of items that are so old that perhaps no Job names them any more."""
     folder = directory / "items"
     found = folder.iterdir() if folder.is_dir() else ()
     return [path for path in found if now - path.stat().st_mtime > _YOUNG_SECONDS]
@@ -151,3 +151,37 @@ def _checked(items: Items) -> Items:
             if FIELD_END in field or "\0" in field:
                 raise Failure(f"the item {field!r} holds a character that separates fields", 2)
     return items
+
+
+# `--failed-to FILE`: the items that did not complete, in the form in which they were read.
+
+
+def check_failed_file(path: Path) -> None:
+    """Raises Failure if the file cannot be written, before the work begins. Does not change its content."""
+    try:
+        path.open("a").close()
+    except OSError as err:
+        raise Failure(_unwritable(path, err), 2) from None
+
+
+def write_failed(path: Path, items: Items, left: Iterable[int], *, null: bool) -> str:
+    """Writes these rows for the next `--each` (with `-0` if this run had it) or `--each-csv`. Returns the
+    problem; empty if there is none."""
+    if items.columns:
+        table = io.StringIO()
+        csv.writer(table, lineterminator="\n").writerows(
+            [items.columns, *(items.rows[each] for each in left)]
+        )
+        text = table.getvalue()
+    else:
+        end = "\0" if null else "\n"
+        text = "".join(" ".join(items.rows[each]) + end for each in left)
+    try:
+        path.write_bytes(text.encode(**_CODING))
+    except OSError as err:
+        return _unwritable(path, err)
+    return ""
+
+
+def _unwritable(path: Path, err: OSError) -> str:
+    return f"--failed-to {path}: {err.strerror}"

@@ -1,8 +1,8 @@
-"""Why a run waits, and what it is warned about: from events, told at once and in one line.
+"""Notes from events why a run waits and what it is warned about, each in one line.
 
-An event counts only if its object is the run itself or belongs to it, by UID: those of an earlier object of
-the same name are not told. The reasons of a gang come from the scheduler's own explanation, with numbers,
-where the server has one.
+An event counts only if its object is the run itself or belongs to it, by UID: events of an earlier object of
+the same name are ignored. The reasons of a gang come from the scheduler's own explanation, with numbers, if
+the server has one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 
 from longshore.api import types
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds
+from longshore.api.facts import conditions, kinds
 from longshore.api.facts.owners import controller_of
 from longshore.api.types import Obj
 from longshore.cli.running.place import Place
@@ -33,10 +33,10 @@ HINDRANCES: Final = frozenset(
         "Unschedulable",
     }
 )
-"""Reasons of events that keep a pod from running. Every other warning is a warning and no more."""
+"""Reasons of events that keep a pod from running. Every other warning is only a warning."""
 _GANG_WAITS: Final = ("GangWaits", "GangInvalid", "QueueClosed")
 _MAX_PODS_ASKED: Final = 100
-"""Pods of a run that are asked whose they are; a run with more warnings than that has told enough."""
+"""Pods of a run whose owner is looked up; a run with more warnings than that needs no more of them."""
 _NUMBERS: Final = re.compile(r"\(asks (.*)\)$")
 
 Changed = Callable[[Run], None]
@@ -55,6 +55,23 @@ async def notices(place: Place, namespace: str, runs: list[Run], changed: Change
                 changed(run)
 
 
+async def full_disks(place: Place, runs: list[Run], changed: Changed) -> None:
+    """Notes that the disk of a node is full, until cancelled: no event says so, because it would be a new
+    object. Without the right to read nodes nothing is noted."""
+    try:
+        async for event in events(place, kinds.NODES, ""):
+            node = event.object
+            if event.type not in ("ADDED", "MODIFIED") or not conditions.holds(node, "DiskPressure"):
+                continue
+            for run in runs:
+                if run.end is None:
+                    name = node["metadata"]["name"]
+                    run.waits = f"the disk is full, on node {name}: it takes no new pods until there is room"
+                    changed(run)
+    except StatusError:
+        return
+
+
 async def of_gang(place: Place, run: Run, changed: Changed) -> None:
     """Notes why a Volcano Job's gang waits, until cancelled."""
     group = f"{run.name}-{run.uid}"
@@ -69,12 +86,12 @@ async def of_gang(place: Place, run: Run, changed: Changed) -> None:
 
 
 class _Ours:
-    """Whose pods events are about. Each pod is asked once."""
+    """Finds the owner of the pods that events are about. Each pod is read once."""
 
     def __init__(self, place: Place) -> None:
         self._place = place
         self._known: dict[str, str] = {}
-        """The UID of each pod's owner, by the pod's own."""
+        """The UID of each pod's owner, by the pod's UID."""
 
     async def is_about(self, run: Run, about: Obj) -> bool:
         uid, name = about.get("uid", ""), about.get("name", "")
@@ -87,7 +104,7 @@ class _Ours:
         return self._known.get(uid) == run.uid
 
     async def _owner(self, namespace: str, name: str, uid: str) -> str:
-        """Empty for a pod that is gone, or is another one by now."""
+        """The UID of the pod's owner; empty for a pod that is gone, or has been replaced."""
         try:
             pod = await self._place.client.get(kinds.PODS, name, namespace)
         except (StatusError, Unreachable):
@@ -98,6 +115,8 @@ class _Ours:
 
 def _note(run: Run, event: Obj) -> None:
     reason, said = event.get("reason", ""), " ".join(event.get("message", "").split())
+    if reason == "DeadlineExceeded":  # the failure, or the end, tells it
+        return
     if reason not in HINDRANCES:
         run.warning = f"{reason}: {said}"
     elif reason == "FailedScheduling" and (numbers := _NUMBERS.search(said)):
@@ -107,7 +126,7 @@ def _note(run: Run, event: Obj) -> None:
 
 
 async def _explained(place: Place, namespace: str, group: str) -> str:
-    """The scheduler's words on a gang; empty where the server has none."""
+    """The scheduler's explanation of a gang; empty if the server has none."""
     path = f"/apis/longshore.dev/v1/namespaces/{namespace}/explanations/podgroup.{group}"
     try:
         answer = await place.http.request("GET", path)

@@ -30,7 +30,7 @@ _REST_FACTOR: Final = 20.0
 """A frame is followed by a pause of 20 times its own cost: drawing takes at most 5 % of the time."""
 _MIN_BAR_CELLS, _MAX_BAR_CELLS = 10, 40
 _MAX_BARS: Final = 12
-"""Runs that succeeded are left out first."""
+"""The most bars that are shown; runs that succeeded are left out first."""
 _SHOWN_FAILURES: Final = 3
 _FAILURE_LINES: Final = 3
 
@@ -119,8 +119,8 @@ class Live:
 
 
 def bar(run: Run, name_width: int, width: int, now: float) -> list[Text]:
-    """The one to four lines of one run. Where the terminal is narrow, the bar goes first, then the numbers
-    from the last to the first, then the end of the name; the count stays."""
+    """The one to four lines of one run. On a narrow terminal the bar is dropped first, then the numbers from
+    the last to the first, then the end of the name; the count stays."""
     count, *others = _numbers(run, now)
     name_width = min(name_width, max(1, width - len(count.plain) - 3))
     room = min(_MAX_BAR_CELLS, width - name_width - len(_joined(count, others).plain) - 5)
@@ -169,7 +169,7 @@ def _bar(run: Run, room: int) -> Text:
 
 
 def _numbers(run: Run, now: float) -> list[Text]:
-    """The count, then the others, the most important first."""
+    """The count, then the other numbers, the most important first."""
     whole = f"{run.succeeded}/{run.total}" if run.total is not None else f"{run.succeeded} done"
     parts = [(whole, "bold")]
     if run.active:
@@ -192,7 +192,7 @@ def _numbers(run: Run, now: float) -> list[Text]:
 
 
 def _strip(run: Run, room: int) -> Text:
-    """Cells that each stand for some indexes; the worst of these gives the cell its colour."""
+    """Cells that each show some indexes; the worst state of these gives the cell its colour."""
     assert run.total is not None
     cells = min(room, run.total)
     done, lost = _spread(run.done, run.total, cells), _spread(run.lost, run.total, cells)

@@ -20,7 +20,7 @@ from longshore.cli.main import Failure
 from longshore.cli.server import data_dir
 
 if TYPE_CHECKING:
-    from longshore.cli.kept.run_journal import RunJournal
+    from longshore.cli.kept.shelf import RunJournal
     from longshore.client import Client
     from longshore.client.http import HttpClient
 
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Place:
     client: Client
-    """For writing and watching."""
+    """The client for writing and watching."""
     http: HttpClient
-    """For what comes as a stream: logs."""
+    """The client for streams: logs."""
     server: str
     namespace: str
     directory: Path | None
-    """A directory for files that the longshore reads; None where it is not known to run on this machine."""
+    """A directory for files that the longshore reads; None unless it is known to run on this machine."""
     throw_away: bool
     journal: RunJournal | None = None
-    """The record of a throw-away run; None where none can be kept."""
+    """The record of a throw-away run; None if it cannot be kept."""
 
 
 @asynccontextmanager
@@ -53,7 +53,7 @@ async def opened(arguments: Namespace) -> AsyncIterator[Place]:
 
 @asynccontextmanager
 async def connected(file: Path | None, arguments: Namespace) -> AsyncIterator[Place]:
-    """The server of this kubeconfig; None leaves the choice to kubectl's rules."""
+    """Connects to the server of this kubeconfig; None leaves the choice to kubectl's rules."""
     from longshore.client.config.connection import from_kubeconfig
     from longshore.client.errors import ConfigError
     from longshore.client.http import HttpClient
@@ -112,7 +112,10 @@ async def _throw_away(arguments: Namespace) -> AsyncIterator[Place]:
                 HttpClient.from_kubeconfig(own.kubeconfig) as http,
             ):
                 namespace = arguments.namespace or "default"
-                directory = journal.directory if journal is not None else own.kubeconfig.parent
+                directory = own.kubeconfig.parent
+                if journal is not None:  # items stay with the record; the node looks in its data directory
+                    directory = journal.directory
+                    (directory / LIVE / "items").symlink_to("../items")
                 yield Place(own.client, http, own.server, namespace, directory, True, journal)
         except (StoreError, UnfitDirectory, BadImages) as err:
             raise Failure(str(err)) from None
@@ -120,9 +123,9 @@ async def _throw_away(arguments: Namespace) -> AsyncIterator[Place]:
 
 @contextmanager
 def _kept() -> Iterator[RunJournal | None]:
-    """The record of a throw-away run, tidied at the end; None where nothing can be written."""
+    """The record of a throw-away run, tidied at the end; None if nothing can be written."""
     from longshore.cli.kept import run_records, shelf
-    from longshore.cli.kept.run_journal import RunJournal
+    from longshore.cli.kept.shelf import RunJournal
     from longshore.up import files
 
     root = run_records.root()

@@ -1,6 +1,6 @@
 """Changes that `run` makes to pods before they are created: annotations for the node, and users. Pure.
 
-A malformed manifest is left as it is: the server says what is wrong with it.
+A malformed manifest stays as it is: the server says what is wrong with it.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from longshore.api.time import durations
 from longshore.api.types import Obj
 
 Change = Callable[[Obj], Obj]
-"""From a pod or pod template to a changed one."""
+"""A function from a pod or pod template to a changed one."""
 COMMAND_PATIENCE_SECONDS, _MANIFEST_PATIENCE_SECONDS = 5.0, 30.0
-"""Seconds after which a pod that cannot start has failed. A person waits for a command; of a manifest,
-somebody else may create what is missing, such as a ConfigMap."""
+"""Seconds after which a pod that cannot start has failed. A person waits for a command; for a manifest,
+another client may still create what is missing, such as a ConfigMap."""
+_MAX_RULES: Final = 20
+"""The most rules of a podFailurePolicy that the API allows."""
 _IDENTITY: Final = ("runAsUser", "runAsGroup", "fsGroup", "supplementalGroups")
 
 
@@ -26,12 +28,36 @@ def asked_for(arguments: Namespace, *, logs: bool) -> list[Change]:
     marks = {own_names.WHOLE_LOGS: "true"} if logs or arguments.results else {}
     if arguments.results:
         marks[own_names.SEPARATE_STREAMS] = "true"
+    if arguments.results or arguments.joblog:
+        marks[own_names.EXACT_TIMES] = "true"
     if (patience := unstartable_seconds(arguments)) is not None:
         marks[own_names.FAIL_UNSTARTABLE_AFTER] = durations.text(round(patience * 1e9))
     if arguments.isolation and not arguments.after_dashes:
         marks[own_names.ISOLATION] = arguments.isolation
     changes = [annotated(marks)] if marks else []
     return [*changes, as_me] if arguments.run_as_me else changes
+
+
+def failing_at_once(obj: Obj) -> Obj:
+    """Makes a Job not retry pods that can never start, if its pods fail then. A Job whose pods restart their
+    containers may have no rules about failures: it retries by its backoffLimit."""
+    spec = obj.get("spec")
+    if obj["kind"] != "Job" or not isinstance(spec, dict):
+        return obj
+    template = spec.get("template")
+    if not isinstance(template, dict) or not isinstance(pod := template.get("spec"), dict):
+        return obj
+    annotations = (template.get("metadata") or {}).get("annotations") or {}
+    rules = (spec.get("podFailurePolicy") or {}).get("rules") or []
+    if (
+        own_names.FAIL_UNSTARTABLE_AFTER not in annotations
+        or pod.get("restartPolicy") != "Never"
+        or len(rules) >= _MAX_RULES
+    ):
+        return obj
+    action = "FailIndex" if spec.get("backoffLimitPerIndex") is not None else "FailJob"
+    rule = {"action": action, "onPodConditions": [{"type": own_names.UNSTARTABLE, "status": "True"}]}
+    return {**obj, "spec": {**spec, "podFailurePolicy": {"rules": [*rules, rule]}}}
 
 
 def unstartable_seconds(arguments: Namespace) -> float | None:
@@ -44,7 +70,7 @@ def unstartable_seconds(arguments: Namespace) -> float | None:
 
 
 def changed(obj: Obj, change: Change) -> Obj:
-    """A Job, pod or Volcano Job whose pods are changed."""
+    """Applies `change` to the pods of a Job, pod or Volcano Job."""
     spec = obj.get("spec")
     if not isinstance(spec, dict):
         return obj
@@ -58,7 +84,7 @@ def changed(obj: Obj, change: Change) -> Obj:
 
 
 def annotated(marks: Mapping[str, str]) -> Change:
-    """Gives pods these annotations, where they have none of that name."""
+    """Gives pods these annotations, unless they have one of the same name."""
 
     def change(template: Obj) -> Obj:
         meta = template.get("metadata") or {}
@@ -69,7 +95,7 @@ def annotated(marks: Mapping[str, str]) -> Change:
 
 
 def as_me(template: Obj) -> Obj:
-    """The template without users and groups to run as: its processes run as longshore does."""
+    """Removes users and groups to run as from a template: its processes run as longshore does."""
     spec = template.get("spec")
     if not isinstance(spec, dict):
         return template

@@ -11,7 +11,7 @@ from longshore.api.types import Obj
 from longshore.cli.showing import outcomes
 
 _RATE_SECONDS: Final = 10.0
-"""Seconds over which the rate is taken."""
+"""Seconds over which the rate is measured."""
 
 
 @dataclass(slots=True)
@@ -23,7 +23,7 @@ class Failed:
     why: str
     exit_code: int | None = None
     item: str = ""
-    """The item of the index, where the run has items."""
+    """The item of the index, if the run has items."""
     lines: list[str] = field(default_factory=list)
 
 
@@ -32,46 +32,46 @@ class Run:
     """One object and its progress."""
 
     kind: str
-    """`job`, `pod`, `vcjob`: what stands before the slash."""
+    """`job`, `pod` or `vcjob`: the word before the slash."""
     group: str
     namespace: str
     name: str
     uid: str
     created: Obj = field(default_factory=dict)
-    """The object as the server had it first."""
+    """The object as it was first read."""
     found: bool = False
-    """Whether it was there before this command."""
+    """Whether it existed before this command."""
     total: int | None = 1
-    """None where only the pods themselves know when they are done."""
+    """Completions in all; None if only the pods themselves know when they are done."""
     parallelism: int = 1
     indexed: bool = False
     retries: int | None = None
-    """Of each index; None where only the Job as a whole has a limit."""
+    """Retries of each index; None if only the Job as a whole has a limit."""
     suspended: bool = False
     succeeded: int = 0
     failed: int = 0
-    """Pods, retries among them."""
+    """Pods that failed, retries included."""
     active: int = 0
     lists: tuple[str, str] = ("", "")
-    """Completed and failed indexes as the status has them; read only when somebody asks."""
+    """Completed and failed indexes as texts of the status; parsed only on demand."""
     end: outcomes.End | None = None
     started: float = 0.0
     finished: float = 0.0
     items: list[str] = field(default_factory=list)
     """The item of each index; empty for a run without items."""
     waits: str = ""
-    """Why it waits, as long as nothing moves."""
+    """Why it waits, while nothing moves."""
     warning: str = ""
-    """The last warning about it that does not keep it from running."""
+    """The last warning about the run that does not keep it from running."""
     away: str = ""
-    """The server that cannot be reached; empty while it can."""
+    """The server that cannot be reached; empty while it is reachable."""
     stop_problem: str = ""
-    """Why it could not be stopped; empty when it was."""
+    """Why the run could not be stopped; empty if it was."""
     moved: tuple[int, int, int] = (0, 0, 0)
     """Pods that succeeded, failed and run, as last seen."""
     failures: list[Failed] = field(default_factory=list)
     looked_at: int = 0
-    """Failed pods that were looked at, those that somebody stopped among them."""
+    """Failed pods that were read, stopped ones included."""
     _marks: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=256))
 
     @property
@@ -99,7 +99,7 @@ class Run:
         return max(0, self.total - self.succeeded - self.given_up - self.active)
 
     def see(self, obj: Obj, now: float) -> None:
-        """Takes over the object's status."""
+        """Updates the progress from the object's status."""
         spec, status = obj.get("spec") or {}, obj.get("status") or {}
         match self.kind:
             case "job":
@@ -153,7 +153,7 @@ class Run:
         return [*indexes.missing(self.done, self.total or 0)]
 
     def item(self, index: int | None) -> str:
-        """Empty where the run has no items."""
+        """The item of an index; empty if the run has no items."""
         return self.items[index] if index is not None and index < len(self.items) else ""
 
     def under_way(self) -> list[int]:

@@ -1,4 +1,4 @@
-"""Reports of runs, in one line each, for the display by lines and for the end of the live one."""
+"""Reports of runs, in one line each, for the display by lines and for the end of the live display."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def counts(run: Run) -> str:
 
 
 def state(run: Run) -> str:
-    """Why nothing moves, the server first; empty while nothing is known to be in the way."""
+    """Why nothing moves, an unreachable server first; empty while no reason is known."""
     if run.away:
         return f"waiting for the server: {run.away} does not answer"
     return f"waits: {run.waits}" if run.waits else ""
@@ -66,7 +66,7 @@ def ended(run: Run) -> str:
 
 
 def _lost(run: Run) -> str:
-    """The indexes that failed for good: by item where there are items and not too many, else by number."""
+    """The indexes that failed for good: by item if there are items and not too many, else by number."""
     if not run.lost:
         return ""
     names = [run.item(index) for first, last in run.lost for index in range(first, last + 1)]
@@ -76,7 +76,7 @@ def _lost(run: Run) -> str:
 
 
 def left(run: Run, *, stays: bool) -> str:
-    """The work that was not done when somebody stopped it, and what became of it on a server that `stays`."""
+    """The work that is left of a stopped run, and what became of it on a server that `stays`."""
     what, verb = ("suspended", "suspend") if run.kind == "job" else ("deleted", "delete")
     where = f"{run.title}{_in_namespace(run)}"
     if run.stop_problem:
@@ -99,7 +99,7 @@ def again(run: Run) -> str:
 
 
 def going_on(run: Run) -> str:
-    """A run that nobody looks at any more."""
+    """Says that a run goes on after its display has ended."""
     text = f"{run.title} goes on: {counts(run)}; look again with: longshore run --attach {run.title}"
     return text + _in_namespace(run)
 
@@ -112,13 +112,13 @@ def failed(run: Run, failure: Failed) -> str:
 
 
 def _in_one_line(item: str) -> str:
-    """The beginning of an item, with line ends and other control characters as people write them: `\\n`."""
+    """The beginning of an item, with line ends and other control characters escaped, as in `\\n`."""
     begun = item if len(item) <= _MAX_ITEM_CHARACTERS else f"{item[: _MAX_ITEM_CHARACTERS - 1]}…"
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in begun)
 
 
 def _in_namespace(run: Run) -> str:
-    """The end of a command about the run."""
+    """The flag that ends a command about the run: `-n NAMESPACE`, unless it is `default`."""
     return f" -n {run.namespace}" if run.namespace != "default" else ""
 
 

@@ -19,7 +19,7 @@ CODES: Final[dict[Outcome, int]] = {
 
 
 def of(runs: list[Run], stopped: Outcome | None) -> Outcome:
-    """How it all ended. `stopped` says why the wait ended early; None if it did not."""
+    """The result of all runs. `stopped` says why the wait ended early; None if it did not."""
     if stopped == "closed":
         return stopped
     if all(run.end is not None for run in runs):
@@ -41,7 +41,7 @@ def document(
 
 
 def of_run(run: Run) -> Obj:
-    """One run: its end, its counts and its failures."""
+    """The end, the counts and the failures of one run."""
     end = run.end
     out: Obj = {
         "kind": {"job": "Job", "pod": "Pod", "vcjob": "VolcanoJob"}[run.kind],

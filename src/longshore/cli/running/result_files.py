@@ -5,24 +5,26 @@
     DIR/12-crate-12/result.json  number, item, times, exit code, and which try it was
     DIR/12-crate-12/exitcode     written last: where it is, the other files are complete
 
-The number is that of `{#}`. Of an item that was tried several times, the files are those of the last try.
+The number is that of `{#}`. If an item was tried several times, the files are those of the last try.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import platform
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Final
 
 from longshore.api.errors import StatusError
-from longshore.api.facts import pod_state
+from longshore.api.facts import kinds, pod_state
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.cli.main import Failure
-from longshore.cli.running import result
-from longshore.cli.running.ended_pods import EndedPods
+from longshore.cli.running import result, run_watches
 from longshore.cli.running.place import Place
 from longshore.cli.running.progress import Run
 from longshore.client import Unreachable
@@ -35,7 +37,7 @@ _MAX_READERS: Final = 16
 
 
 class ResultFiles:
-    """Call `follow` until the run has ended, then `finish`."""
+    """Writes the files. Call `follow` until the run has ended, then `finish`."""
 
     def __init__(self, directory: Path, place: Place, run: Run) -> None:
         self._directory, self._place, self._run = directory, place, run
@@ -45,16 +47,16 @@ class ResultFiles:
         """The last reader of each index: a later try waits for the one before."""
         self._places = asyncio.Semaphore(_MAX_READERS)
         self._mixed = False
-        """Whether the server cannot tell the two streams apart: then `stdout` has both."""
+        """Whether the server cannot separate the two streams: then `stdout` has both."""
         self.problem = ""
-        """The reason why files are missing or not as promised; empty when all is well."""
+        """Why files are missing or incomplete; empty if all is well."""
 
     async def follow(self) -> None:
         """Writes the files of each pod that has ended, until cancelled."""
         await self._pods.follow()
 
     async def finish(self) -> None:
-        """Adds those that ended last, and waits for all files."""
+        """Adds the pods that ended last, and waits for all files."""
         try:
             await self._pods.finish()
         except (StatusError, Unreachable) as err:
@@ -83,7 +85,7 @@ class ResultFiles:
                 self.problem = f"{directory}: {err.strerror}"
 
     async def _copy(self, pod: Obj, stream: str, target: IO[bytes]) -> None:
-        """Reads one stream of the first container."""
+        """Copies one stream of the first container."""
         if self._mixed and stream == "Stderr":
             return
         meta, container = pod["metadata"], pod["spec"]["containers"][0]["name"]
@@ -105,13 +107,13 @@ class ResultFiles:
 
 
 def name_of(index: int, item: str) -> str:
-    """The name of an index's directory: its number from 1, and its item as far as files can be called so."""
+    """The name of an index's directory: its number from 1, and its item with unsafe characters replaced."""
     text = _UNSAFE.sub("_", item).strip(" .").encode(errors="surrogateescape")[:_MAX_NAME_BYTES]
     return f"{index + 1}-{text.decode(errors='ignore')}" if text else str(index + 1)
 
 
 def prepared(directory: Path) -> Path:
-    """Makes the directory. Raises Failure where it cannot be written."""
+    """Makes the directory. Raises Failure if it cannot be written."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as err:
@@ -137,19 +139,102 @@ def _conclude(directory: Path, document: Obj) -> None:
 def _document(pod: Obj, index: int, item: str, tried: int) -> Obj:
     status = pod.get("status") or {}
     ended = pod_state.main_end(pod)
-    begun, over = ended.get("startedAt"), ended.get("finishedAt")
+    begun, over = pod_state.main_times(pod)
     return {
         "number": index + 1,
         "item": result.readable(item),
         "try": tried,
         "exitCode": ended.get("exitCode"),
         "reason": ended.get("reason") or status.get("reason", ""),
-        "startedAt": begun,
-        "finishedAt": over,
-        "seconds": rfc3339.seconds(over) - rfc3339.seconds(begun) if begun and over else None,
+        "startedAt": rfc3339.millis_from_seconds(begun) if begun else None,
+        "finishedAt": rfc3339.millis_from_seconds(over) if over else None,
+        "seconds": round(over - begun, 3) if begun and over else None,
         "pod": pod["metadata"]["name"],
     }
 
 
 def _never_started(pod: Obj) -> bool:
     return "startedAt" not in pod_state.main_end(pod)
+
+
+# The pods of a run that have ended, each reported once: those of retries too.
+
+
+class EndedPods:
+    """Calls `heard` with each pod and its index, which is 0 if it has none. Call `follow` until the run has
+    ended, then `finish`."""
+
+    def __init__(self, place: Place, run: Run, heard: Callable[[Obj, int], None]) -> None:
+        self._place, self._run, self._heard = place, run, heard
+        self._seen: set[str] = set()
+
+    async def follow(self) -> None:
+        """Reports pods as they end, until cancelled."""
+        labels = run_watches.labels(self._run)
+        async for event in run_watches.events(self._place, kinds.PODS, self._run.namespace, labels=labels):
+            if event.type in ("ADDED", "MODIFIED"):
+                self._pod(event.object)
+
+    async def finish(self) -> None:
+        """Reports the pods that ended last. Raises the error if they cannot be listed."""
+        labels = run_watches.labels(self._run)
+        found = await self._place.client.list(kinds.PODS, self._run.namespace, labels=labels)
+        for pod in found.items:
+            self._pod(pod)
+
+    def _pod(self, pod: Obj) -> None:
+        uid = pod["metadata"]["uid"]
+        if uid not in self._seen and pod_state.has_ended(pod):
+            self._seen.add(uid)
+            self._heard(pod, pod_state.completion_index(pod) or 0)
+
+
+# `--joblog FILE`: one line for each try that has ended, in the columns of GNU parallel's job log.
+
+_JOBLOG_HEADER: Final = "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n"
+
+
+class JobLog:
+    """Writes the job log. `command` returns an index's command. Numbers begin with 1, as GNU parallel's."""
+
+    def __init__(self, path: Path, place: Place, run: Run, command: Callable[[int], str]) -> None:
+        self._pods = EndedPods(place, run, self._pod)
+        self._command, self._path = command, path
+        self.problem = ""
+        """Why lines are missing; empty if none are."""
+
+    async def follow(self) -> None:
+        """Writes a line for each pod that has ended, until cancelled."""
+        await self._pods.follow()
+
+    async def finish(self) -> None:
+        """Adds the pods that ended last."""
+        with contextlib.suppress(StatusError, Unreachable):
+            await self._pods.finish()
+
+    def _pod(self, pod: Obj, index: int) -> None:
+        ended = pod_state.main_end(pod)
+        begun, over = pod_state.main_times(pod)
+        took = over - begun if begun and over else 0.0
+        code, number = ended.get("exitCode", -1), ended.get("signal") or 0
+        if not number and code > 128:
+            number = code - 128  # the node tells a signal as a shell does
+        line = (index + 1, platform.node(), f"{begun:.3f}", f"{took:10.3f}", 0, 0)
+        end = (0 if number else code, number, self._command(index))
+        text = "\t".join(map(str, (*line, *end))).replace("\n", " ") + "\n"
+        try:
+            with self._path.open("a", errors="surrogateescape") as file:
+                file.write(text)
+        except OSError as err:
+            self.problem = f"--joblog {self._path}: {err.strerror}"
+
+
+def begin_joblog(path: Path, *, resume: bool = False) -> None:
+    """Makes a new file with the header; with `resume`, lines of earlier runs stay, as with GNU parallel.
+    Raises Failure if it cannot be written."""
+    try:
+        with path.open("a" if resume else "w") as file:
+            if file.tell() == 0:
+                file.write(_JOBLOG_HEADER)
+    except OSError as err:
+        raise Failure(f"--joblog {path}: {err.strerror}", 2) from None

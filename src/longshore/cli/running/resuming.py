@@ -1,7 +1,7 @@
-"""`run --resume`: goes on where the last run of the same name stopped. What is done is not run again.
+"""`run --resume`: continues the last run of the same name. Completed work is not run again.
 
-Items are known by their text, so the list may have grown or changed its order since. On a longshore that
-keeps running, a suspended Job of the same work is resumed; else a new Job is a retry of the old
+Items are compared by their text, so the list may have grown or changed its order since. On a longshore that
+keeps running, a suspended Job of the same work is resumed; else the new Job is a retry of the old one
 (`plane/job_retry.py`).
 """
 
@@ -31,7 +31,7 @@ class Rest(NamedTuple):
 
     job: Obj
     done: Runs = ()
-    """Indexes of `job` that were completed before."""
+    """Indexes of `job` that an earlier run completed."""
     said: str = ""
     suspended: str = ""
     """The name of a Job that only has to be resumed."""
@@ -77,7 +77,7 @@ async def let_go(here: Place, name: str, items: Items | None) -> Run:
 
 
 def completed(old: Obj, items: Items | None, total: int) -> Runs:
-    """The indexes of the new work that `old` has completed: by their items, or without items by number."""
+    """The indexes of the new work that `old` has completed: found by item, or without items by number."""
     title, before = f"job/{old['metadata']['name']}", old["spec"].get("completions") or 0
     done = indexes.read((old.get("status") or {}).get("completedIndexes") or "", before)
     had_items = bool(each_items.file_of(old)[0])
@@ -98,7 +98,7 @@ def completed(old: Obj, items: Items | None, total: int) -> Runs:
 
 
 def _same_work(old: Obj, new: Obj, items: Items | None) -> bool:
-    """Whether both run one command on the same items."""
+    """Whether both Jobs run the same command on the same items."""
     before, now = (job["spec"]["template"]["spec"]["containers"][0] for job in (old, new))
     rows = each_items.of_job(old)
     alike = (rows.rows if rows is not None else None) == (items.rows if items is not None else None)
@@ -110,7 +110,7 @@ def _same_work(old: Obj, new: Obj, items: Items | None) -> bool:
 
 
 def _kept(name: str) -> Obj | None:
-    """The Job of the last throw-away run of this name, or of a retry of one."""
+    """The Job of the last throw-away run of this name, or of a retry of it."""
     ours = re.compile(rf"{re.escape(name)}(-retry-\d+)?")
     for record in run_records.every(run_records.root()):
         for one in record.objects.values():

@@ -30,7 +30,7 @@ _VOLCANO: Final = (
 
 
 async def main(arguments: Namespace) -> int:
-    """Creates the new Job and follows it, or with `--no-follow` leaves it alone. Returns the exit code."""
+    """Creates the new Job and follows it, unless `--no-follow` is given. Returns the exit code."""
     kind, name = attaching.named(arguments.job)
     if kind != "job":
         raise Failure(
@@ -60,7 +60,7 @@ def _kept(name: str) -> tuple[Obj, Record]:
 
 
 async def _served(here: Place, name: str) -> tuple[Obj, Record | None]:
-    """The Job on this server, or one of a throw-away run."""
+    """The Job on this server, else the Job of a throw-away run with its record."""
     try:
         job = await here.client.get(kinds.JOBS, name, here.namespace)
     except StatusError as err:
@@ -72,7 +72,7 @@ async def _served(here: Place, name: str) -> tuple[Obj, Record | None]:
 
 
 async def _retry(here: Place, arguments: Namespace, job: Obj, record: Record | None) -> int:
-    """`record` is that of the throw-away run whose Job this is."""
+    """Creates the retry of a Job and follows it. `record` is that of its throw-away run, if it has one."""
     title = f"job/{job['metadata']['name']}"
     if not arguments.all and _complete(job):
         print(f"{title} is complete: there is nothing to retry; run all of it again with --all")
@@ -96,7 +96,7 @@ async def _retry(here: Place, arguments: Namespace, job: Obj, record: Record | N
 
 
 def _with_items(here: Place, job: Obj) -> Obj:
-    """The Job with its items where this longshore finds them: the record may go before the Job does."""
+    """Copies the Job's items to this longshore, because the record may be removed before the Job."""
     items = each_items.of_job(job)
     if items is None:
         return job
@@ -107,7 +107,7 @@ def _with_items(here: Place, job: Obj) -> Obj:
 
 
 def _check_items(job: Obj) -> None:
-    """Refuses a Job whose items are gone."""
+    """Refuses a Job whose file of items is missing."""
     title, (items, _) = f"job/{job['metadata']['name']}", each_items.file_of(job)
     if items and not os.path.exists(items):
         raise Failure(f"the items of {title} are gone ({items}); run it again with: longshore run --each")

@@ -14,8 +14,6 @@ from longshore.cli.main import Failure
 from longshore.cli.printing import guarded_streams, objects
 from longshore.cli.running import (
     each_items,
-    failed_items,
-    joblog,
     place,
     placeholders,
     pod_templates,
@@ -40,8 +38,8 @@ async def main(arguments: Namespace) -> int:
     if given is not None and not given.rows:
         print("there are no items, so there is nothing to run", file=sys.stderr)
         return 0
-    if given is not None and given.columns:
-        _tell_unknown(arguments.after_dashes, given)
+    if given is not None:
+        _check_placeholders(placeholders.Command(arguments.after_dashes, given, raw=arguments.raw_items))
     manifests = _manifests(arguments.files) if arguments.files else []
     if arguments.files and not manifests:
         raise Failure("these files hold nothing to run", 2)
@@ -52,9 +50,9 @@ async def main(arguments: Namespace) -> int:
     if arguments.results is not None:
         result_files.prepared(arguments.results)
     if arguments.failed_to is not None:
-        failed_items.check(arguments.failed_to)
+        each_items.check_failed_file(arguments.failed_to)
     if arguments.joblog is not None:
-        joblog.begin(arguments.joblog, resume=arguments.resume)
+        result_files.begin_joblog(arguments.joblog, resume=arguments.resume)
     with refusals.told():
         async with place.opened(arguments) as here:
             if manifests:
@@ -82,15 +80,16 @@ async def _run_command(here: Place, arguments: Namespace, wanted: shorthand.Want
     return await session.run([manifest], done=rest.done, said=said, command=command)
 
 
-def _tell_unknown(words: list[str], table: Items) -> None:
-    """Warns of braces that look like a column and are none: a shell's or awk's, or written wrong."""
-    columns = table.columns
-    for braces in placeholders.unknown(words, len(columns), columns):
-        print(f"warning: {braces} is no column of the table: {', '.join(columns)}", file=sys.stderr)
+def _check_placeholders(command: placeholders.Command) -> None:
+    """Refuses an unknown placeholder, and an item that a shell would execute."""
+    if problem := command.problem():
+        raise Failure(problem, 2)
+    if warning := command.warning():
+        print(f"warning: {warning}", file=sys.stderr)
 
 
 def _manifests(files: list[str]) -> list[manifest_files.Manifest]:
-    """The objects in these files. Raises Failure, with the way out, for a command without the two dashes."""
+    """The objects in these files. Raises Failure, with the cure, for a command without the two dashes."""
     import shutil
 
     if not Path(files[0]).exists() and shutil.which(files[0]) is not None:
@@ -120,6 +119,7 @@ def _wanted(arguments: Namespace, given: Items | None, kept: Path | None) -> sho
         env=arguments.env,
         env_all=arguments.env_all,
         items=given,
+        raw_items=arguments.raw_items,
         items_file=str(kept or ""),
         cpu=arguments.cpu,
         memory=arguments.memory,

@@ -8,23 +8,29 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
+from longshore.api import types
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.indexes import Runs
 from longshore.api.types import Obj
 from longshore.cli.arguments.manifest_files import Manifest
 from longshore.cli.main import Failure, Said
-from longshore.cli.running import image_check, pod_templates
+from longshore.cli.running import pod_templates
 from longshore.cli.running.place import Place
 from longshore.cli.running.pod_templates import Change
 from longshore.cli.running.progress import Run
 from longshore.cli.server import refusals
+from longshore.client import Unreachable
+from longshore.node.images.image_table import Row, Table, no_command
 from longshore.plane import job_seeding
+from longshore.up import own_pages
 
 if TYPE_CHECKING:
     from longshore.api.resources import Resource
@@ -34,13 +40,13 @@ _CREATE_TRIES: Final = 100
 
 
 @dataclass(slots=True)
-class Plan:
+class RunPlan:
     """The manifests, sorted by what is done with them."""
 
     needed: list[tuple[Resource, Obj, str]] = field(default_factory=list)
-    """Resource, object, source. Applied first, not waited for."""
+    """Resource, object and source of objects that are applied first and not waited for."""
     wanted: list[tuple[str, Resource, Obj, str]] = field(default_factory=list)
-    """The kind (`job`, `pod` or `vcjob`), resource, object, source."""
+    """Kind (`job`, `pod` or `vcjob`), resource, object and source of objects that are run."""
     templates: list[tuple[Resource, Obj, str]] = field(default_factory=list)
     """Objects that are only checked: the CronJobs whose Jobs are run."""
     said: list[str] = field(default_factory=list)
@@ -49,16 +55,15 @@ class Plan:
 
 async def plan(
     place: Place, manifests: Sequence[Manifest], namespace: str, changes: Sequence[Change] = ()
-) -> Plan:
-    """Sorts the manifests, with `changes` to the pods of what is run. Raises Failure for kinds that the
-    server does not have.
-    """
-    out = Plan()
+) -> RunPlan:
+    """Sorts the manifests; `changes` are made to the pods of those that are run. Raises Failure for kinds
+    that the server does not have."""
+    out = RunPlan()
 
     def changed(obj: Obj) -> Obj:
         for change in changes:
             obj = pod_templates.changed(obj, change)
-        return obj
+        return pod_templates.failing_at_once(obj)
 
     for manifest in manifests:
         obj, source = manifest
@@ -111,7 +116,7 @@ def _once(cronjob: Obj) -> Obj:
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": template.get("spec") or {}}
 
 
-async def start(place: Place, plan: Plan, *, replace: bool, done: Runs = ()) -> list[Run]:
+async def start(place: Place, plan: RunPlan, *, replace: bool, done: Runs = ()) -> list[Run]:
     """Creates all objects. Raises Failure before anything is written, if the server would refuse one.
 
     `done` are indexes of the Jobs that an earlier run has completed.
@@ -124,7 +129,7 @@ async def start(place: Place, plan: Plan, *, replace: bool, done: Runs = ()) -> 
         for _, resource, obj, source in plan.wanted
         if await _is_taken(place, resource, obj, source, namespaces, replace)
     ]
-    await image_check.refuse(place, [(obj, source) for _, _, obj, source in plan.wanted])
+    await _refuse_unknown_images(place, [(obj, source) for _, _, obj, source in plan.wanted])
     for resource, obj in taken:  # only now: a run that is refused leaves what was there
         await _remove(place, resource, obj["metadata"]["name"], obj["metadata"].get("namespace", ""))
     for resource, obj, source in sorted(plan.needed, key=lambda entry: entry[0].kind != "Namespace"):
@@ -152,7 +157,7 @@ def run_of(kind: str, group: str, obj: Obj, started: float) -> Run:
 
 
 async def _check(place: Place, resource: Resource, obj: Obj, source: str, coming: set[str]) -> None:
-    """Raises Said if the server would refuse it; that there is one of its name already does not matter."""
+    """Raises Said if the server would refuse the object; an existing object of its name is no reason."""
     try:
         await _created(place, resource, obj, dry_run=True)
     except StatusError as err:
@@ -164,8 +169,8 @@ async def _check(place: Place, resource: Resource, obj: Obj, source: str, coming
 async def _is_taken(
     place: Place, resource: Resource, obj: Obj, source: str, coming: set[str], replace: bool
 ) -> bool:
-    """Creates an object as a dry run. Whether there is one of its name, which is to be replaced. Ignores the
-    lack of objects that this run will create."""
+    """Creates an object as a dry run. Returns whether one of its name exists, which is to be replaced.
+    Ignores missing objects that this run will create."""
     namespace = obj["metadata"].get("namespace", "")
     try:
         await _created(place, resource, obj, dry_run=True)
@@ -224,3 +229,55 @@ def _blaming(source: str) -> Iterator[None]:
         yield
     except StatusError as err:
         raise Said(f"{source}: {refusals.text(err)}", 2) from None
+
+
+# Refuses runs whose containers have nothing to run, before anything is created.
+#
+# A container without a command runs that of its image. The server's image table has it; a server without one
+# (another cluster, podman) decides by itself.
+
+
+async def _refuse_unknown_images(place: Place, wanted: Iterable[tuple[Obj, str]]) -> None:
+    """Raises Failure for the first container without a command whose image has none in the image table.
+    `wanted` are objects and their sources, which the server has accepted in a dry run."""
+    bare = [(container, source) for obj, source in wanted for container in _without_command(obj)]
+    table = await _table(place) if bare else None
+    if table is None:
+        return
+    for container, source in bare:
+        row = table.find(container["image"])
+        if row is None or not (row.entry.command or row.entry.args):
+            raise Failure(f"{source}: {no_command(container['name'], container['image'], row)}", 2)
+
+
+def _without_command(obj: Obj) -> Iterator[Obj]:
+    """The containers of an object's pods that get their command from the image, in the default engine."""
+    templates: list[Obj] = []
+
+    def note(template: Obj) -> Obj:
+        templates.append(template)
+        return template
+
+    pod_templates.changed(obj, note)
+    for template in templates:
+        spec: dict[str, Any] = template.get("spec") or {}
+        if spec.get("runtimeClassName"):
+            continue
+        for part in ("initContainers", "containers"):
+            for container in spec.get(part) or ():
+                if not container.get("command") and not container.get("args"):
+                    yield container
+
+
+async def _table(place: Place) -> Table | None:
+    """The image table of the server's process runtime; None if another engine runs pods."""
+    try:
+        answer = await place.http.request("GET", own_pages.IMAGES)
+    except Unreachable:
+        return None
+    if answer.code != 200:
+        return None
+    found = types.decode(answer.body)
+    if found.get("runtime") != "process":
+        return None
+    return Table(msgspec.convert(found["items"], list[Row]))

@@ -1,4 +1,4 @@
-"""Follows runs to their end: what is shown and written meanwhile, and the exit code."""
+"""Follows runs to their end: shows and writes their output meanwhile, and returns the exit code."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ import sys
 import time
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
+from longshore.api import types
 from longshore.api.indexes import Runs
+from longshore.api.types import Obj
 from longshore.cli.arguments import manifest_files
 from longshore.cli.main import Failure, drop
 from longshore.cli.printing import objects
 from longshore.cli.running import (
     display,
     each_items,
-    failed_items,
     hindrances,
-    missing_variables,
     pod_templates,
     report_lines,
     result,
@@ -29,20 +30,21 @@ from longshore.cli.running import (
     run_stopping,
     run_watches,
     shorthand,
-    why_it_failed,
 )
-from longshore.cli.running.joblog import JobLog
 from longshore.cli.running.place import Place
 from longshore.cli.running.progress import Failed, Run
-from longshore.cli.running.result_files import ResultFiles
+from longshore.cli.running.result_files import JobLog, ResultFiles
 from longshore.cli.running.streaming import Streams, Style
+from longshore.client import Client, Unreachable
+from longshore.why import text as story_text
+from longshore.why.kinds import KINDS
 
 _KEPT_STORIES = 100
-"""Objects of a throw-away run whose stories are kept."""
+"""The most objects of a throw-away run whose stories are kept."""
 _FAILURES_SECONDS, _OUTPUT_SECONDS = 1.0, 5.0
-"""Seconds that the failures, and the log lines of a run that was stopped, may take to arrive."""
+"""The longest wait for failures, and for the log lines of a run that was stopped."""
 _RUNNING_OUTPUT_SECONDS = 0.2
-"""Seconds for log lines of pods that still run when this command ends: what was written is on its way."""
+"""The longest wait for log lines of pods that still run when this command ends."""
 _INCOMPLETE = "the output above is not complete: some of it could not be read"
 
 
@@ -58,7 +60,7 @@ class Session:
         watching: bool = False,
     ) -> None:
         """`wanted` is the command that is run; None for manifests. With `watching`, the runs go on when the
-        person stops looking."""
+        display ends."""
         self._here, self._arguments, self._wanted = here, arguments, wanted
         alone = wanted is not None and wanted.completions == 1
         self.shows_logs: bool = arguments.tag or arguments.keep_order
@@ -72,14 +74,14 @@ class Session:
         self._background: list[asyncio.Task[None]] = []
         self._streams: list[Streams] = []
         self._closed = asyncio.Event()
-        """Nobody reads standard output any more."""
+        """Set when standard output has lost its reader."""
         self._unwritten = ""
         """Why output could not be written; empty while it can."""
         self._told = asyncio.Event()
-        """A failed pod was looked at."""
+        """Set when a failed pod has been read."""
 
     def say(self, text: str) -> None:
-        """A line above the display."""
+        """Prints a line above the display."""
         self._display.say(text)
 
     async def run(
@@ -91,7 +93,7 @@ class Session:
         command: str = "",
     ) -> int:
         """Creates the objects and follows them. `done` are indexes of the Job that an earlier run completed,
-        `said` lines to begin with, `command` what is run, for people."""
+        `said` are lines to print first, `command` is the command line for people."""
         changes = pod_templates.asked_for(self._arguments, logs=self.shows_logs)
         plan = await run_creation.plan(self._here, manifests, self._arguments.namespace, changes)
         plan.said[:0] = said
@@ -111,7 +113,7 @@ class Session:
         return await self.to_the_end(runs, interrupted, plan.said)
 
     async def to_the_end(self, runs: list[Run], interrupted: asyncio.Event, notes: list[str]) -> int:
-        """Shows the runs until they have ended, or somebody stops. Returns the exit code."""
+        """Shows the runs until they have ended, or are stopped. Returns the exit code."""
         self._display.begin(runs)
         try:
             stopped = await self._follow(runs, interrupted)
@@ -148,7 +150,7 @@ class Session:
                 code = code or 1
         if self._here.journal is not None:
             for run in runs[:_KEPT_STORIES]:
-                if story := await why_it_failed.story(self._here.client, run):
+                if story := await _story(self._here.client, run):
                     self._here.journal.story(run, story)
             self._here.journal.ended(runs, outcome, code)
         if not self._here.throw_away:
@@ -156,16 +158,16 @@ class Session:
         return code
 
     def _hint(self, run: Run) -> str:
-        """Variables of the caller that the command seems to lack; empty without any."""
+        """A hint about variables of the caller that the command seems to lack; empty for none."""
         if self._wanted is None:
             return ""
         lines = (line for failure in run.failures for line in failure.lines)
         got = shorthand.variables(self._wanted, os.environ)
-        text = missing_variables.hint(lines, got, os.environ)
+        text = shorthand.missing(lines, got, os.environ)
         return f"hint: {text}" if text else ""
 
     def _lacks(self, complete: bool, runs: list[Run]) -> list[str]:
-        """Sentences on what was asked for and is missing. `complete` says whether all output was read."""
+        """Sentences on output and files that are missing. `complete` says whether all output was read."""
         found = [] if complete else [_INCOMPLETE]
         if self._unwritten:
             found.append(self._unwritten)
@@ -178,7 +180,7 @@ class Session:
         return found
 
     def _write_failed(self, run: Run) -> str:
-        """Writes the items that did not complete. Returns what went wrong."""
+        """Writes the items that did not complete. Returns the problem; empty if there is none."""
         path = self._arguments.failed_to
         if path is None:
             return ""
@@ -186,7 +188,7 @@ class Session:
         items = known or each_items.Items([(name,) for name in run.items])
         if not items.rows:
             return f"--failed-to {path}: {run.title} has no items"
-        return failed_items.write(path, items, run.unfinished(), null=self._arguments.null)
+        return each_items.write_failed(path, items, run.unfinished(), null=self._arguments.null)
 
     async def _follow(self, runs: list[Run], interrupted: asyncio.Event) -> result.Outcome | None:
         """Waits until all runs have ended (None), time is up, or the person stops."""
@@ -214,8 +216,10 @@ class Session:
     def _in_background(self, runs: list[Run]) -> None:
         start = asyncio.create_task
         self._background.append(start(self._draw()))
+        limit = "--timeout-each" if self._wanted is not None else "activeDeadlineSeconds"
         for run in runs:
-            self._background.append(start(run_watches.failures(self._here, run, self._failed, self._looked)))
+            watch = run_watches.failures(self._here, run, self._failed, self._looked, limit)
+            self._background.append(start(watch))
             if run.kind == "vcjob":
                 self._background.append(start(hindrances.of_gang(self._here, run, self._display.changed)))
             if self.shows_logs:
@@ -232,6 +236,7 @@ class Session:
         for namespace in dict.fromkeys(run.namespace for run in runs):
             said = hindrances.notices(self._here, namespace, runs, self._display.changed)
             self._background.append(start(said))
+        self._background.append(start(hindrances.full_disks(self._here, runs, self._display.changed)))
 
     def _output(self, run: Run) -> Streams:
         asked = self._arguments
@@ -240,7 +245,7 @@ class Session:
         return Streams(self._here, run, self._line, style=style, in_order=self._arguments.keep_order)
 
     def _line(self, prefix: str, line: bytes) -> None:
-        """Shows a line of output, as long as somebody reads it."""
+        """Shows a line of output, as long as standard output has a reader."""
         if self._closed.is_set():
             return
         with self._printing():
@@ -252,7 +257,7 @@ class Session:
 
     @contextlib.contextmanager
     def _printing(self) -> Iterator[None]:
-        """Notes that nobody reads standard output any more, or that its disk is full."""
+        """Notes that standard output has no reader any more, or that its disk is full."""
         try:
             yield
         except BrokenPipeError:
@@ -280,7 +285,7 @@ class Session:
     async def _settle(self, runs: list[Run], stopped: result.Outcome | None) -> bool:
         """Waits a moment for reports that come after the end: the last lines of failed pods, and of output.
 
-        False when lines of a run are missing that nobody `stopped`.
+        Returns False if lines are missing of a run that was not `stopped`.
         """
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_FAILURES_SECONDS):
@@ -306,7 +311,7 @@ class Session:
         for run in runs:
             if run.end is not None:
                 self._display.say(report_lines.ended(run))
-                for line in [] if run.end.well else await why_it_failed.told(self._here.client, run):
+                for line in [] if run.end.well else await _failure_story(self._here.client, run):
                     self._display.say(line)
             elif self._watching:
                 self._display.say(report_lines.going_on(run))
@@ -326,3 +331,28 @@ class Session:
         if self._here.throw_away:
             return self._here.journal is not None and (run.end is None or not run.end.well)
         return run.end is not None and not run.end.well and run.end.reason != "Deleted"
+
+
+_STORY_LINES: Final = 6
+_STORY_SECONDS: Final = 2.0
+"""The longest wait for the story of a run that has ended."""
+
+
+async def _story(client: Client, run: Run) -> Obj | None:
+    """The story of a run so far, as `longshore why -o json` prints it."""
+    try:
+        async with asyncio.timeout(_STORY_SECONDS):
+            answer = await client.request("GET", KINDS[run.kind].explanation(run.namespace, run.name))
+    except (TimeoutError, Unreachable):
+        return None
+    found: Obj = types.decode(answer.body) if answer.code == 200 else {}
+    return found or None
+
+
+async def _failure_story(client: Client, run: Run) -> list[str]:
+    """The last lines of the story of a failed run, as `longshore why` prints them."""
+    found = await _story(client, run)
+    if found is None:
+        return []
+    last = {"story": found["story"][-_STORY_LINES:], "now": [], "next": []}
+    return [f"  {line}" for line in story_text.lines(last, None, datetime.now(UTC))]

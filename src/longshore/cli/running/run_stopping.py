@@ -1,4 +1,4 @@
-"""The end of runs: they are stopped where somebody can go on with them, and tidied up after."""
+"""Ends runs: stops them so that they can be resumed, and tidies up."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from longshore.client import DeleteOptions, Unreachable
 _STOP_SECONDS = 10.0
 """Seconds for the server to answer when a run is to be stopped."""
 _COUNTED_SECONDS, _LOOK_SECONDS = 2.0, 0.05
-"""Seconds for a suspended Job to count what has ended, and between two looks at it."""
+"""Seconds to wait until a suspended Job has counted its ended pods, and between two looks at it."""
 
 
 def interrupts() -> asyncio.Event:
@@ -31,7 +31,7 @@ def interrupts() -> asyncio.Event:
 
 
 async def stop(here: Place, runs: Sequence[Run]) -> None:
-    """Suspends Jobs, which can be resumed, and deletes the others. A run that goes on notes why."""
+    """Suspends Jobs, which can be resumed, and deletes the others. A run that cannot be stopped notes why."""
     for run in runs:
         try:
             async with asyncio.timeout(_STOP_SECONDS):
@@ -51,7 +51,7 @@ async def _stop_one(here: Place, run: Run) -> None:
 
 
 async def _until_counted(here: Place, run: Run) -> None:
-    """Waits a moment for the Job to count the pods that ended before, so that the last words tell of them."""
+    """Waits a moment until the Job has counted its ended pods, so that the last line includes them."""
     until = time.monotonic() + _COUNTED_SECONDS
     while time.monotonic() < until:
         job = await here.client.get(kinds.JOBS, run.name, run.namespace)
@@ -64,7 +64,7 @@ async def _until_counted(here: Place, run: Run) -> None:
 
 
 async def tidy(here: Place, unwanted: Sequence[Run]) -> None:
-    """Deletes the runs that nobody wants to keep, and files of items that no Job names any more."""
+    """Deletes the runs that are not kept, and files of items that no Job names any more."""
     for run in unwanted:
         with contextlib.suppress(StatusError):
             await _delete(here, run)

@@ -1,7 +1,7 @@
 """Follows runs by watches: the objects themselves, their failed pods, and warnings about them.
 
-Nothing is polled. Of thousands of pods only those that fail are read; the others are counted by the
-object's own status.
+Nothing is polled. Of thousands of pods only those that fail are read; the object's own status counts the
+others.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from typing import Final
 
 from longshore.api import types
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds
+from longshore.api.facts import kinds, pod_state
 from longshore.api.facts.pod_state import COMPLETION_INDEX
+from longshore.api.time import durations
 from longshore.api.types import Obj
 from longshore.cli.running.place import Place
 from longshore.cli.running.progress import Failed, Run
 from longshore.cli.showing import outcomes
 from longshore.client import TimedOut, Unreachable, WatchEvent
-from longshore.up.failed_pods import log_path
+from longshore.up.own_pages import log_path
 
 KINDS: Final = {
     "job": kinds.JOBS,
@@ -29,7 +30,7 @@ KINDS: Final = {
 }
 _TAIL_LINES: Final = 5
 _MAX_FAILURES: Final = 100
-"""Failures remembered; a Job that fails ten thousand times needs no more to be understood."""
+"""The most failures that are remembered: more do not help to understand a Job."""
 _RETRY_SECONDS: Final = 0.5
 _ARCHIVE_TRIES, _ARCHIVE_WAIT_SECONDS = 5, 0.1
 
@@ -37,7 +38,7 @@ Changed = Callable[[Run], None]
 
 
 async def to_the_end(place: Place, run: Run, changed: Changed) -> None:
-    """Returns when the run has ended. Says when the server is away, and when it is back."""
+    """Follows a run to its end. Reports when the server is unreachable, and when it is back."""
     what, seen = KINDS[run.kind], False
 
     def away(now: bool) -> None:
@@ -64,8 +65,11 @@ async def to_the_end(place: Place, run: Run, changed: Changed) -> None:
             return
 
 
-async def failures(place: Place, run: Run, found: Callable[[Run, Failed], None], changed: Changed) -> None:
-    """Notes each pod that fails, with its last lines, until cancelled."""
+async def failures(
+    place: Place, run: Run, found: Callable[[Run, Failed], None], changed: Changed, limit: str
+) -> None:
+    """Notes each pod that fails, with its last lines, until cancelled. `limit` is the flag that set the
+    longest time of a pod."""
     selector = labels(run)
     if not selector:
         return
@@ -80,7 +84,7 @@ async def failures(place: Place, run: Run, found: Callable[[Run, Failed], None],
         if (
             len(run.failures) < _MAX_FAILURES and "deletionTimestamp" not in pod["metadata"]
         ):  # else it was stopped
-            failed = _failed(pod)
+            failed = _failed(pod, limit)
             failed.item = run.item(failed.index)
             run.failures.append(failed)
             failed.lines = await _last_lines(place, pod)
@@ -90,7 +94,7 @@ async def failures(place: Place, run: Run, found: Callable[[Run, Failed], None],
 
 
 def labels(run: Run) -> str:
-    """The selector of the run's pods; empty for a pod, which is its own."""
+    """The label selector of the run's pods; empty for a run that is a pod itself."""
     if run.kind == "job":
         return f"batch.kubernetes.io/controller-uid={run.uid}"
     return f"volcano.sh/job-name={run.name}" if run.kind == "vcjob" else ""
@@ -105,8 +109,8 @@ async def events(
     fields: str = "",
     away: Callable[[bool], None] = lambda now: None,
 ) -> AsyncIterator[WatchEvent]:
-    """The existing objects, then every change. Starts again when a watch ends or the server is away, and
-    tells `away` whether it is."""
+    """Yields the existing objects, then every change. Starts again when a watch ends or the server is
+    unreachable, and calls `away` with whether it is."""
     while True:
         try:
             # Not every Kubernetes sends what exists in the watch itself.
@@ -132,18 +136,21 @@ async def events(
 
 
 def _listed(version: str) -> WatchEvent:
-    """The event after those of the objects that exist."""
+    """The event that follows those of the existing objects."""
     marks = {"k8s.io/initial-events-end": "true"}
     return WatchEvent("BOOKMARK", {"metadata": {"annotations": marks, "resourceVersion": version}})
 
 
-def _failed(pod: Obj) -> Failed:
+def _failed(pod: Obj, limit: str) -> Failed:
     meta, status = pod["metadata"], pod.get("status") or {}
     index = (meta.get("annotations") or {}).get(COMPLETION_INDEX)
-    ended = _culprit(status)
+    ended = _culprit(pod)
     code = ended[1].get("exitCode") if ended else None
     why = status.get("reason") or ""
-    if ended:
+    seconds = pod["spec"].get("activeDeadlineSeconds")
+    if why == "DeadlineExceeded" and seconds is not None:
+        why = f"it took longer than {durations.text(seconds * 10**9)} ({limit})"
+    elif ended:
         name, state = ended
         reason = state.get("reason", "")
         text = f"exit code {code}" if not state.get("signal") else f"signal {state['signal']}"
@@ -155,9 +162,9 @@ def _failed(pod: Obj) -> Failed:
     return Failed(meta["name"], int(index) if index is not None else None, why or "failed", code)
 
 
-def _culprit(status: Obj) -> tuple[str, Obj] | None:
+def _culprit(pod: Obj) -> tuple[str, Obj] | None:
     """The first container that failed."""
-    for each in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())):
+    for each in pod_state.statuses_of(pod):
         ended = (each.get("state") or {}).get("terminated")
         if ended and ended.get("exitCode"):
             return each["name"], ended
@@ -166,7 +173,7 @@ def _culprit(status: Obj) -> tuple[str, Obj] | None:
 
 async def _last_lines(place: Place, pod: Obj) -> list[str]:
     meta = pod["metadata"]
-    culprit = _culprit(pod.get("status") or {})
+    culprit = _culprit(pod)
     container = culprit[0] if culprit else pod["spec"]["containers"][0]["name"]
     path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}/log"
     query = {"container": container, "tailLines": str(_TAIL_LINES)}
@@ -183,8 +190,7 @@ async def of_gone(place: Place, pod: Obj, container: str) -> str:
     """The last lines of a deleted pod that failed; empty if they were not kept. The node keeps them a
     moment after the pod's deletion.
     """
-    status = pod.get("status") or {}
-    every = (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ()))
+    every = pod_state.statuses_of(pod)
     attempt = next((each.get("restartCount", 0) for each in every if each["name"] == container), 0)
     for _ in range(_ARCHIVE_TRIES):
         try:

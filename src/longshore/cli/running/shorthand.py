@@ -11,7 +11,8 @@ import math
 import os
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -24,11 +25,11 @@ from longshore.cli.running.each_items import Items
 from longshore.cli.running.pod_templates import COMMAND_PATIENCE_SECONDS
 
 PASSED_VARIABLES: Final = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "VIRTUAL_ENV")
-"""Variables of the environment that every command gets, together with all that begin with LC_."""
+"""Variables of the environment that every command gets, besides all that begin with LC_."""
 
 
 COMMAND_ISOLATION: Final = "process"
-"""The walls around a command: processes of its own, and the caller's files."""
+"""The isolation of a command: it has its own processes, and sees the caller's files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +37,19 @@ class Wanted:
     command: Sequence[str]
     completions: int = 1
     parallelism: int | None = None
-    """None: as many at once as there are processors."""
+    """How many run at once; None for as many as there are processors."""
     retries: int = 0
     name: str = ""
     env: Sequence[str] = ()
     """`K=V`, or `K` for the caller's own value."""
     env_all: bool = False
-    """The caller's whole environment, not only `PASSED`."""
+    """Whether it gets the caller's whole environment, not only `PASSED_VARIABLES`."""
     items: Items | None = None
     """The items, one completion each."""
+    raw_items: bool = False
+    """Whether items in a shell's text become part of it, which the shell executes."""
     items_file: str = ""
-    """Where the node finds them."""
+    """The file in which the node finds the items."""
     cpu: str = ""
     memory: str = ""
     fail_fast: bool = False
@@ -55,24 +58,27 @@ class Wanted:
     backoff: float | None = None
     """Seconds before the first retry; None for the Job controller's own 10."""
     interval: float = 0.0
-    """Seconds from one start to the next; 0 for none."""
+    """Seconds from one start to the next; 0 for no pause."""
     isolation: str = COMMAND_ISOLATION
-    """The walls around it."""
+    """The isolation of the command."""
     unstartable: float | None = COMMAND_PATIENCE_SECONDS
     """Seconds after which a pod that cannot start has failed; None for never."""
 
 
 def job(wanted: Wanted, environ: Mapping[str, str], directory: str) -> Obj:
-    """The manifest. `directory` is the command's working directory."""
+    """Makes the manifest. `directory` is the command's working directory."""
     for word in (*wanted.command, directory):
         if not _is_text(word):
             raise Failure(f"{word!r} is not UTF-8 text: give such arguments with --each, one per line", 2)
     container: dict[str, Any] = {
         "name": "main",
-        "image": "host",  # the process engine uses the machine's own files
-        "command": [_word(word, wanted.items) for word in _found(wanted.command, directory)],
+        "image": "host",  # the process runtime uses the machine's own files
+        "command": _words(wanted, directory),
         "workingDir": directory,
-        "env": [{"name": name, "value": _kept(value)} for name, value in variables(wanted, environ).items()],
+        "env": [
+            {"name": name, "value": placeholders.escaped(value)}
+            for name, value in variables(wanted, environ).items()
+        ],
     }
     if wanted.cpu or wanted.memory:
         asked = {key: value for key, value in (("cpu", wanted.cpu), ("memory", wanted.memory)) if value}
@@ -107,7 +113,7 @@ def job(wanted: Wanted, environ: Mapping[str, str], directory: str) -> Obj:
 
 
 def _pace(wanted: Wanted) -> dict[str, str]:
-    """Annotations for the Job controller."""
+    """Annotations for the Job controller about its pace."""
     found = {own_names.START_INTERVAL: wanted.interval or None, own_names.RETRY_BACKOFF: wanted.backoff}
     return {name: durations.text(round(value * 1e9)) for name, value in found.items() if value is not None}
 
@@ -120,28 +126,22 @@ def _found(command: Sequence[str], directory: str) -> list[str]:
 
 
 def shown(wanted: Wanted, index: int) -> str:
-    """The command of one completion, as one would type it."""
+    """The command of one completion, as a person would type it."""
     words = wanted.command
     if wanted.items is not None:
-        row, columns = wanted.items.rows[index], wanted.items.columns
-        words = [placeholders.filled_in(word, row, index, columns) for word in words]
+        words = placeholders.Command(words, wanted.items, raw=wanted.raw_items).of_item(index)
     return shlex.join(words)
 
 
-def _word(word: str, items: Items | None) -> str:
-    """An argument with `$` escaped: Kubernetes reads `$(NAME)` as a variable and `$$` as `$`."""
-    word = _kept(word)
-    if items is None:
-        return word
-    return placeholders.as_variables(word, len(items.rows[0]), items.columns)
-
-
-def _kept(text: str) -> str:
-    return text.replace("$", "$$")
+def _words(wanted: Wanted, directory: str) -> list[str]:
+    words = _found(wanted.command, directory)
+    if wanted.items is None:
+        return [*map(placeholders.escaped, words)]
+    return placeholders.Command(words, wanted.items, raw=wanted.raw_items).in_manifest()
 
 
 def variables(wanted: Wanted, environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables of the command, sorted by name; without those that are no text, unless they are named."""
+    """The variables of the command, sorted by name; variables that are no text are left out unless named."""
     found = {
         name: value
         for name, value in environ.items()
@@ -160,7 +160,7 @@ def variables(wanted: Wanted, environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _is_text(text: str) -> bool:
-    """Whether an object can hold it: an argument may be any bytes, JSON may not."""
+    """Whether an object can hold the text: an argument may be any bytes, JSON may not."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -172,3 +172,42 @@ def _name(command: str) -> str:
     """A valid Job name from a program's name."""
     base = os.path.basename(command).partition(".")[0].lower()
     return re.sub(r"[^a-z0-9-]+", "-", base).strip("-")[:40] or "run"
+
+
+# A command gets few variables of the caller (PASSED_VARIABLES), unlike with xargs. The hint names a variable
+# only if a line of a failed try complains about it, and the caller has it.
+
+_COMPLAINT: Final = re.compile(
+    r"unbound variable|parameter (?:null or )?not set|not set\b|is unset|must be set|KeyError|undefined|"
+    r"not defined|missing|required",
+    re.IGNORECASE,
+)
+"""Messages of bash, dash, Python and other programs about missing variables and commands."""
+_VARIABLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]+")
+_NO_COMMAND: Final = re.compile(r"([\w.+-]+): (?:command )?not found")
+_MAX_NAMES: Final = 5
+
+
+def missing(lines: Iterable[str], passed: Mapping[str, str], environ: Mapping[str, str]) -> str:
+    """Says how to pass missing variables; empty if none is known to be missing. `passed` are the variables
+    that the command got, `environ` are the caller's."""
+    names: dict[str, None] = {}
+    for line in lines:
+        if _COMPLAINT.search(line):
+            found = (name for name in _VARIABLE_NAME.findall(line) if name in environ and name not in passed)
+            names |= dict.fromkeys(found)
+        if (command := _NO_COMMAND.search(line)) and _only_here(command[1], passed, environ):
+            names["PATH"] = None
+    if not names:
+        return ""
+    some = [*names][:_MAX_NAMES]
+    are, them = ("is", "it") if len(some) == 1 else ("are", "them")
+    flags = " ".join(f"--env {name}" for name in some)
+    what = f"{' and '.join(some)} {are} set here, but the command does not get {them}"
+    return f"{what}: pass {them} with {flags}, or all variables with --env-all"
+
+
+def _only_here(command: str, passed: Mapping[str, str], environ: Mapping[str, str]) -> bool:
+    """Whether the caller's PATH has a command that the PATH of the command does not."""
+    own, given = environ.get("PATH"), passed.get("PATH")
+    return own != given and bool(own and shutil.which(command, path=own))

@@ -12,10 +12,9 @@ from longshore.api.errors import StatusError
 from longshore.api.facts import kinds, own_names, pod_state
 from longshore.api.types import Obj
 from longshore.cli.running import run_watches
-from longshore.cli.running.held_output import HeldOutput
 from longshore.cli.running.place import Place
 from longshore.cli.running.progress import Run
-from longshore.cli.running.turns import Turns
+from longshore.cli.running.turns import HeldOutput, Turns
 from longshore.client import Unreachable
 
 Line = Callable[[str, bytes], None]
@@ -24,11 +23,11 @@ Show = Callable[[bytes], None]
 """Takes a line with its end."""
 Style = Literal["plain", "pod", "tag"]
 _MAX_STREAMS = 64
-"""Logs that are read side by side; the others wait for a place."""
+"""Logs that are read at the same time; the others wait."""
 _FAILURES: Final = "batch.kubernetes.io/job-index-failure-count"
 _RETRY_SECONDS: Final = 0.5
 _SILENT_SECONDS = 10.0
-"""A log without a new byte for this long is taken to have ended."""
+"""A log without a new byte for this long counts as ended."""
 
 
 class Log(NamedTuple):
@@ -37,7 +36,7 @@ class Log(NamedTuple):
     pod: Obj
     container: str
     attempt: int
-    """Counted from 0."""
+    """The number of the run, from 0."""
     previous: bool
     """Whether the container has been restarted since."""
 
@@ -64,7 +63,7 @@ class Streams:
     ) -> None:
         self._style: Style = style
         self._exact = style == "plain" and not sys.stdout.isatty()
-        """Whether output without a line end at its end is printed without one, byte for byte."""
+        """Whether output that does not end with a line end is printed without one, byte for byte."""
         self._turns = _turns(run) if in_order and run.indexed else None
         self._place, self._run, self._line = place, run, line
         self._tasks: set[asyncio.Task[None]] = set()
@@ -74,9 +73,9 @@ class Streams:
         self._places = asyncio.Semaphore(_MAX_STREAMS)
         self._chunks = 0
         self._over = False
-        """Whether the run is over."""
+        """Whether the run has ended."""
         self._broken = False
-        """Whether a log ended before it was read to its end."""
+        """Whether a log broke off before its end."""
 
     async def follow(self) -> None:
         """Follows each container from its start, until cancelled."""
@@ -88,7 +87,7 @@ class Streams:
                 self._pod(event.object)
 
     async def finish(self) -> bool:
-        """Waits for the lines that are still on their way, for as long as any come. Whether all have come."""
+        """Waits for the remaining lines while any come. Returns whether all have come."""
         self._over = True
         labels, fields = self._pods()
         try:
@@ -118,8 +117,7 @@ class Streams:
             task.cancel()
 
     def _pod(self, pod: Obj) -> None:
-        status = pod.get("status") or {}
-        for each in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())):
+        for each in pod_state.statuses_of(pod):
             for attempt, previous in attempts(each, exact=self._place.directory is not None):
                 key = (pod["metadata"]["uid"], each["name"], attempt)
                 if key not in self._seen:
@@ -143,12 +141,12 @@ class Streams:
         task.add_done_callback(self._tasks.discard)
 
     async def _after(self, before: asyncio.Task[None], log: Log, show: Show) -> None:
-        """Copies the log of a restarted container when that of the run before is copied."""
+        """Copies the log of a restarted container after that of the run before."""
         await asyncio.wait([before])
         await self._copy(log, show)
 
     def _is_last(self, pod: Obj) -> bool:
-        """Whether no other pod of its index comes after this one."""
+        """Whether this is the last pod of its index."""
         phase = (pod.get("status") or {}).get("phase")
         if phase != "Failed" or self._run.retries is None:
             return bool(phase == "Succeeded")
@@ -157,7 +155,7 @@ class Streams:
     async def _in_turn(
         self, log: Log, show: Show, turns: Turns, index: int, turn: asyncio.Future[None]
     ) -> None:
-        """Reads a log from the start, since its pod may go, and shows it from its turn on."""
+        """Reads a log from the start, because its pod may be deleted, and shows it when its turn comes."""
         held = HeldOutput(show)
         turn.add_done_callback(lambda _: held.release())
         try:
@@ -204,7 +202,8 @@ class Streams:
             show(rest if self._exact else rest + b"\n")
 
     async def _chunks_of(self, log: Log) -> AsyncIterator[bytes]:
-        """A log as it arrives. Goes on where it broke off when the server is back, until the run is over."""
+        """Yields a log as it arrives. If it breaks off, goes on when the server is back, until the run
+        ends."""
         meta = log.pod["metadata"]
         path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}/log"
         query = {"container": log.container, own_names.LOG_ATTEMPT: str(log.attempt)}
@@ -230,8 +229,8 @@ class Streams:
             await asyncio.sleep(_RETRY_SECONDS)
 
     async def _runs(self, log: Log) -> bool:
-        """Whether the container still runs: a server that has just started ends logs of what it has not found
-        yet."""
+        """Whether the container still runs: a server that has just started ends the logs of containers that
+        it has not found yet."""
         meta = log.pod["metadata"]
         try:
             now = await self._place.client.get(kinds.PODS, meta["name"], meta["namespace"])
@@ -243,7 +242,7 @@ class Streams:
 
 
 def _turns(run: Run) -> Turns:
-    """The turns of a run, past the indexes that a new Job begins with as completed."""
+    """The turns of a run; skips indexes that a new Job has completed from the start."""
     turns = Turns()
     for first, last in () if run.found else run.done:
         for index in range(first, last + 1):
@@ -252,8 +251,8 @@ def _turns(run: Run) -> Turns:
 
 
 def attempts(status: Obj, *, exact: bool) -> list[tuple[int, bool]]:
-    """The runs of a container whose logs can be read, and whether it has been restarted since. `exact` says
-    that the server takes the number of a run: others have only the last one of a container that waits."""
+    """The runs of a container whose logs can be read, and whether it was restarted since. `exact` says that
+    the server takes the number of a run: others have only the last run of a container that waits."""
     count, state = status.get("restartCount", 0), status.get("state") or {}
     begun = bool(state.keys() & {"running", "terminated"})
     if not begun and not (status.get("lastState") or {}).get("terminated"):

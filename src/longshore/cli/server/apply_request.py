@@ -24,7 +24,7 @@ VALIDATION: Final = {
 
 
 def target(server: Server, kinds: Kinds, manifest: Manifest, namespace: str) -> Target:
-    """Kind, name and place of a manifest's object. `namespace` is the one that was asked for."""
+    """Kind, name and namespace of a manifest's object. `namespace` is the one in the arguments."""
     kind = targets.kind_of(kinds, manifest)
     meta = manifest.obj["metadata"]
     if not meta.get("name"):
@@ -35,7 +35,7 @@ def target(server: Server, kinds: Kinds, manifest: Manifest, namespace: str) -> 
 
 
 def live(server: Server, path: str) -> Obj | None:
-    """The object as it is now; None when there is none."""
+    """The object as it is now; None if it does not exist."""
     with errors.tolerated(404):
         return server.json("GET", path)
     return None
@@ -51,7 +51,7 @@ def write(
     force: bool = True,
     dry: bool = False,
 ) -> Obj:
-    """The object after the apply; `dry` changes nothing. `force` takes fields over from other managers."""
+    """Applies the object and returns it; `dry` changes nothing. `force` takes over others' fields."""
     query = {
         "fieldManager": manager,
         "fieldValidation": VALIDATION[validate],

@@ -6,15 +6,19 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from longshore.cli.main import Failure, Said
 
 if TYPE_CHECKING:
     from longshore.cli.server.requests import Server
 
 
 def add_arguments(parser: ArgumentParser, *, short_namespace: bool = True) -> None:
-    """`short_namespace` is False for commands whose -n means something else."""
+    """Adds the flags that name a server. `short_namespace` is False if -n means something else."""
     parser.add_argument(
         "--kubeconfig", type=Path, metavar="F", help="default: $KUBECONFIG, else the one of longshore up"
     )
@@ -25,11 +29,38 @@ def add_arguments(parser: ArgumentParser, *, short_namespace: bool = True) -> No
     parser.add_argument(*flags, default="", metavar="NS", help="default: the context's namespace")
 
 
+@contextmanager
+def opened(arguments: Namespace) -> Iterator[Server]:
+    """Opens the server that `arguments` name, until the end of the block. A refusal in the block ends the
+    command with kubectl's words."""
+    from longshore.cli.server import refusals
+
+    with refusals.told(), closing(server(arguments)) as found:
+        yield found
+
+
+def add_impersonation(parser: ArgumentParser, deed: str) -> None:
+    """Adds the flags for the user and the group to impersonate."""
+    parser.add_argument("--as", dest="user", default="", metavar="USER", help=f"{deed} as this user")
+    member = f"{deed} as a member of this group"
+    parser.add_argument("--as-group", default="", metavar="GROUP", help=member)
+    add_arguments(parser)
+
+
+@contextmanager
+def opened_as(arguments: Namespace) -> Iterator[Server]:
+    """Opens the server as `opened` does, and impersonates `--as` and `--as-group`."""
+    if arguments.as_group and not arguments.user:
+        raise Said("error: --as-group needs --as", 2)
+    with opened(arguments) as found:
+        names = (("Impersonate-User", arguments.user), ("Impersonate-Group", arguments.as_group))
+        found.connection.headers.extend((header, name) for header, name in names if name)
+        yield found
+
+
 def server(arguments: Namespace) -> Server:
-    """A synchronous client for the server that `arguments` name. Its namespace is the one in the
-    arguments. Raises `Failure` when there is no server to be found.
-    """
-    from longshore.cli.main import Failure
+    """A synchronous client for the server that `arguments` name, with their namespace. Raises `Failure` if no
+    server is found."""
     from longshore.cli.server.requests import Server
     from longshore.client.config.connection import from_kubeconfig
     from longshore.client.errors import ConfigError

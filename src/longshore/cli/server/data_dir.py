@@ -7,6 +7,8 @@ import os
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from longshore.cli.main import Failure
+
 
 def add_arguments(parser: ArgumentParser, what: str = "data directory") -> None:
     parser.add_argument(
@@ -25,7 +27,7 @@ def directory(arguments: Namespace) -> Path:
 
 
 def holder(directory: Path) -> int | None:
-    """The process that runs on this directory; None when none does."""
+    """The process that runs on this directory; None if none does."""
     try:
         fd = os.open(directory / "lock", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -41,9 +43,7 @@ def holder(directory: Path) -> int | None:
 
 
 def kubeconfig(arguments: Namespace) -> Path:
-    """The kubeconfig in the data directory. Raises Failure when there is none."""
-    from longshore.cli.main import Failure
-
+    """The kubeconfig in the data directory. Raises Failure if there is none."""
     file = directory(arguments) / "kubeconfig"
     if not file.is_file():
         raise Failure(f"there is no {file}; start a longshore with: longshore up")

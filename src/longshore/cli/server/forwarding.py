@@ -1,6 +1,6 @@
-"""Connections on ports of this machine, carried to a pod: a WebSocket for each.
+"""Forwards connections on ports of this machine to a pod, each by a WebSocket.
 
-Of a forwarded port's two channels, 0 is data and 1 is an error in words; both begin with the port's number.
+A forwarded port has two channels: 0 is data and 1 is an error in words. Both begin with the port's number.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ import socket
 import sys
 from collections.abc import Sequence
 from functools import partial
-from typing import Final
-
-import aiohttp
+from typing import Final, NamedTuple
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
-from longshore.cli.arguments.pod_ports import Pair
+from longshore.cli.arguments import kinds, targets
 from longshore.cli.main import Failure, Said
 from longshore.cli.server import websockets
 from longshore.cli.server.requests import Server
 from longshore.client.config.connection import is_loopback
+from longshore.client.errors import Unreachable
+from longshore.client.http.websocket_client import WebSocket
 
 _PROTOCOL: Final = "v4.channel.k8s.io"
 _DATA, _ERROR = 0, 1
 _PORT_BYTES: Final = 2
 _READ_BYTES: Final = 2**16
 _SILENCE_SECONDS: Final = 5.0
-"""Of a pod whose client has ended its side: the protocol cannot pass that end on."""
+"""Seconds of silence that end a pod's side after the client's, whose end the protocol cannot pass on."""
 
 
 async def forward(server: Server, pod: Obj, pairs: Sequence[Pair], addresses: Sequence[str]) -> int:
@@ -52,7 +52,7 @@ async def forward(server: Server, pod: Obj, pairs: Sequence[Pair], addresses: Se
 
 
 def _refuse_a_loop(pod: Obj, pair: Pair) -> None:
-    """A pod on this machine's network, whose port nobody listens on, would be given this listener for it."""
+    """Refuses a port without a listener of a pod in this machine's network: it would reach itself."""
     address = (pod.get("status") or {}).get("podIP") or ""
     if pair.local != pair.remote or not is_loopback(address):
         return
@@ -67,7 +67,7 @@ def _refuse_a_loop(pod: Obj, pair: Pair) -> None:
 
 
 def _listeners(port: int, addresses: Sequence[str]) -> list[socket.socket]:
-    """Sockets on all addresses, on one port number. `localhost` needs one of its two addresses."""
+    """Sockets on all addresses, on one port number. For `localhost` one of its two addresses is enough."""
     found: list[socket.socket] = []
     for address in addresses:
         hosts = ("127.0.0.1", "::1") if address == "localhost" else (address,)
@@ -108,7 +108,7 @@ async def _serve(
                 giving.cancel()
     except asyncio.CancelledError:
         pass  # the command ends
-    except (StatusError, Failure, ConnectionError) as err:
+    except (StatusError, Failure, Unreachable, ConnectionError) as err:
         print(f"error: {err}", file=sys.stderr, flush=True)
     finally:
         writer.close()
@@ -116,28 +116,27 @@ async def _serve(
             await writer.wait_closed()
 
 
-async def _give(reader: asyncio.StreamReader, far: aiohttp.ClientWebSocketResponse) -> None:
-    """Sends what the near side writes. Its end closes nothing: the pod may still answer."""
+async def _give(reader: asyncio.StreamReader, far: WebSocket) -> None:
+    """Sends what the near side writes. At its end nothing is closed: the pod may still answer."""
     with contextlib.suppress(ConnectionError):
         while data := await reader.read(_READ_BYTES):
-            await far.send_bytes(bytes([_DATA]) + data)
+            await far.send(bytes([_DATA]) + data)
 
 
-async def _take(
-    far: aiohttp.ClientWebSocketResponse, writer: asyncio.StreamWriter, giving: asyncio.Task[None]
-) -> None:
-    """Writes what the pod sends, until the pod ends it, or is silent after the near side has ended."""
+async def _take(far: WebSocket, writer: asyncio.StreamWriter, giving: asyncio.Task[None]) -> None:
+    """Writes what the pod sends, until its end, or until it is silent after the near side has ended."""
     begun: set[int] = set()
     while True:
         try:
-            message = await far.receive(_SILENCE_SECONDS)
+            async with asyncio.timeout(_SILENCE_SECONDS):
+                message = await far.receive()
         except TimeoutError:
             if giving.done():
                 return
             continue
-        if message.type is not aiohttp.WSMsgType.BINARY:
+        if not message:
             return
-        channel, data = message.data[0], message.data[1:]
+        channel, data = message[0], message[1:]
         if channel not in begun:
             begun.add(channel)
             data = data[_PORT_BYTES:]
@@ -146,3 +145,61 @@ async def _take(
             await writer.drain()
         elif channel == _ERROR and data:
             raise Failure(data.decode(errors="replace"))
+
+
+class Pair(NamedTuple):
+    """A port on this machine, 0 for any free one, and the pod's port."""
+
+    local: int
+    remote: int
+
+
+def service(server: Server, word: str) -> Obj | None:
+    """The Service that a word names; None if it names another kind."""
+    if word.partition("/")[0] not in ("svc", "service", "services"):
+        return None
+    (target,) = targets.parse(kinds.discover(server), [word], server.namespace)
+    return server.json("GET", target.path)
+
+
+def pair(text: str, pod: Obj, service: Obj | None = None) -> Pair:
+    """The ports that `[LOCAL:]REMOTE` stands for."""
+    first, colon, second = text.partition(":")
+    remote = second if colon else first
+    if ":" in remote or not remote:
+        raise Said(f"error: invalid port format '{text}'", 2)
+    asked = _of_service(service, remote) if service is not None else remote
+    found = _of_pod(pod, asked)
+    if not colon:
+        return Pair(_port_number(first) if first.isdigit() else found, found)
+    return Pair(_port_number(first) if first else 0, found)
+
+
+def _of_service(service: Obj, remote: str) -> str:
+    """The target of a service's port, which may be the name of a pod's port."""
+    name = service["metadata"]["name"]
+    for port in service["spec"].get("ports") or ():
+        if remote in (str(port["port"]), port.get("name")):
+            if service["spec"].get("clusterIP") == "None":
+                return str(port["port"])
+            return str(port.get("targetPort") or port["port"])
+    if remote.isdigit():
+        raise Said(f"error: Service {name} does not have a service port {remote}")
+    raise Said(f"error: Service '{name}' does not have a named port '{remote}'")
+
+
+def _of_pod(pod: Obj, remote: str) -> int:
+    if remote.isdigit():
+        return _port_number(remote)
+    spec = pod["spec"]
+    for container in [*spec["containers"], *(spec.get("initContainers") or ())]:
+        for port in container.get("ports") or ():
+            if port.get("name") == remote:
+                return int(port["containerPort"])
+    raise Said(f"error: Pod '{pod['metadata']['name']}' does not have a named port '{remote}'")
+
+
+def _port_number(text: str) -> int:
+    if not text.isdigit() or not 0 < int(text) < 65536:
+        raise Said(f"error: '{text}' is not a port: a whole number from 1 to 65535", 2)
+    return int(text)

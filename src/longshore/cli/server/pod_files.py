@@ -1,7 +1,7 @@
 """Files of a container, sent and fetched as a tar stream through exec.
 
-A fetched archive is written by the container, so it is not trusted: nothing is written outside the target,
-and only files and directories are.
+The container writes a fetched archive, so it is not trusted: nothing is written outside the target, and only
+files and directories are written.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from longshore.cli.server.requests import Server
 
 
 class Pod:
-    """A running container, by the names of its pod and itself (the first one without a name)."""
+    """A running container, by the names of its pod and itself; without a name, the first container."""
 
     def __init__(self, server: Server, name: str, container: str) -> None:
         self._server = server
@@ -36,7 +36,7 @@ class Pod:
         self._container = pod_choice.container(self._pod, container)
 
     def send(self, source: Path, target: str, *, preserve: bool = True) -> None:
-        """Copies a file or directory into the container. A directory as the target takes it in."""
+        """Copies a file or directory into the container, below the target if that is a directory."""
         if target.endswith("/") or self._exec(["test", "-d", target], tunnel.Ends(stderr=io.BytesIO())) == 0:
             target = posixpath.join(target, source.resolve().name)
         inside = posixpath.dirname(target) or "."
@@ -51,7 +51,7 @@ class Pod:
             raise Said(f"command terminated with exit code {code}", code)
 
     def fetch(self, source: str, target: Path) -> None:
-        """Copies a file or directory out of the container. A directory as the target takes it in."""
+        """Copies a file or directory out of the container, into the target if that is a directory."""
         source = posixpath.normpath(source)
         if target.is_dir():
             target = target / posixpath.basename(source)
@@ -95,7 +95,7 @@ class _Quiet(io.BytesIO):
 
 
 class _Thread(threading.Thread):
-    """A function beside the event loop, whose error `check` raises again."""
+    """A thread that runs a function beside the event loop; `check` raises its error again."""
 
     def __init__(self, work: Callable[[], None]) -> None:
         super().__init__(daemon=True)
@@ -118,7 +118,7 @@ class _Thread(threading.Thread):
 
 
 def _pack(source: Path, name: str, output: IO[bytes]) -> None:
-    """Writes an archive. A reader that has gone says why itself."""
+    """Writes an archive. Ignores a reader that is gone, because it reports the reason itself."""
     try:
         with output, tarfile.open(fileobj=output, mode="w|", format=tarfile.GNU_FORMAT) as archive:
             archive.add(source.resolve() if source.is_symlink() else source, arcname=name)

@@ -1,4 +1,4 @@
-"""The server's refusals in kubectl's words, so that people find them when they search."""
+"""Prints the server's refusals in kubectl's words, so that people find them when they search."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from longshore.client.errors import ConfigError, Unreachable
 
 @contextmanager
 def told(context: str = "") -> Iterator[None]:
-    """Ends the command with the block's refusal as the message. `context` comes before the server's words."""
+    """Ends the command with the block's refusal as its message. `context` comes before the server's words."""
     try:
         yield
     except StatusError as err:

@@ -1,21 +1,20 @@
-"""Requests of the command line: one connection, one request at a time, standard library only.
+"""Requests of the command line: one connection, one request at a time, without an event loop.
 
-A person waits for every answer, and importing the client for controllers (an event loop, aiohttp) takes
-longer than the request. Kubeconfig, trust, credentials, proxies and errors are those of
-`longshore.client`.
+Kubeconfig, trust, credentials, proxies and errors are those of `longshore.client`.
 """
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
-import socket
+import re
 import string
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
+from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -25,11 +24,15 @@ from longshore.api.types import Obj
 from longshore.client.config.connection import Connection
 from longshore.client.credentials import Credentials
 from longshore.client.errors import TimedOut, Unreachable
-from longshore.client.http import proxy, tls
+from longshore.client.http import http1, proxy, tls
+from longshore.client.http.blocking_driver import BlockingConnection
+from longshore.client.http.http1 import BrokenOff, NoConnection, Route
 
 JSON: Final = "application/json"
 _REQUEST_SECONDS: Final = 65.0
-"""A little more than the server's own minute."""
+"""A little more than the server's own timeout of a minute."""
+_WARNING: Final = re.compile(r'\d{3} \S+ "((?:[^"\\]|\\.)*)"')
+_TROUBLE: Final = (OSError, BrokenOff, NoConnection)
 
 
 class Answer(NamedTuple):
@@ -43,7 +46,7 @@ class Server:
     def __init__(self, connection: Connection, namespace: str = "") -> None:
         self.connection = connection
         self.namespace = namespace or connection.namespace
-        self._open: http.client.HTTPConnection | None = None
+        self._open: BlockingConnection | None = None
         self._warned: set[str] = set()
 
     def json(
@@ -64,7 +67,7 @@ class Server:
         return self.document(answer.body)
 
     def document(self, body: bytes) -> Obj:
-        """The object in an answer or an event. Raises Unreachable where there is none."""
+        """The object in an answer or an event. Raises Unreachable if there is none."""
         try:
             found = json.loads(body)
         except ValueError:
@@ -102,15 +105,18 @@ class Server:
         for again in (False, True):
             kept = self._open is not None
             try:
-                response = self._send(method, path, query, body, headers)
-                content = response.read()
-            except (OSError, http.client.HTTPException) as err:
+                connection = self._send(method, path, query, body, headers)
+                content = connection.read_all()
+            except _TROUBLE as err:
                 self.close()
                 if kept and not again and method == "GET":
                     continue  # a kept connection that the server has closed meanwhile
                 raise self._unreachable(err) from err
-            self._warn(response)
-            return Answer(response.status, content)
+            reader = connection.reader
+            self._warn(reader.headers)
+            if not reader.lasts:
+                self.close()
+            return Answer(reader.code, content)
         raise AssertionError("the second try returns or raises")
 
     @contextmanager
@@ -130,17 +136,13 @@ class Server:
         apart._warned = self._warned
         try:
             try:
-                apart.headers()
-                apart._open = apart._connect()
-                apart._open.connect()
-                sock = apart._open.sock
-                response = apart._send("GET", path, query, None, {"Accept": accept})
-                if response.status >= 400:
-                    raise refusal(Answer(response.status, response.read()))
-            except (OSError, http.client.HTTPException) as err:
+                connection = apart._send("GET", path, query, None, {"Accept": accept})
+                if connection.reader.code >= 400:
+                    raise refusal(Answer(connection.reader.code, connection.read_all()))
+            except _TROUBLE as err:
                 raise self._unreachable(err) from err
-            apart._warn(response)
-            yield Stream(response, sock, until, self._unreachable)
+            apart._warn(connection.reader.headers)
+            yield Stream(connection, until, self._unreachable)
         finally:
             apart.close()
 
@@ -160,7 +162,7 @@ class Server:
         import hashlib
         import ssl
 
-        sock = self._open.sock if self._open is not None else None
+        sock = self._open.socket if self._open is not None else None
         certificate = sock.getpeercert(True) if isinstance(sock, ssl.SSLSocket) else None
         return hashlib.sha256(certificate).digest().hex(":").upper() if certificate else ""
 
@@ -170,9 +172,14 @@ class Server:
             self._open = None
 
     def headers(self) -> dict[str, str]:
-        """The headers that say who asks."""
+        """The headers with the user's credentials and the user agent."""
         sent = dict(self.connection.headers) | _at_once(self.connection.credentials)
-        return {"User-Agent": f"longshore/{__version__}", **sent}
+        return {"User-Agent": f"longshore/{__version__}", "Accept-Encoding": "identity", **sent}
+
+    @cached_property
+    def _route(self) -> Route:
+        through = proxy.proxy_for(self.connection, os.environ)
+        return http1.route(self.connection.server, through, self.connection.tls_server_name)
 
     def _send(
         self,
@@ -181,44 +188,26 @@ class Server:
         query: Mapping[str, str] | None,
         body: bytes | None,
         headers: Mapping[str, str],
-    ) -> http.client.HTTPResponse:
+    ) -> BlockingConnection:
+        """Sends the request; returns the connection on which its answer has begun."""
         mine = self.headers()  # first: a plugin may bring the certificate for the connection
-        if self._open is None:
-            self._open = self._connect()
         target = (
             urlsplit(self.connection.server).path + path + (f"?{encoded(query.items())}" if query else "")
         )
-        # What a person wrote (-n, --raw) may hold anything; what is escaped already stays as it is.
+        # Arguments (-n, --raw) may hold any character; text that is already escaped stays as it is.
         target = quote(os.fsencode(target), safe=string.punctuation)
-        through = proxy.proxy_for(self.connection, os.environ)
-        if through and self.connection.server.startswith("http://"):  # such a proxy reads each request
-            target = "http://" + urlsplit(self.connection.server).netloc + target
-            mine |= proxy.authorization(through)
-        self._open.request(method, target, body, {**mine, **headers})
-        return self._open.getresponse()
+        sent = self._route.request(method, target, {**mine, **headers}.items(), body or b"")
+        if self._open is None:
+            certificate = self.connection.credentials.certificate()
+            trust = tls.context(self.connection, certificate) if self._route.needs_tls else None
+            self._open = BlockingConnection(self._route, trust, _REQUEST_SECONDS)
+        self._open.ask(sent)
+        return self._open
 
-    def _connect(self) -> http.client.HTTPConnection:
-        parts, through = urlsplit(self.connection.server), proxy.proxy_for(self.connection, os.environ)
-        host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-        at = urlsplit(through) if through else None
-        reach = (at.hostname or "", at.port or 80) if at else (host, port)
-        if parts.scheme == "http":
-            made = http.client.HTTPConnection(*reach, timeout=_REQUEST_SECONDS)
-        else:
-            context = tls.context(self.connection, self.connection.credentials.certificate())
-            if self.connection.tls_server_name:
-                made = _Renamed(*reach, timeout=_REQUEST_SECONDS, context=context)
-                made.shown_name = self.connection.tls_server_name
-            else:
-                made = http.client.HTTPSConnection(*reach, timeout=_REQUEST_SECONDS, context=context)
-        if through and parts.scheme == "https":
-            made.set_tunnel(host, port, proxy.authorization(through))
-        return made
-
-    def _warn(self, response: http.client.HTTPResponse) -> None:
+    def _warn(self, headers: Mapping[str, str]) -> None:
         """Prints each warning of the server once, as kubectl does."""
-        for header in response.headers.get_all("Warning") or ():
-            text = header.partition('"')[2].rpartition('"')[0].replace('\\"', '"').replace("\\\\", "\\")
+        for found in _WARNING.findall(headers.get("warning", "")):
+            text = found.replace('\\"', '"').replace("\\\\", "\\")
             if text and text not in self._warned:
                 self._warned.add(text)
                 print(f"Warning: {text}", file=sys.stderr)
@@ -235,41 +224,34 @@ class Stream:
 
     def __init__(
         self,
-        response: http.client.HTTPResponse,
-        sock: socket.socket,
+        connection: BlockingConnection,
         until: float | None,
         unreachable: Callable[[Exception], Unreachable],
     ) -> None:
-        self._response, self._sock, self._until, self._unreachable = response, sock, until, unreachable
+        self._connection, self._until, self._unreachable = connection, until, unreachable
 
     def lines(self) -> Iterator[bytes]:
-        while line := self._read(self._response.readline):
-            yield line
+        begun = b""
+        for chunk in self.chunks():
+            *whole, begun = (begun + chunk).split(b"\n")
+            for line in whole:
+                yield line + b"\n"
+        if begun:
+            yield begun
 
     def chunks(self) -> Iterator[bytes]:
-        while chunk := self._read(lambda: self._response.read1(2**16)):
+        while chunk := self._read():
             yield chunk
 
-    def _read(self, read: Callable[[], bytes]) -> bytes:
+    def _read(self) -> bytes:
         left = None if self._until is None else max(0.001, self._until - time.monotonic())
-        self._sock.settimeout(left)  # without a limit, what is watched may not happen for days
+        self._connection.socket.settimeout(left)  # without a limit, what is watched may not happen for days
         try:
-            return read()
+            return self._connection.read()
         except TimeoutError as err:
             raise TimedOut("timed out") from err
-        except (OSError, http.client.HTTPException) as err:
+        except _TROUBLE as err:
             raise self._unreachable(err) from err
-
-
-class _Renamed(http.client.HTTPSConnection):
-    """A connection to a server whose certificate has another name than its address."""
-
-    shown_name = ""
-
-    def connect(self) -> None:
-        http.client.HTTPConnection.connect(self)
-        context: Any = self._context  # type: ignore[attr-defined]  # the context it was made with
-        self.sock = context.wrap_socket(self.sock, server_hostname=self.shown_name)
 
 
 def refusal(answer: Answer) -> StatusError:
@@ -279,22 +261,23 @@ def refusal(answer: Answer) -> StatusError:
     except ValueError:
         status = {"message": answer.body.decode(errors="replace").strip()}
     if not isinstance(status, dict) or not status.get("message"):
-        status = {"message": http.client.responses.get(answer.code, "no reason was given")}
+        known = answer.code in HTTPStatus.__members__.values()
+        status = {"message": HTTPStatus(answer.code).phrase if known else "no reason was given"}
     return StatusError.from_status(status, answer.code)
 
 
 def escaped(part: str) -> str:
-    """One segment of a path, escaped; an argument that is no text as the bytes it was."""
+    """One segment of a path, escaped; an argument that is no text is escaped as its bytes."""
     return quote(os.fsencode(part), safe="")
 
 
 def encoded(query: Iterable[tuple[str, str]]) -> str:
-    """A query string, in which an argument that is no text is the bytes it was."""
+    """A query string; an argument that is no text is encoded as its bytes."""
     return urlencode([(key, os.fsencode(value)) for key, value in query])
 
 
 def _at_once(credentials: Credentials) -> dict[str, str]:
-    """The headers of the credentials. Only an exec plugin needs an event loop, and gets one."""
+    """The headers of the credentials. Runs an event loop only for an exec plugin, which needs one."""
     waiting = credentials.headers()
     try:
         waiting.send(None)

@@ -17,12 +17,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Final
 
-import aiohttp
-
 from longshore.cli.main import Failure, Said
 from longshore.cli.printing.guarded_streams import unguarded
 from longshore.cli.server import websockets
 from longshore.cli.server.requests import Server
+from longshore.client.http.websocket_client import WebSocket
 
 _PROTOCOLS: Final = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 _INPUT, _OUTPUT, _ERRORS, _END, _SIZE, _CLOSE = 0, 1, 2, 3, 4, 255
@@ -30,7 +29,7 @@ _INPUT, _OUTPUT, _ERRORS, _END, _SIZE, _CLOSE = 0, 1, 2, 3, 4, 255
 
 @dataclass
 class Ends:
-    """The near ends of the streams. Without `stdin` nothing is sent; with `tty` all output is one stream."""
+    """The local ends of the streams. Without `stdin` nothing is sent; with `tty` all output is one stream."""
 
     stdin: IO[bytes] | None = None
     stdout: IO[bytes] = field(default_factory=lambda: unguarded(sys.stdout).buffer)
@@ -39,13 +38,13 @@ class Ends:
 
     @property
     def query(self) -> list[tuple[str, str]]:
-        """The streams as the server is asked for them."""
+        """The query parameters that ask the server for these streams."""
         flags = {"stdin": self.stdin is not None, "stdout": True, "stderr": not self.tty, "tty": self.tty}
         return [(name, "true") for name, on in flags.items() if on]
 
 
 def typed(*, stdin: bool, tty: bool) -> Ends:
-    """The ends of a person at a keyboard."""
+    """The ends for a person at a keyboard."""
     return Ends(sys.stdin.buffer if stdin else None, tty=tty)
 
 
@@ -63,12 +62,12 @@ async def talk(server: Server, path: str, query: Sequence[tuple[str, str]], ends
                     task.cancel()
 
 
-async def _take(socket: aiohttp.ClientWebSocketResponse, ends: Ends) -> int:
+async def _take(socket: WebSocket, ends: Ends) -> int:
     streams = {_OUTPUT: ends.stdout, _ERRORS: ends.stderr}
     async for message in socket:
-        if message.type is not aiohttp.WSMsgType.BINARY or not message.data:
+        if not message:
             continue
-        channel, data = message.data[0], message.data[1:]
+        channel, data = message[0], message[1:]
         if channel in streams:
             streams[channel].write(data)
             streams[channel].flush()
@@ -87,29 +86,29 @@ def _code(data: bytes) -> int:
     raise Said(f"error: {status.get('message', 'the command could not be run')}")
 
 
-async def _give(socket: aiohttp.ClientWebSocketResponse, source: IO[bytes]) -> None:
+async def _give(socket: WebSocket, source: IO[bytes]) -> None:
     """Sends the input until its end."""
     loop = asyncio.get_running_loop()
     if _is_waited_for(source):
         reader = asyncio.StreamReader()
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), source)
         while data := await reader.read(2**16):
-            await socket.send_bytes(bytes([_INPUT]) + data)
+            await socket.send(bytes([_INPUT]) + data)
     else:
         while data := await loop.run_in_executor(None, source.read, 2**16):
-            await socket.send_bytes(bytes([_INPUT]) + data)
+            await socket.send(bytes([_INPUT]) + data)
     if socket.protocol == _PROTOCOLS[0]:
-        await socket.send_bytes(bytes([_CLOSE, _INPUT]))
+        await socket.send(bytes([_CLOSE, _INPUT]))
 
 
 def _is_waited_for(source: IO[bytes]) -> bool:
-    """Whether the event loop can wait for the input: not for a file, nor for /dev/null, which always have
+    """Whether the event loop can wait for the input. It cannot for a file or /dev/null, which always have
     their next bytes or their end ready."""
     mode = os.fstat(source.fileno()).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or source.isatty()
 
 
-def _follow_size(socket: aiohttp.ClientWebSocketResponse) -> None:
+def _follow_size(socket: WebSocket) -> None:
     """Sends the window's size, now and after each change."""
     loop = asyncio.get_running_loop()
     sending: set[asyncio.Task[None]] = set()
@@ -118,7 +117,7 @@ def _follow_size(socket: aiohttp.ClientWebSocketResponse) -> None:
         with contextlib.suppress(OSError):
             size = os.get_terminal_size()
             text = json.dumps({"Width": size.columns, "Height": size.lines}).encode()
-            task = loop.create_task(socket.send_bytes(bytes([_SIZE]) + text))
+            task = loop.create_task(socket.send(bytes([_SIZE]) + text))
             sending.add(task)
             task.add_done_callback(sending.discard)
 

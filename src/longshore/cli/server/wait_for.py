@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
-from longshore.cli.server import existing_and_changes
+from longshore.cli.server.requests import Server
 from longshore.client.errors import TimedOut
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def seen(
     *,
     existed: bool = False,
 ) -> Found | None:
-    """The first value `look` finds in the object, now or later; None when time is up.
+    """The first value that `look` finds in the object, now or later; None when time is up.
 
     Raises Deleted for an object that was seen, or that `existed` a moment ago, and is gone now.
     """
@@ -44,8 +44,8 @@ def seen(
     known = "old" if existed else ""
     while until is None or time.monotonic() < until:
         try:
-            for type, obj in existing_and_changes.events(server, path, query, until=until):
-                if type == existing_and_changes.LISTED:
+            for type, obj in existing_and_changes(server, path, query, until=until):
+                if type == LISTED:
                     if known == "old":
                         raise Deleted  # it went before this watch began
                     continue
@@ -64,20 +64,20 @@ def seen(
 
 
 def fulfilled(server: Server, target: Target, holds: Callable[[Obj], bool], until: float) -> bool:
-    """Whether a condition holds before time is up, for the object or a later one of its name."""
+    """Waits until a condition holds for the object or a later one of its name; False when time is up."""
     while True:
         with suppress(Deleted):
             return seen(server, target, lambda obj: holds(obj) or None, until) is True
 
 
 def appeared(server: Server, target: Target, query: Mapping[str, str], until: float) -> list[Obj]:
-    """All objects of the target that exist, else the first that comes; none when time is up."""
+    """All objects of the target that exist, else the first new one; none when time is up."""
     while True:
         found: list[Obj] = []
         listed = False
         try:
-            for type, obj in existing_and_changes.events(server, target.path, query, until=until):
-                listed = listed or type == existing_and_changes.LISTED
+            for type, obj in existing_and_changes(server, target.path, query, until=until):
+                listed = listed or type == LISTED
                 if type == "ADDED":
                     found.append(obj)
                 if listed and (found or time.monotonic() >= until):
@@ -90,9 +90,8 @@ def appeared(server: Server, target: Target, query: Mapping[str, str], until: fl
 
 
 def deleted(server: Server, target: Target, until: float | None, uid: str = "") -> bool:
-    """Whether the object is gone before time is up. With `uid`, another object of the same name does not
-    count.
-    """
+    """Waits until the object is deleted; False when time is up. With `uid`, another object of the same name
+    does not count."""
     try:
         now = server.json("GET", target.path)
     except StatusError as err:
@@ -109,3 +108,24 @@ def deleted(server: Server, target: Target, until: float | None, uid: str = "") 
         return seen(server, target, replaced, until, existed=True) is True
     except Deleted:
         return True
+
+
+# The objects that exist, then every change: a list and a watch from its version on.
+#
+# Kubernetes can send both in one watch (`sendInitialEvents`), but not every cluster does.
+
+LISTED: Final = "LISTED"
+"""The type of the one event after those of the objects that exist."""
+
+
+def existing_and_changes(
+    server: Server, path: str, query: Mapping[str, str], *, until: float | None
+) -> Iterator[tuple[str, Obj]]:
+    """Types and objects of the events, until the server ends the watch. Raises TimedOut at `until`."""
+    found = server.json("GET", path, query=query)
+    typed = {"apiVersion": found.get("apiVersion"), "kind": found.get("kind", "").removesuffix("List")}
+    for item in found.get("items") or ():
+        yield "ADDED", {**typed, **item}
+    yield LISTED, found
+    since = {**query, "resourceVersion": found["metadata"]["resourceVersion"]}
+    yield from server.events(path, since, until=until)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
 
-import aiohttp
-
 from longshore.api.types import Obj
-from longshore.cli.main import Failure
 from longshore.cli.server.requests import Answer, Server, encoded, refusal
-from longshore.client.http import proxy, tls
+from longshore.client.http.transport import Transport
+from longshore.client.http.websocket_client import Handshake, WebSocket
 
-_REFUSALS: Final = range(400, 600)
+_SWITCHED: Final = 101
+_HANDSHAKE_SECONDS: Final = 65.0
+"""A little more than the server's own timeout of a minute."""
 
 
 def path(pod: Obj, below: str) -> str:
@@ -25,25 +24,24 @@ def path(pod: Obj, below: str) -> str:
 @asynccontextmanager
 async def connected(
     server: Server, path: str, query: Sequence[tuple[str, str]], protocols: Sequence[str]
-) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
+) -> AsyncIterator[WebSocket]:
     """An open WebSocket that speaks one of the protocols. Raises StatusError with the server's refusal."""
-    connection = server.connection
-    headers = await connection.credentials.headers()
-    trust = tls.context(connection, connection.credentials.certificate())
-    url = f"{connection.server}{path}?{encoded(query)}"
-    through = proxy.proxy_for(connection, os.environ)
-    name = connection.tls_server_name or None
-    async with aiohttp.ClientSession(headers={**dict(connection.headers), **headers}) as session:
-        try:
-            socket = await session.ws_connect(
-                url, ssl=trust, server_hostname=name, proxy=through, protocols=protocols, max_msg_size=0
-            )
-        except aiohttp.WSServerHandshakeError as err:
-            # The refusal in words.
-            answer = await session.get(url, ssl=trust, server_hostname=name, proxy=through)
-            code = answer.status if answer.status in _REFUSALS else err.status
-            raise refusal(Answer(code, await answer.read())) from None
-        except aiohttp.ClientError as err:
-            raise Failure(f"cannot reach {connection.server}: {err}") from None
-        async with socket:
-            yield socket
+    transport, handshake = Transport(server.connection, agent="longshore"), Handshake(protocols)
+    opened = transport.open(
+        f"{path}?{encoded(query)}",
+        query={},
+        headers=handshake.headers,
+        seconds=_HANDSHAKE_SECONDS,
+        retry=False,  # the server may have begun to run a command
+    )
+    try:
+        async with opened as stream:
+            if stream.reader.code != _SWITCHED:
+                raise refusal(Answer(stream.reader.code, await stream.read_all()))
+            socket = handshake.accepted(stream)
+            try:
+                yield socket
+            finally:
+                await socket.close()
+    finally:
+        await transport.close()

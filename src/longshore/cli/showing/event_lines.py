@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from longshore.api.time import ages
-from longshore.api.types import Obj
+from longshore.cli.describing.description_lines import NONE
+
+if TYPE_CHECKING:
+    from longshore.api.types import Obj
+    from longshore.cli.describing.description_lines import Lines
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
@@ -44,3 +50,18 @@ def source(event: Obj) -> str:
 
 def now() -> datetime:
     return datetime.now(UTC)
+
+
+def table(lines: Lines, events: Sequence[Obj], now: datetime) -> None:
+    if not events:
+        lines.pair(0, "Events", NONE)
+        return
+    lines.add(0, "Events:")
+    lines.add(1, "Type\tReason\tAge\tFrom\tMessage")
+    lines.add(1, "----\t------\t----\t----\t-------")
+    for event in in_order(list(events)):
+        cells = event.get("type", ""), event.get("reason", ""), seen(event, now)
+        message = event.get("message", "").strip().replace("\n", "\n\t\t\t\t")
+        if part := (event.get("involvedObject") or {}).get("fieldPath"):
+            message = f"{part}: {message}"
+        lines.add(1, "\t".join((*cells, source(event), message)))

@@ -1,4 +1,4 @@
-"""Prints the logs of containers: one after the other, or all at once while they follow."""
+"""Prints the logs of containers: one after the other, or all at once when following them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import sys
 import threading
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from longshore.api.errors import StatusError
-from longshore.api.types import Obj
 from longshore.cli.arguments import pod_choice
 from longshore.cli.server import refusals
-from longshore.cli.server.requests import Server
 from longshore.client.errors import Unreachable
+
+if TYPE_CHECKING:
+    from longshore.api.types import Obj
+    from longshore.cli.server.requests import Server
 
 
 class Source(NamedTuple):
@@ -34,7 +36,7 @@ class Source(NamedTuple):
 
 
 def sources(pod: Obj, arguments: Namespace) -> Iterator[Source]:
-    """The containers in the arguments; without any the first one, with a note if there are more."""
+    """The containers in the arguments; without any, the first container, with a note if there are more."""
     meta, spec = pod["metadata"], pod["spec"]
     parts = ("initContainers", "containers", "ephemeralContainers")
     names = [one["name"] for part in parts for one in spec.get(part) or ()]
@@ -59,8 +61,8 @@ def show(server: Server, sources: Sequence[Source], query: dict[str, str], argum
 def _all_at_once(
     server: Server, sources: Sequence[Source], query: dict[str, str], arguments: Namespace
 ) -> int:
-    """Ends when all logs have ended, or with the first error of the output: a log that is silent would never
-    meet it."""
+    """Prints all logs at once. Ends when all logs have ended, or at the first error of the output: the reader
+    of a silent log would never see that error."""
     lock = threading.Lock()
     failures: list[str] = []
     ends: queue.SimpleQueue[OSError | None] = queue.SimpleQueue()

@@ -1,14 +1,16 @@
-"""The ends of Jobs, pods and Volcano Jobs."""
+"""How Jobs, pods and Volcano Jobs ended."""
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from longshore.api.facts import job_state, pod_state
-from longshore.api.types import Obj
+
+if TYPE_CHECKING:
+    from longshore.api.types import Obj
 
 KINDS: Final = {("batch", "Job"), ("", "Pod"), ("batch.volcano.sh", "Job")}
-"""Groups and kinds that have an end at all."""
+"""Groups and kinds of objects that end."""
 
 _VOLCANO: Final = {"Completed": True, "Failed": False, "Aborted": False, "Terminated": False}
 
@@ -26,7 +28,7 @@ class End(NamedTuple):
 
 
 def of(group: str, obj: Obj) -> End | None:
-    """The object's end; None while it has not ended. `group` tells Volcano's Jobs from the others."""
+    """The object's end; None while it has not ended. `group` distinguishes Volcano's Jobs from others."""
     status = obj.get("status") or {}
     if group == "batch.volcano.sh":
         state = status.get("state") or {}
@@ -42,13 +44,10 @@ def of(group: str, obj: Obj) -> End | None:
     phase = status.get("phase")
     if phase not in pod_state.ENDED:
         return None
-    return End(phase == "Succeeded", status.get("reason", "") or _exit(status), status.get("message", ""))
+    return End(phase == "Succeeded", status.get("reason", "") or _exit(obj), status.get("message", ""))
 
 
-def _exit(status: Obj) -> str:
-    """The reason of a pod's failure, from its containers, for a pod that names none."""
-    for container in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())):
-        ended = (container.get("state") or {}).get("terminated")
-        if ended and ended.get("exitCode"):
-            return f"container {container['name']} ended with exit code {ended['exitCode']}"
-    return ""
+def _exit(pod: Obj) -> str:
+    """The reason of a pod's failure, from its containers, for a pod whose status has no reason."""
+    end = pod_state.end_of(pod)
+    return f"container {end.container} ended with exit code {end.code}" if end.container else ""

@@ -1,1 +1,1 @@
-"""`longshore sim`: from arguments to a question, from results to what is printed."""
+"""`longshore sim`: turns arguments into a question, and results into output."""

@@ -1,4 +1,4 @@
-"""Results in the form that was asked for."""
+"""Formats results in the form that the arguments ask for."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from longshore.sim.pictures import page, svg, table, timeline, trace
 from longshore.sim.sim_result import Result
 
 SINGLE: Final = ("svg", "timeline", "trace")
-"""Forms that show one simulation."""
+"""Forms that can show only one simulation."""
 
 
 class Played(NamedTuple):
-    """One choice of values, in words, and what came of it: a result for each seed."""
+    """One choice of values, in words, and its results, one for each seed."""
 
     words: str
     results: Sequence[Result]
@@ -73,7 +73,7 @@ def _table(played: Played) -> str:
 
 
 def _whole(owner: str, name: str) -> str:
-    """Runs of a CronJob count together."""
+    """The name under which results count: the CronJob's for its runs, else the Job's own."""
     return owner or name
 
 

@@ -1,7 +1,7 @@
-"""Plays what was asked for: one simulation here, several side by side, one process for each core.
+"""Plays simulations: a single one in this process, several in parallel, one process for each core.
 
-Results come in the order of the questions, whichever process is quicker. Where processes cannot be forked,
-they are played one after the other.
+Results have the order of the questions, whichever process is quicker. If processes cannot be forked, the
+simulations are played one after the other.
 """
 
 from __future__ import annotations
@@ -9,21 +9,24 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from types import TracebackType
+from typing import Final, Self
 
 from longshore.api.errors import StatusError
-from longshore.cli.simulating.sim_progress import Progress
+from longshore.sim.checks import spoken
 from longshore.sim.settings import Settings
 from longshore.sim.sim_result import Result
 from longshore.sim.simulate import simulate
 
 _questions: Sequence[Settings] = ()
-"""For the processes that are forked: rules hold functions, which cannot be sent to them."""
+"""The questions for forked processes: rules hold functions, which cannot be sent to a process."""
 
 
 def play(questions: Sequence[Settings]) -> list[Result]:
-    """A result for each. Raises ValueError or StatusError, with what is wrong with a question."""
+    """Returns a result for each question. Raises ValueError or StatusError for a bad question."""
     workers = min(len(questions), _cores())
     if workers == 1:
         return [*_one_by_one(questions)]
@@ -55,7 +58,7 @@ def _shared(questions: Sequence[Settings]) -> Iterator[None]:
 
 
 def _answer(number: int) -> Result | str:
-    """In a process of its own: the result, or what is wrong."""
+    """Runs in a forked process: returns the result, or what is wrong."""
     try:
         return simulate(_questions[number])
     except (KeyError, ValueError, StatusError) as err:
@@ -64,3 +67,45 @@ def _answer(number: int) -> Result | str:
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
+
+
+_QUIET_SECONDS: Final = 1.0
+"""Simulations that are shorter print no progress."""
+_EVERY_SECONDS: Final = 0.2
+
+
+class Progress:
+    """Prints the progress of one simulation (`passed`), or of all that are played in parallel (`played`)."""
+
+    def __init__(self, runs: int, number: int = 0, seconds: float = 0.0) -> None:
+        self._runs, self._whole = runs, seconds
+        self._begun, self._last = time.monotonic(), 0.0
+        self._run = f"{number + 1} of {runs}: " if runs > 1 else ""
+        self._shown = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def passed(self, seconds: float) -> None:
+        """Reports the virtual seconds that have passed."""
+        share = f", {seconds / self._whole:.0%}" if self._whole < 366 * 86400 else ""
+        self._tell(f"{self._run}{spoken(seconds)} have passed{share}")
+
+    def played(self, number: int) -> None:
+        """Reports the number of simulations that are over."""
+        self._tell(f"{number} of {self._runs} are played")
+
+    def _tell(self, words: str) -> None:
+        now = time.monotonic()
+        if not sys.stderr.isatty() or now - self._begun < _QUIET_SECONDS or now - self._last < _EVERY_SECONDS:
+            return
+        self._last, self._shown = now, True
+        sys.stderr.write(f"\r\x1b[K{words}")
+        sys.stderr.flush()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

@@ -18,13 +18,14 @@ from longshore.api.facts import job_state, volcano_job_state
 from longshore.api.types import Obj
 from longshore.cli.arguments import manifest_files
 from longshore.cli.main import Failure
-from longshore.sim import many, outcome_file, outcome_notes, past_runs
+from longshore.scripts import annotated_pods, past_runs
+from longshore.scripts.pod_rules import Rule
+from longshore.sim import many
 from longshore.sim.many import Variant
-from longshore.sim.settings import DAY_SECONDS, MAX_SECONDS, Settings, amounts, nodes
-from longshore.sim.troubles import Troubles
-from longshore.testing.scripts import Rule
+from longshore.sim.settings import DAY_SECONDS, MAX_SECONDS, Outcomes, Settings, amounts, nodes, outcomes_of
+from longshore.testing.troubles import Troubles
 from longshore.up.local_zone import local_zone
-from longshore.up.options import SHORTCUTS_VARIABLE
+from longshore.up.options import shortcuts_are_on
 
 _CLUSTER: Final = (
     ("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses"),
@@ -49,12 +50,12 @@ _THERE: Final = frozenset(
         ("Queue", "root"),
     )
 )
-"""Kinds and names of objects that every plane has from its first moment."""
+"""Kinds and names of objects that every plane creates at its start."""
 _FIRST_YEAR: Final = 1971
 _LAST_YEAR: Final = 9980
-"""So that the longest simulation is within the calendar, in every zone."""
+"""The last year of a start, so that the longest simulation stays within the calendar in every zone."""
 _STATES: Final = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
-"""Begin the keys of taints that tell of a node's state, which passes; simulated nodes are well."""
+"""Prefixes of taints for a node's passing state, which are dropped: simulated nodes are healthy."""
 
 
 class Question(NamedTuple):
@@ -79,7 +80,7 @@ class Question(NamedTuple):
             nodes=self.nodes,
             rules=self.rules,
             troubles=self.troubles,
-            shortcuts=os.environ.get(SHORTCUTS_VARIABLE) != "off",
+            shortcuts=shortcuts_are_on(os.environ),
         )
 
 
@@ -91,11 +92,11 @@ def read(arguments: Namespace) -> Question:
         raise Failure("give manifests, or --from-cluster\nsee: longshore sim --help", 2)
     variants = [*many.variants(objects, [many.change(text) for text in arguments.changes])]
     for obj in (obj for variant in variants for obj in variant.objects):
-        outcome_notes.spread(obj)
-    outcomes = outcome_file.Outcomes()
+        annotated_pods.spread(obj)
+    outcomes = Outcomes()
     if arguments.outcomes:
         try:
-            outcomes = outcome_file.read(_yaml(arguments.outcomes))
+            outcomes = outcomes_of(_yaml(arguments.outcomes))
         except ValueError as err:
             raise Failure(f"--outcomes {arguments.outcomes}: {err}", 2) from None
     rules = list(outcomes.rules)
@@ -167,8 +168,8 @@ def _items(name: str) -> list[Obj]:
 
 
 def _from_cluster(arguments: Namespace) -> list[Obj]:
-    """The objects of a server as they were asked for: without status, and without what controllers made or
-    what has ended."""
+    """Reads the objects of a server as people created them: without status, objects that controllers made, or
+    work that has ended."""
     from contextlib import closing
 
     from longshore.cli.server import connecting, refusals, requests
@@ -192,7 +193,7 @@ def _from_cluster(arguments: Namespace) -> list[Obj]:
 
 
 def _has_ended(item: Obj, version: str, kind: str) -> bool:
-    """Whether it is a Job of either kind that has nothing left to do."""
+    """Whether it is a Job, of Kubernetes or Volcano, that has ended."""
     facts = job_state if version == "batch/v1" else volcano_job_state
     return kind == "Job" and facts.has_ended(item)
 
@@ -223,7 +224,7 @@ def _asked_for(item: Obj, version: str, kind: str) -> Obj:
 
 
 def _asked_spec(spec: Obj, kind: str) -> Obj:
-    """A spec without what a server fills in. A claim gets a volume of its own: nobody looks into it."""
+    """A spec without the fields that a server fills in. A claim gets a new volume, which is never read."""
     match kind:
         case "Job":
             return {k: v for k, v in spec.items() if k != "selector"}

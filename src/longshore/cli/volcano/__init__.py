@@ -1,4 +1,4 @@
 """The commands of Volcano's own command line (vcctl), with its flags, words and columns.
 
-`vcctl.py` declares and ends each of them; the other files are the nouns.
+`command_table.py` lists them, `vcctl.py` parses and ends each one; the other files are the nouns.
 """

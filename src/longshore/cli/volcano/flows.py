@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from longshore.api.time import ages
+from longshore.cli.printing import columns
 from longshore.cli.volcano import vcctl
 from longshore.cli.volcano.vcctl import FLOW, Verb, Wrong
 
@@ -22,7 +23,7 @@ _BETWEEN: Final = "---------------------------------"
 
 @dataclass(frozen=True, slots=True)
 class Noun:
-    """One of the two kinds."""
+    """One of the two kinds: JobFlow or JobTemplate."""
 
     kind: str
     plural: str
@@ -95,7 +96,6 @@ class Noun:
         return [manifest.obj for manifest in manifest_files.parse(raw, name)]
 
     def _table(self, found: list[Obj]) -> str:
-
         titles: tuple[str, ...] = ("Name", "Namespace")
         rows = [titles + (("Phase", "Age") if self.has_phase else ())]
         now = datetime.now(UTC)
@@ -106,7 +106,7 @@ class Noun:
                 phase = ((obj.get("status") or {}).get("state") or {}).get("phase") or ""
                 row += (phase, ages.age(meta["creationTimestamp"], now))
             rows.append(row)
-        return vcctl.fitted(rows, _SPACING)
+        return columns.fitted(rows, _SPACING)
 
     def _file_flags(self, parser: ArgumentParser) -> None:
         parser.add_argument("--file", "-f", default="", metavar="F", help="a YAML file")
@@ -141,7 +141,7 @@ def _in_full(obj: Obj, form: str) -> str:
 
 
 def _with_zeros(obj: Obj) -> Obj:
-    """The object as Go writes it: structs that are not omitted appear although they are empty."""
+    """The object as Go writes it: structs without `omitempty` appear although they are empty."""
     if obj["kind"] == FLOWS.kind:
         status = obj.get("status") or {}
         return {

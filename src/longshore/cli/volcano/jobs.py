@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from longshore.cli.printing import columns
 from longshore.cli.volcano import vcctl
 from longshore.cli.volcano.vcctl import BATCH, Wrong
+
+if TYPE_CHECKING:
+    from longshore.api.types import Obj
+    from longshore.cli.server.requests import Server
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
@@ -22,6 +29,11 @@ _TITLES: Final = (
     "Unknown", "RetryCount",
 )  # fmt: skip
 _WIDTHS: Final = [15, 12, 12, 12, 6, 10, 10, 12, 10, 12, 10]
+_VARIABLES: Final = {
+    "image": "VOLCANO_DEFAULT_IMAGE",
+    "namespace": "VOLCANO_DEFAULT_JOB_NAMESPACE",
+    "scheduler": "VOLCANO_SCHEDULER_NAME",
+}
 _COUNTS: Final = ("minAvailable", "pending", "running", "succeeded", "failed", "unknown", "retryCount")
 
 
@@ -36,6 +48,17 @@ def run_flags(parser: ArgumentParser, *, swapped: bool = False) -> None:
     parser.add_argument("--limits", "-L", default=_RESOURCES, metavar="K=V,…", help="resources of each pod")
     parser.add_argument("--scheduler", "-S", default="volcano", metavar="S", help="default: volcano")
     parser.add_argument("--filename", "-f", default="", metavar="F", help="a YAML file with the job")
+
+
+def sub_flags(parser: ArgumentParser) -> None:
+    """Adds the flags of `vsub`: those of `run`, a command, and defaults from environment variables."""
+    run_flags(parser, swapped=True)
+    parser.add_argument(
+        "--command", "-c", default="", metavar="TEXT", help="the command, in words as a shell splits them"
+    )
+    for flag, variable in _VARIABLES.items():
+        if value := os.environ.get(variable):
+            parser.set_defaults(**{flag: value})
 
 
 def run(server: Server, arguments: Namespace) -> str:
@@ -71,6 +94,8 @@ def _made(arguments: Namespace, requests: dict[str, str], limits: dict[str, str]
         "imagePullPolicy": "IfNotPresent",
         "resources": {"limits": limits, "requests": requests},
     }
+    if words := _words(getattr(arguments, "command", "")):
+        container["command"] = words
     template = {
         "metadata": {"name": name, "labels": {_LABEL: name}},
         "spec": {"restartPolicy": "Never", "containers": [container]},
@@ -85,6 +110,14 @@ def _made(arguments: Namespace, requests: dict[str, str], limits: dict[str, str]
             "tasks": [{"replicas": arguments.replicas, "template": template}],
         },
     }
+
+
+def _words(command: str) -> list[str]:
+    """A command split as a shell does, comments left out."""
+    try:
+        return shlex.split(command, comments=True)
+    except ValueError:
+        raise Wrong("EOF found when expecting closing quote") from None
 
 
 def _resources(text: str) -> dict[str, str]:
@@ -126,8 +159,8 @@ def list_(server: Server, arguments: Namespace) -> str:
     rows: list[tuple[str, ...]] = [("Namespace", *_TITLES), *map(_row, wanted)]
     widths = [spaces, names, *_WIDTHS]
     if everywhere:
-        return vcctl.columns(rows, widths)
-    return vcctl.columns([row[1:] for row in rows], widths[1:])
+        return columns.padded(rows, widths)
+    return columns.padded([row[1:] for row in rows], widths[1:])
 
 
 def _wanted(job: Obj, arguments: Namespace) -> bool:
@@ -173,7 +206,7 @@ def _command(server: Server, arguments: Namespace, action: str) -> str:
 def delete(server: Server, arguments: Namespace) -> str:
     _mandatory(arguments)
     server.json("DELETE", vcctl.path(BATCH, "jobs", server.namespace, arguments.name), body=_OPTIONS)
-    return f"delete job {arguments.name} successfully"
+    return f"{arguments.verb} job {arguments.name} successfully"
 
 
 _OPTIONS: Final[dict[str, Any]] = {
@@ -191,3 +224,58 @@ def _get(server: Server, arguments: Namespace) -> Obj:
 def _mandatory(arguments: Namespace) -> None:
     if not arguments.name:
         raise Wrong(f"job name is mandatory to {arguments.verb} a particular job")
+
+
+_JOB_LABEL: Final = "volcano.sh/job-name"
+_QUEUE: Final = "volcano.sh/queue-name"
+_QUEUE_ASKED: Final = "scheduling.volcano.sh/queue-name"
+_TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
+_POD_TITLES: Final[tuple[str, ...]] = ("Name", "Ready", "Status", "Restart", "Age")
+_POD_COLUMNS: Final = ("Name", "Ready", "Status", "Restarts", "Age")
+_SPACING: Final = 8
+
+
+def pods_flags(parser: ArgumentParser) -> None:
+    vcctl.namespaced(parser)
+    parser.add_argument("--queue", "-q", default="", metavar="Q", help="only those in this queue")
+    parser.add_argument("--job", "-j", default="", metavar="JOB", help="only those of this Job")
+    parser.add_argument("--all-namespaces", action="store_true", help="in all namespaces")
+
+
+def pods(server: Server, arguments: Namespace) -> str:
+    namespace = "" if arguments.all_namespaces else server.namespace
+    query = {"includeObject": "Metadata"}
+    if arguments.job:
+        query["labelSelector"] = f"{_JOB_LABEL} in ({arguments.job})"
+    elif not arguments.queue:
+        query["labelSelector"] = _JOB_LABEL
+    table = server.json("GET", vcctl.path("/api/v1", "pods", namespace), query=query, accept=_TABLE)
+    places = [column["name"] for column in table["columnDefinitions"]]
+    rows = table.get("rows") or []
+    if arguments.job and arguments.queue and not all(_fits(row, arguments.queue) for row in rows):
+        raise Wrong(f"the input vcjob {arguments.job} does not match the queue {arguments.queue}")
+    if arguments.queue and not arguments.job:
+        rows = [row for row in rows if _belongs(row, arguments.queue)]
+    if not rows:
+        if not arguments.job and not arguments.queue:
+            vcctl.point_to(server, "/api/v1", "pods", arguments.all_namespaces)
+        return "No resources found"
+    shown = [tuple(str(row["cells"][places.index(name)]) for name in _POD_COLUMNS) for row in rows]
+    titles = _POD_TITLES
+    if arguments.all_namespaces:
+        titles = ("Namespace", *titles)
+        shown = [
+            (row["object"]["metadata"]["namespace"], *cells) for row, cells in zip(rows, shown, strict=True)
+        ]
+    return columns.fitted([titles, *shown], _SPACING, header=False)
+
+
+def _fits(row: Obj, queue: str) -> bool:
+    labels = row["object"]["metadata"].get("labels") or {}
+    return bool(labels.get(_QUEUE, queue) == queue)
+
+
+def _belongs(row: Obj, queue: str) -> bool:
+    meta = row["object"]["metadata"]
+    labels, annotations = meta.get("labels") or {}, meta.get("annotations") or {}
+    return queue in (labels.get(_QUEUE), annotations.get(_QUEUE_ASKED))

@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from longshore.cli.printing import columns
 from longshore.cli.volcano import vcctl
 from longshore.cli.volcano.vcctl import SCHEDULING, Wrong
 
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
     from longshore.cli.server.requests import Server
 
 _PHASES: Final = ("Inqueue", "Pending", "Running", "Unknown", "Completed")
-_TITLES: Final = ("Name", "Weight", "State", "Parent", *_PHASES)
-_WIDTHS: Final = [25, *([8] * (len(_TITLES) - 1))]
+_SHORT_PHASES: Final = _PHASES[:-1]
+"""The phases that `vqueues` shows; it shows no parents either."""
 _NAMED: Final = "queue name must be specified"
 _ACTIONS: Final = {"open": "OpenQueue", "close": "CloseQueue"}
 _COMMANDS: Final = "default"
@@ -63,18 +64,29 @@ def get(server: Server, arguments: Namespace) -> str:
     return _table(server, [server.json("GET", vcctl.path(SCHEDULING, "queues", name=arguments.name))])
 
 
-def _table(server: Server, queues: list[Obj]) -> str:
+def vqueues(server: Server, arguments: Namespace) -> str:
+    """The table of `vqueues`, of all queues or of one."""
+    if arguments.name:
+        queues = [server.json("GET", vcctl.path(SCHEDULING, "queues", name=arguments.name))]
+    else:
+        queues = vcctl.listed(server, SCHEDULING, "queues")
+    return _table(server, queues, short=True) if queues else "No resources found"
+
+
+def _table(server: Server, queues: list[Obj], *, short: bool = False) -> str:
     groups = vcctl.listed(server, SCHEDULING, "podgroups")
     counts = Counter(
         ((group.get("spec") or {}).get("queue"), (group.get("status") or {}).get("phase")) for group in groups
     )
-    rows: list[tuple[str, ...]] = [_TITLES]
+    phases, parent = (_SHORT_PHASES, ()) if short else (_PHASES, ("Parent",))
+    rows: list[tuple[str, ...]] = [("Name", "Weight", "State", *parent, *phases)]
     for queue in queues:
         name, spec = queue["metadata"]["name"], queue.get("spec") or {}
         state = (queue.get("status") or {}).get("state") or ""
-        numbers = (str(counts[name, phase]) for phase in _PHASES)
-        rows.append((name, str(spec.get("weight", 0)), state, spec.get("parent") or "", *numbers))
-    return vcctl.columns(rows, _WIDTHS)
+        numbers = (str(counts[name, phase]) for phase in phases)
+        above = () if short else (spec.get("parent") or "",)
+        rows.append((name, str(spec.get("weight", 0)), state, *above, *numbers))
+    return columns.padded(rows, [25, *([8] * (len(rows[0]) - 1))])
 
 
 def operate_flags(parser: ArgumentParser) -> None:

@@ -1,36 +1,21 @@
 """The programs `vsub`, `vjobs`, `vqueues`, `vcancel`, `vsuspend` and `vresume`: commands of longshore by
-Volcano's names for people who come from Slurm."""
+Volcano's names for users of Slurm."""
 
 from __future__ import annotations
 
 import sys
+from functools import partial
 
 from longshore.cli.main import main
 
 
-def vsub() -> int:
-    return _run("vc-sub")
-
-
-def vjobs() -> int:
-    return _run("vc-jobs")
-
-
-def vqueues() -> int:
-    return _run("vc-queues")
-
-
-def vcancel() -> int:
-    return _run("vc-cancel")
-
-
-def vsuspend() -> int:
-    return _run("vc-suspend")
-
-
-def vresume() -> int:
-    return _run("vc-resume")
-
-
 def _run(command: str) -> int:
     return main([command, *sys.argv[1:]])
+
+
+vsub, vjobs, vqueues = partial(_run, "vc-sub"), partial(_run, "vc-jobs"), partial(_run, "vc-queues")
+vcancel, vsuspend, vresume = (
+    partial(_run, "vc-cancel"),
+    partial(_run, "vc-suspend"),
+    partial(_run, "vc-resume"),
+)

@@ -1,6 +1,7 @@
 """A command with verbs below it, as in vcctl: `longshore job list`.
 
-Every error ends as in vcctl: `Failed to list job: …`, and exit code 255 for its -1.
+Every error ends as in vcctl: `Failed to list job: …`, and exit code 255 for its -1. A program without verbs
+says `Failed to: …`, as Volcano's do.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
+from longshore.cli.arguments import flags
 from longshore.cli.main import Failure, Said
+from longshore.cli.server import connecting
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
@@ -38,63 +41,63 @@ class Verb(NamedTuple):
     act: Callable[[Server, Namespace], str]
 
 
-def command(
-    noun: str, verbs: Callable[[], Mapping[str, Verb]]
-) -> tuple[Callable[[ArgumentParser], None], Callable[[Namespace], int]]:
-    """The two functions of a command's module: `add_arguments` and `run`."""
-    return lambda parser: add_arguments(parser, verbs()), lambda arguments: run(arguments, noun, verbs())
+class Command:
+    """A command with the attributes of a command's module: a docstring, `add_arguments` and `run`."""
+
+    def __init__(
+        self,
+        text: str,
+        add_arguments: Callable[[ArgumentParser], None],
+        run: Callable[[Namespace], int],
+    ) -> None:
+        self.__doc__, self.add_arguments, self.run = text, add_arguments, run
 
 
-def add_arguments(parser: ArgumentParser, verbs: Mapping[str, Verb]) -> None:
-    """Declares the verbs, each with the flags that all share."""
-    below = parser.add_subparsers(dest="verb", metavar="|".join(verbs), required=True)
-    for name, verb in verbs.items():
-        own = below.add_parser(name, help=verb.summary, description=verb.summary, allow_abbrev=False)
-        verb.flags(own)
-        _to_server(own)
+def command(text: str, noun: str, verbs: Mapping[str, Verb]) -> Command:
+    """A command with verbs below it, each with the flags that all share."""
+
+    def add(parser: ArgumentParser) -> None:
+        below = parser.add_subparsers(dest="verb", metavar="|".join(verbs), required=True)
+        for name, verb in verbs.items():
+            own = below.add_parser(name, help=verb.summary, description=verb.summary, allow_abbrev=False)
+            verb.flags(own)
+            _to_server(own)
+
+    def run(arguments: Namespace) -> int:
+        return _carried_out(arguments, verbs[arguments.verb].act, f"Failed to {arguments.verb} {noun}")
+
+    return Command(text, add, run)
+
+
+_SERVER_FLAGS: Final = """
+--kubeconfig, -k F  path  default: $KUBECONFIG, else the one of longshore up
+--context C         text  default: the kubeconfig's current context
+--master, -s URL    text  address of the server, instead of the kubeconfig's
+"""
 
 
 def _to_server(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--kubeconfig",
-        "-k",
-        type=Path,
-        metavar="F",
-        help="default: $KUBECONFIG, else the one of longshore up",
-    )
-    parser.add_argument(
-        "--context", default="", metavar="C", help="default: the kubeconfig's current context"
-    )
-    parser.add_argument(
-        "--master",
-        "-s",
-        default="",
-        metavar="URL",
-        help="address of the server, instead of the kubeconfig's",
-    )
+    flags.table(parser, _SERVER_FLAGS, path=Path)
 
 
 def alone(
-    noun: str,
-    flags: Callable[[ArgumentParser], None],
-    chosen: Callable[[Namespace], str],
-    verbs: Callable[[], Mapping[str, Verb]],
-) -> tuple[Callable[[ArgumentParser], None], Callable[[Namespace], int]]:
-    """The two functions of a command that stands for one verb, or for one of several that `chosen` picks."""
+    text: str, verb: str, add_flags: Callable[[ArgumentParser], None], act: Callable[[Server, Namespace], str]
+) -> Command:
+    """A command without verbs."""
 
     def add(parser: ArgumentParser) -> None:
-        flags(parser)
+        add_flags(parser)
         _to_server(parser)
 
-    def act(arguments: Namespace) -> int:
-        arguments.verb = chosen(arguments)
-        return run(arguments, noun, verbs())
+    def run(arguments: Namespace) -> int:
+        arguments.verb = verb
+        return _carried_out(arguments, act, "Failed to")
 
-    return add, act
+    return Command(text, add, run)
 
 
 def named(parser: ArgumentParser, what: str, *, swapped: bool = False) -> None:
-    """Adds `-n` for the namespace and `-N` for the name, as most verbs have them; or the other way round."""
+    """Adds `-n` for the namespace and `-N` for the name; with `swapped`, the other way round."""
     namespaced(parser, swapped=swapped)
     letter = "-n" if swapped else "-N"
     parser.add_argument("--name", letter, default="", metavar="NAME", help=f"the name of the {what}")
@@ -107,10 +110,8 @@ def namespaced(parser: ArgumentParser, *, swapped: bool = False) -> None:
     )
 
 
-def run(arguments: Namespace, noun: str, verbs: Mapping[str, Verb]) -> int:
-    """Carries a verb out."""
+def _carried_out(arguments: Namespace, act: Callable[[Server, Namespace], str], failed: str) -> int:
     from longshore.api.errors import StatusError
-    from longshore.cli.server import connecting
     from longshore.client.errors import ConfigError, Unreachable
 
     if not hasattr(arguments, "namespace"):
@@ -120,18 +121,18 @@ def run(arguments: Namespace, noun: str, verbs: Mapping[str, Verb]) -> int:
         if arguments.master:
             server.connection.server = _address(arguments.master)
         with closing(server):
-            text = verbs[arguments.verb].act(server, arguments)
+            text = act(server, arguments)
     except (Wrong, StatusError, Unreachable, ConfigError) as err:
-        raise Said(f"Failed to {arguments.verb} {noun}: {err}", FAILED) from None
+        raise Said(f"{failed}: {err}", FAILED) from None
     except Failure as failure:
-        raise Said(f"Failed to {arguments.verb} {noun}: {failure}", FAILED) from None
+        raise Said(f"{failed}: {failure}", FAILED) from None
     if text:
         print(text)
     return 0
 
 
 def _address(text: str) -> str:
-    """A server's URL; https where none is said."""
+    """A server's URL; https if the text names no scheme."""
     url = text.rstrip("/") if "://" in text else f"https://{text.rstrip('/')}"
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -155,7 +156,7 @@ def listed(server: Server, base: str, plural: str, namespace: str = "", **query:
 
 
 def point_to(server: Server, base: str, plural: str, everywhere: bool) -> None:
-    """Says on standard error that there are plain Jobs or pods, for people who looked for these."""
+    """Prints on standard error that there are plain Jobs or pods, in case a person looked for these."""
     found = listed(server, base, plural, "" if everywhere else server.namespace, limit="1")
     if found:
         where = " -A" if everywhere else ""
@@ -187,15 +188,3 @@ def order(server: Server, obj: Obj, action: str, namespace: str) -> None:
         "action": action,
     }
     server.json("POST", path(BUS, "commands", namespace), body=command)
-
-
-def columns(rows: list[tuple[str, ...]], widths: list[int]) -> str:
-    """Cells padded to these widths, headers included; a longer cell pushes the rest."""
-    lines = ["".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows]
-    return "\n".join(lines)
-
-
-def fitted(rows: list[tuple[str, ...]], spacing: int, *, header: bool = True) -> str:
-    """Columns as wide as their longest cell plus `spacing`; `header` says whether the title counts."""
-    counted = rows if header else rows[1:]
-    return columns(rows, [max(map(len, column)) + spacing for column in zip(*counted, strict=True)])

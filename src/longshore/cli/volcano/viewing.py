@@ -35,7 +35,7 @@ _NOTES: Final = (
     ("Kubernetes . Io / Availablezone:            ", "kubernetes.io/availablezone"),
     ("Network . Alpha . Kubernetes . Io / Network:", "network.alpha.kubernetes.io/network"),
 )
-"""Annotations that vcctl shows, whether they are there or not."""
+"""Annotations that vcctl shows, even if they are missing."""
 
 
 def view(server: Server, arguments: Namespace) -> str:

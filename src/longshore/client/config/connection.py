@@ -38,7 +38,7 @@ class Connection(msgspec.Struct):
     compress: bool = True
     credentials: Credentials = msgspec.field(default_factory=NoCredentials)
     headers: list[tuple[str, str]] = msgspec.field(default_factory=list)
-    """Sent with every request: impersonation."""
+    """Headers of every request: impersonation."""
 
     @property
     def is_loopback(self) -> bool:
@@ -48,7 +48,7 @@ class Connection(msgspec.Struct):
 def from_kubeconfig(
     path: Path | None = None, context: str = "", *, environ: Mapping[str, str] = os.environ
 ) -> Connection:
-    """The connection that kubectl would use; inside a cluster without any kubeconfig, that cluster's."""
+    """The connection that kubectl would use; in a pod without any kubeconfig, that to the pod's cluster."""
     config = kubeconfig.load(path, environ)
     if config.empty and path is None and not context:
         from longshore.client.config import incluster

@@ -1,7 +1,7 @@
 """The kubeconfig that `longshore up` writes: one cluster, one user, everything inlined.
 
-Reading it back by its layout is a shortcut: to import a reader of YAML takes longer than all the reading
-(`cli.arguments.parsers.Formatter` has the figure). `read` answers what such a reader would, or None for any
+Reading it back by its layout is a shortcut: importing a YAML parser takes longer than reading the file
+(`cli.arguments.parsers.Formatter` has the figure). `read` returns what the parser would, or None for any
 other text. LONGSHORE_SHORTCUTS=off turns it off.
 """
 
@@ -42,7 +42,7 @@ _PLAIN: Final = re.compile(
     " +token: (?P<token>[0-9a-f]*[acdf][0-9a-f]*)\n",
     re.DOTALL,
 )
-"""Values that are texts in YAML, too: a token of digits alone, say, is a number there."""
+"""Values that YAML reads as text. A token of digits alone, for example, would be a number."""
 
 
 def text(*, server: str, ca: str, token: str) -> str:
@@ -51,7 +51,7 @@ def text(*, server: str, ca: str, token: str) -> str:
 
 
 def read(content: bytes) -> Obj | None:
-    """The file as a mapping; None if this is another file."""
+    """The file as a mapping; None if `longshore up` did not write it."""
     if os.environ.get("LONGSHORE_SHORTCUTS") == "off":
         return None
     whole = content.decode(errors="replace")

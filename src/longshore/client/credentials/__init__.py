@@ -18,7 +18,7 @@ class Credentials:
         return None
 
     def forget(self) -> bool:
-        """Drops credentials that a 401 refused. True when asking again may give other credentials."""
+        """Drops credentials that a 401 refused. Returns True if `headers` may give other ones next time."""
         return False
 
 

@@ -1,4 +1,4 @@
-"""A client certificate in files that someone else renews, as kubelets do with theirs."""
+"""A client certificate in files that another program renews, as kubelets renew theirs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class CertificateFiles(Credentials):
         return True
 
     def _renew(self) -> None:
-        """Takes a new pair. The last one may still be good while a file is gone, or older than the other."""
+        """Reads the files again. Keeps the last pair while a file is missing or the two do not match."""
         try:
             pair = self._read()
         except ConfigError:

@@ -12,7 +12,7 @@ import sys
 
 
 def load(made: ssl.SSLContext, pair: tuple[bytes, bytes]) -> None:
-    """Has connections of this context show the pair. Raises ssl.SSLError for one that is none."""
+    """Makes connections of this context present the pair. Raises ssl.SSLError if it is not usable."""
     cert, key = pair
     pem = cert.rstrip() + b"\n" + key
     if sys.platform == "linux":

@@ -1,4 +1,4 @@
-"""A token in a file that someone else renews, as the kubelet does for service accounts."""
+"""A token in a file that another program renews, as the kubelet does for service accounts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from longshore.client.credentials import Credentials
 from longshore.client.errors import CredentialsError
 
 REREAD_SECONDS = 60
-"""client-go rereads as often: tokens are renewed long before they expire."""
+"""client-go's interval; tokens are renewed long before they expire."""
 
 
 class TokenFile(Credentials):

@@ -11,7 +11,7 @@ __all__ = ["HttpClient"]
 
 
 def __getattr__(name: str) -> object:
-    """Imports the engine when it is first used: its aiohttp takes longer to import than the rest of a
+    """Imports the engine when it is first used: its event loop takes longer to import than the rest of a
     command.
     """
     if name == "HttpClient":

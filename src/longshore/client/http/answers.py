@@ -9,7 +9,7 @@ import msgspec
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
-from longshore.client.errors import Unreachable
+from longshore.client.errors import Garbled
 from longshore.client.protocol import Response
 
 _REASONS: Final = {
@@ -29,7 +29,7 @@ _REASONS: Final = {
     503: "ServiceUnavailable",
     504: "Timeout",
 }
-"""For answers that are no `Status`, which come from proxies or for paths nobody serves."""
+"""Reasons of answers that are no `Status`: a proxy gives them, or the path is not served."""
 
 
 T = TypeVar("T")
@@ -41,17 +41,20 @@ def document(response: Response, read: Callable[[bytes], T]) -> T:
         raise error(response.code, response.body, response.headers)
     try:
         return read(response.body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as err:
-        text = f"the server answered {response.code} with something that is not a JSON object"
-        raise Unreachable(text) from err
+    except UNREADABLE as err:
+        raise Garbled(
+            f"the server answered {response.code} with something that is not a JSON object"
+        ) from err
 
 
+UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""Errors of the decoder: bytes that are no JSON or no UTF-8, or that nest too deeply."""
 obj: Final = msgspec.json.Decoder(Obj).decode
-"""The object in a body."""
+"""Decodes a body as one object."""
 
 
 def error(code: int, body: bytes, headers: Mapping[str, str]) -> StatusError:
-    """The error in an answer, in the server's own words where it has any."""
+    """The error of an answer, with the server's own message if it has one."""
     status = _object(body)
     if status is not None and status.get("kind") == "Status":
         made = StatusError.from_status(status, code)
@@ -65,5 +68,5 @@ def error(code: int, body: bytes, headers: Mapping[str, str]) -> StatusError:
 def _object(body: bytes) -> Obj | None:
     try:
         return obj(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNREADABLE:
         return None

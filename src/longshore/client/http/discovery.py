@@ -11,7 +11,7 @@ from longshore.api.types import Obj
 from longshore.client.errors import PartlyDiscovered
 
 Fetch = Callable[[str], Awaitable[Obj]]
-"""Gets a document by its path; an empty one stands for "not there"."""
+"""Gets a document by its path; an empty one if the server does not have it."""
 
 _NO_HOOKS = Strategy()
 

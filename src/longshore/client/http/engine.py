@@ -25,27 +25,29 @@ from longshore.client.ask import Ask, Page, built_in, untyped
 from longshore.client.client import Client
 from longshore.client.config.connection import Connection, from_kubeconfig
 from longshore.client.http import answers, discovery, packed_json, unwanted_places, watch_stream
+from longshore.client.http.asyncio_driver import HttpConnection
 from longshore.client.http.transport import Transport
 from longshore.client.http.trimmed_objects import Listed, Trimmed, whole_line
 from longshore.client.http.url_paths import METHODS, path_of
-from longshore.client.protocol import Packed, Request, Response, WatchEvent, What
+from longshore.client.protocol import Only, Request, Response, What
+from longshore.client.source import Entry, Unpacked, Watching
 
 _JSON: Final = {"Accept": "application/json"}
 _TRIMMED_VERBS: Final = frozenset(("create", "patch", "update"))
-"""Of a get, somebody may want to write back all there is."""
+"""Verbs whose answers are trimmed. A get is not: its caller may write the whole object back."""
 _listed: Final = msgspec.json.Decoder(Listed[Obj]).decode
 _MIN_WATCH_SECONDS: Final = 300
 """Watches end by themselves after 5 to 10 minutes, spread so that a restart does not synchronise them."""
 _LATE_SECONDS: Final = 30.0
 _SILENT_SECONDS: Final = 90.0
-"""Servers send a bookmark every minute. A watch that asked for them and hears nothing for longer is dead."""
+"""Servers send a bookmark every minute. A watch with bookmarks that receives nothing for longer is dead."""
 
 
 T = TypeVar("T")
 
 
 class HttpClient(Client):
-    """One server and one user. `namespace` is the context's, for commands that people type."""
+    """A client for one server and one user. `namespace` is the kubeconfig context's, for commands."""
 
     def __init__(
         self,
@@ -56,20 +58,25 @@ class HttpClient(Client):
         dice: random.Random | None = None,
         fence: Callable[[], None] | None = None,
         trimmed: Mapping[str, Trimmed] | None = None,
+        shortcuts: bool = True,
+        only: Only | None = None,
         pace: Callable[[], float] | None = None,
         environ: Mapping[str, str] = os.environ,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         """`seconds` limits a request with all its retries: a little more than the server's own minute.
-        `fence` is asked right before each write is sent, and raises what the caller is to see instead.
+        `fence` is called right before each write is sent; an error it raises goes to the caller instead.
         `trimmed` reads objects of lists, watches, creations and patches, by resource; see trimmed_objects.py.
-        `pace` says before each request how many seconds it has to wait for its turn."""
+        Without `shortcuts` objects are read and kept whole. Objects in namespaces that `only` refuses are
+        left out of lists and watches. `pace` is called before each request and returns the seconds to
+        wait."""
         super().__init__(manager)
         self.namespace = connection.namespace
         self._transport = Transport(
             connection, agent=manager, environ=environ, sleep=sleep, fence=fence, pace=pace
         )
-        self._seconds, self._trimmed = seconds, trimmed or {}
+        self._seconds, self._trimmed, self._only = seconds, (trimmed or {}) if shortcuts else {}, only
+        self._packs = shortcuts
         self._dice = dice or random.Random()
         self._found: dict[tuple[str, str], Resource] = {}
 
@@ -106,16 +113,16 @@ class HttpClient(Client):
             path, query=query or {}, headers={"Accept": "*/*"}, seconds=self._seconds
         )
         async with opened as response:
-            if response.status >= 400:
-                raise answers.error(response.status, await response.read(), response.headers)
-            yield response.content.iter_any()
+            if response.reader.code >= 400:
+                raise await _refusal(response)
+            yield aiter(response)
 
-    def packed(self, resource: Resource, obj: Obj) -> Packed | None:
-        return packed_json.packed(obj)
-
-    def is_at_rest(self, resource: Resource, obj: Obj) -> bool:
-        # Who reads pods as a whole looks at those of others, too.
-        return resource.qualified == "pods" in self._trimmed and packed_json.is_elsewhere(obj)
+    def entry(self, resource: Resource, obj: Obj) -> Entry:
+        if not self._packs:
+            return Unpacked(obj)
+        if resource.qualified == "pods" in self._trimmed:
+            return packed_json.PodEntry(obj)
+        return packed_json.JsonEntry(obj)
 
     async def close(self) -> None:
         await self._transport.close()
@@ -128,7 +135,7 @@ class HttpClient(Client):
 
     async def _page(self, ask: Ask) -> Page:
         trimmed = self._trimmed.get(ask.resource.qualified)
-        read, only = _listed if trimmed is None else trimmed.page, ask.only
+        read, only = _listed if trimmed is None else trimmed.page, self._only
         if only is not None:
             one = answers.obj if trimmed is None else trimmed.one
             read = partial(unwanted_places.page, only=only, read=one)
@@ -140,7 +147,7 @@ class HttpClient(Client):
         return Page(items, meta.get("resourceVersion") or "", meta.get("continue") or "")
 
     @asynccontextmanager
-    async def _events(self, ask: Ask) -> AsyncIterator[AsyncIterator[WatchEvent]]:
+    async def _events(self, ask: Ask) -> AsyncIterator[Watching]:
         lasting = int(ask.query.get("timeoutSeconds", 0)) or round(
             _MIN_WATCH_SECONDS * (1 + self._dice.random())
         )
@@ -149,15 +156,15 @@ class HttpClient(Client):
         silent = _SILENT_SECONDS if "allowWatchBookmarks" in query else None
         opened = self._transport.open(path_of(ask), query=query, headers=_JSON, seconds=self._seconds)
         async with opened as response:
-            if response.status != 200:
-                raise answers.error(response.status, await response.read(), response.headers)
+            if response.reader.code != 200:
+                raise await _refusal(response)
             trimmed = self._trimmed.get(ask.resource.qualified)
             read = whole_line if trimmed is None else trimmed.line
             events = watch_stream.events(
-                response, ask.resource, seconds=most, silent=silent, read=read, only=ask.only
+                response, ask.resource, seconds=most, silent=silent, read=read, only=self._only
             )
             async with aclosing(events):
-                yield events
+                yield Watching(events, partial(self.entry, ask.resource))
 
     async def _read(self, ask: Ask, read: Callable[[bytes], T]) -> T:
         body = ask.body()
@@ -174,3 +181,7 @@ class HttpClient(Client):
             if err.code == 404:
                 return {}
             raise
+
+
+async def _refusal(stream: HttpConnection) -> StatusError:
+    return answers.error(stream.reader.code, await stream.read_all(), stream.reader.headers)

@@ -1,6 +1,6 @@
-"""Objects at rest as their compressed JSON: a cache holds thousands of which nobody asks for one.
+"""Holds settled objects as compressed JSON: a cache has thousands of them, and they are rarely read.
 
-Compressed against a text that looks like most of them, so that what is left are names, times and numbers.
+The compressor's dictionary is a typical object, so little more than names, times and numbers is left.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from longshore.api import types
 from longshore.api.facts import kinds
 from longshore.api.facts.owners import controller_of
 from longshore.api.types import Obj
+from longshore.client.source import Unpacked
 
 _WINDOW: Final = -13
-"""8 KiB, without header and checksum: nothing of it leaves the process."""
+"""A window of 8 KiB without header and checksum, since the bytes never leave the process."""
 _TYPICAL: Final = types.encode({
     "spec": {
         "backoffLimit": 6, "completionMode": "Indexed", "completions": 1, "parallelism": 1, "suspend": False,
@@ -78,12 +79,27 @@ class PackedJson(msgspec.Struct, frozen=True, gc=False):
         return found
 
 
-def packed(obj: Obj) -> PackedJson:
+class JsonEntry(Unpacked, frozen=True, eq=False):
+    """An object that came over the network. A cache holds it packed once it has settled."""
+
+    def packed(self, has_settled: bool) -> PackedJson | None:
+        return PackedJson(_compressed(self.obj)) if has_settled else None
+
+
+class PodEntry(JsonEntry, frozen=True, eq=False):
+    """A trimmed pod. A pod that another controller owns is held packed as well. With untrimmed pods,
+    controllers also read such pods."""
+
+    def packed(self, has_settled: bool) -> PackedJson | None:
+        return super().packed(has_settled or _is_elsewhere(self.obj))
+
+
+def _compressed(obj: Obj) -> bytes:
     press = zlib.compressobj(1, zlib.DEFLATED, _WINDOW, 5, zlib.Z_DEFAULT_STRATEGY, _TYPICAL)
-    return PackedJson(press.compress(types.encode(obj)) + press.flush())
+    return press.compress(types.encode(obj)) + press.flush()
 
 
-def is_elsewhere(pod: Obj) -> bool:
-    """Whether a pod is another controller's work: not a Job's, and no orphan that one may adopt."""
+def _is_elsewhere(pod: Obj) -> bool:
+    """Whether the pod belongs to another controller than a Job's. An orphan does not: a Job may adopt it."""
     owner = controller_of(pod)
     return owner is not None and (owner.get("apiVersion"), owner["kind"]) not in _WORKERS

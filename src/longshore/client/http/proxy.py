@@ -1,8 +1,7 @@
 """The proxy for a server: the kubeconfig's, else HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
 
 The rules are Go's, since kubectl's users know them: loopback is never proxied, NO_PROXY takes names,
-suffixes, addresses, networks and ports. aiohttp's own `trust_env` is not used, because it would also send
-passwords from ~/.netrc.
+suffixes, addresses, networks and ports.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def proxy_for(connection: Connection, environ: Mapping[str, str]) -> str | None:
 
 
 def authorization(proxy: str) -> dict[str, str]:
-    """The header for a proxy whose URL has a user and password; none for another."""
+    """The Proxy-Authorization header, if the proxy's URL has a user and password; else no header."""
     parts = urlsplit(proxy)
     if parts.username is None:
         return {}

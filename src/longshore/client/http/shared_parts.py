@@ -1,8 +1,7 @@
-"""Parts that pods have in common, each once in memory: a Job's pods differ in their names, UIDs and versions.
+"""Holds parts that pods have in common once in memory: a Job's pods differ only in names, UIDs and versions.
 
-A running pod's status is one object for all pods that became ready in the same second: of the conditions only
-`Ready` and those of a disruption keep their times, which is as much as any rule reads. The status of a pod
-that has ended is its own.
+Running pods that became ready in the same second share one status: the conditions in `_TIMELESS` lose their
+times, which no rule reads. The status of a pod that has ended is not shared.
 """
 
 from __future__ import annotations
@@ -15,21 +14,21 @@ from longshore.api.facts import pod_state
 from longshore.api.types import Obj
 
 _MAX_PARTS: Final = 4096
-"""Then all are forgotten. Who holds one goes on holding it; the next equal one begins anew."""
+"""At this number all are forgotten. Pods keep the parts they have; later pods share new ones."""
 _TIMELESS: Final = frozenset(("PodReadyToStartContainers", "Initialized", "ContainersReady", "PodScheduled"))
-"""Conditions whose times nobody reads."""
+"""Conditions whose times no rule reads."""
 _PARTS: Final = ("labels", "ownerReferences", "finalizers")
 _WORDS: Final = ("namespace", "generateName", "creationTimestamp")
 
 
 class SharedParts:
-    """Of the pods that one process caches."""
+    """The shared parts of the pods that one process caches."""
 
     def __init__(self) -> None:
         self._parts: dict[bytes, Any] = {}
 
     def share(self, pod: Obj) -> None:
-        """Puts parts that other pods have, too, in the place of the pod's own."""
+        """Replaces parts of the pod by equal parts of earlier pods."""
         meta = pod["metadata"]
         for name in _WORDS:
             word = meta.get(name)
@@ -54,7 +53,7 @@ class SharedParts:
         return self._room().setdefault(types.encode(part), part)
 
     def _status(self, status: Obj) -> Obj:
-        """The first status that was equal to this one, made of elements that others have, too."""
+        """The first status equal to this one. A new status shares its conditions and container statuses."""
         key = types.encode(status)
         known: Obj | None = self._room().get(key)
         if known is not None:

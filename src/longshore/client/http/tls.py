@@ -1,4 +1,4 @@
-"""The TLS side of a connection: whom to trust, and the client's own certificate."""
+"""The TLS side of a connection: the authorities to trust, and the client's own certificate."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Objects without what their reader does not need. The rest is skipped in the JSON: nobody decodes it.
+"""Decodes only the fields of objects that their readers need, and skips the others in the JSON.
 
-Parts that many objects have in common are one object in memory (shared_parts.py).
-Nobody may write a trimmed object back as a whole unless only `managedFields` are missing, which a server
-then leaves as they are; controllers patch and delete pods, and have no right to do more.
+Parts that many objects have in common are one object in memory (shared_parts.py). A trimmed object must not
+be written back as a whole unless only `managedFields` is missing, which a server then keeps; controllers
+patch and delete pods, and have no right to update them.
 """
 
 from __future__ import annotations
@@ -15,9 +15,6 @@ import msgspec
 from longshore.api import schema
 from longshore.api.types import Obj
 from longshore.client.http.shared_parts import SharedParts
-
-_NO_OBJECT: Final = frozenset(("BOOKMARK", "ERROR"))
-"""Events that tell of no object."""
 
 T = TypeVar("T")
 
@@ -61,12 +58,14 @@ class Trimmed:
         return found
 
     def line(self, line: bytes) -> Line[Obj]:
-        """The event in a line of a watch."""
+        """The event in a line of a watch. An ERROR event carries a Status, which is read as a whole."""
         try:
             found: Line[Obj] = self._decoder("line")(line)
         except msgspec.ValidationError:
-            found = whole_line(line)  # an error, whose `status` is a word
-        if self._tidy is not None and found.type not in _NO_OBJECT:
+            return whole_line(line)
+        if found.type == "ERROR":
+            return whole_line(line)
+        if self._tidy is not None and found.type != "BOOKMARK" and found.object.get("metadata"):
             self._tidy(found.object)
         return found
 
@@ -79,7 +78,7 @@ class Trimmed:
         return found
 
     def _decoder(self, form: str) -> Callable[[bytes], Any]:
-        """Made with the first object: other clients never read the tables of kinds."""
+        """The decoder of a form, made on first use: other clients do not load the tables of kinds."""
         made = self._decoders.get(form)
         if made is None:
             shape: Any = self._shape(self._message, {"apiVersion": str, "kind": str})
@@ -88,7 +87,7 @@ class Trimmed:
         return made
 
     def _shape(self, message: str, fields: Mapping[str, Any] | None = None) -> Any:
-        """A type of dictionary that has the fields of `message` but for those that are skipped."""
+        """A TypedDict with the fields of `message`, except the skipped ones."""
         kept = dict(fields or {})
         without = self._without.get(message, ())
         for name, field in schema.message(message).fields.items():
@@ -107,7 +106,7 @@ class Trimmed:
 
 
 whole_line: Final = msgspec.json.Decoder(Line[Obj]).decode
-"""The event in a line of a watch, with all there is."""
+"""Decodes a line of a watch without skipping any field."""
 
 _METADATA: Final = {"meta/v1.ObjectMeta": ("managedFields", "selfLink")}
 _OF_PODS: Final = _METADATA | {
@@ -138,4 +137,4 @@ FOR_CONTROLLERS: Final = {
     "pods": Trimmed("core/v1.Pod", _OF_PODS, SharedParts().share),
     "jobs.batch": Trimmed("batch/v1.Job", _METADATA),
 }
-"""By the resource's name, how it is read where no rule reads the rest. Schedulers read more of pods."""
+"""By resource: how processes that run only controllers read objects. Schedulers read more fields of pods."""

@@ -1,5 +1,5 @@
-"""Tells from JSON that is not decoded otherwise in which namespace an object is: what nobody here wants costs
-one look at it."""
+"""Finds the namespace of an object without decoding the rest of its JSON, so that objects in unwanted
+namespaces cost little."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from longshore.client.http.answers import UNREADABLE
 from longshore.client.http.trimmed_objects import Listed
 from longshore.client.protocol import Only
 
@@ -31,8 +32,8 @@ _BEGINNING: Final = re.compile(
     rb'(?:"kind":"\w+","apiVersion":"[\w./]+"|"apiVersion":"[\w./]+","kind":"\w+"),"metadata":\{"name":"[^"\\]*",'
     rb'(?:"generateName":"[^"\\]*",)?"namespace":"([^"\\]+)","uid":"[^"\\]*","resourceVersion":"(\d+)"'
 )
-"""An event of a built-in kind as Kubernetes writes it, its fields in their order. To read it takes 1.2 us,
-to find the two fields anywhere in the 7 kB of a pod 5.8, and to decode what controllers read of it 12.8."""
+"""An event of a built-in kind, with its fields in Kubernetes' order. Matching it takes 1.2 us, finding the
+two fields anywhere in the 7 kB of a pod 5.8, and decoding what controllers read of a pod 12.8."""
 _in_line: Final = msgspec.json.Decoder(_Line).decode
 _in_object: Final = msgspec.json.Decoder(_Placed).decode
 _items: Final = msgspec.json.Decoder(Listed[msgspec.Raw]).decode
@@ -47,7 +48,7 @@ def version(line: bytes, only: Only) -> str:
         return "" if only(namespace.decode()) else last.decode()
     try:
         meta = _in_line(line).object.metadata
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return ""  # whoever reads all of it says what is wrong
     return meta.resourceVersion if meta.namespace and not only(meta.namespace) else ""
 

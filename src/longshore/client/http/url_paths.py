@@ -35,5 +35,5 @@ def path_of(ask: Ask) -> str:
 
 
 def _escaped(part: str) -> str:
-    """One segment, escaped; a name from the command line that is no text as the bytes it was."""
+    """One segment, escaped. A name from the command line that is not UTF-8 keeps its bytes."""
     return quote(part, safe="", errors="surrogateescape")

@@ -1,25 +1,28 @@
-"""Reads the lines of a watch. A line may have any length, so aiohttp's own readline is not enough."""
+"""Reads the lines of a watch. A line may have any length, so nothing limits it."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator
-
-import aiohttp
-import msgspec
+from typing import Final
 
 from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.client.ask import untyped
-from longshore.client.errors import TimedOut, Unreachable
+from longshore.client.errors import Garbled, TimedOut, Unreachable
 from longshore.client.http import unwanted_places
+from longshore.client.http.answers import UNREADABLE
+from longshore.client.http.asyncio_driver import HttpConnection
+from longshore.client.http.http1 import BrokenOff
 from longshore.client.http.trimmed_objects import Line, whole_line
 from longshore.client.protocol import Only, WatchEvent
 
+_TYPES: Final = frozenset(("ADDED", "MODIFIED", "DELETED", "BOOKMARK"))
+
 
 async def events(
-    response: aiohttp.ClientResponse,
+    stream: HttpConnection,
     resource: Resource,
     *,
     seconds: float,
@@ -27,23 +30,26 @@ async def events(
     read: Callable[[bytes], Line[Obj]] = whole_line,
     only: Only | None = None,
 ) -> AsyncGenerator[WatchEvent, None]:
-    """The events of a watch until its end. Raises the error that an ERROR event carries.
+    """The events of a watch until its end. Raises the error that an ERROR event carries, and `Garbled` for a
+    line that is no event.
 
-    `seconds` limits the whole stream, and `silent` the time without a word: a peer that vanished sends
-    nothing, not even an end. `read` decodes a line. Of objects in namespaces of which `only` says no nothing
-    more is read; a bookmark says how far they went.
+    `seconds` limits the whole stream, and `silent` the time without bytes: a peer that vanished does not even
+    close the stream. `read` decodes a line. Objects in namespaces that `only` refuses are skipped; a bookmark
+    carries their last version.
     """
-    content, watchdog = response.content, _Watchdog(response.content, seconds, silent)
+    watchdog = _Watchdog(stream, seconds, silent)
     sieve = _Sieve(only)
     try:
         while True:
             try:
-                chunk = await content.readany()
+                chunk = await stream.read()
             except TimeoutError as err:
                 raise TimedOut(f"the watch of {resource.qualified} {watchdog.verdict}") from err
-            except aiohttp.ClientError as err:
+            except BrokenOff as err:
                 raise Unreachable(f"the watch of {resource.qualified} broke off: {err}") from err
             if not chunk:
+                if sieve.has_half_a_line:
+                    raise Garbled(f"the watch of {resource.qualified} ended in the middle of a line")
                 return
             watchdog.hear()
             for line in sieve.lines(chunk):
@@ -55,14 +61,18 @@ async def events(
 
 
 class _Sieve:
-    """Cuts what comes into lines. Leaves out objects in namespaces of which `only` says no."""
+    """Cuts received bytes into lines. Leaves out objects in namespaces that `only` refuses."""
 
     def __init__(self, only: Only | None) -> None:
         self._only = only
         self._parts: list[bytes] = []
-        """The beginning of a line whose end has not come."""
+        """The beginning of a line whose end has not arrived."""
         self.skipped = ""
         """The resourceVersion of the object in the last line, if that was left out."""
+
+    @property
+    def has_half_a_line(self) -> bool:
+        return bool(self._parts)
 
     def lines(self, chunk: bytes) -> Iterator[bytes]:
         only, start, self.skipped = self._only, 0, ""
@@ -84,11 +94,11 @@ class _Sieve:
 
 
 class _Watchdog:
-    """Breaks a stream off that lasts too long, or says nothing for too long. Has one timer for the whole
-    stream: a timeout around each read took 15 calls, a third of what it takes to read and skip an event."""
+    """Breaks off a stream that lasts too long or is silent for too long. Has one timer for the whole stream:
+    a timeout around each read took 15 calls, a third of what reading and skipping an event takes."""
 
-    def __init__(self, content: aiohttp.StreamReader, seconds: float, silent: float | None) -> None:
-        self._content, self._silent = content, silent
+    def __init__(self, stream: HttpConnection, seconds: float, silent: float | None) -> None:
+        self._stream, self._silent = stream, silent
         self._loop = asyncio.get_running_loop()
         self.hear()
         self._end = self._heard + seconds
@@ -97,8 +107,8 @@ class _Watchdog:
         self._wait()
 
     def hear(self) -> None:
-        """Something came."""
-        self._heard, self._read_bytes = self._loop.time(), self._content.total_bytes
+        """Notes that bytes have arrived."""
+        self._heard, self._read_bytes = self._loop.time(), self._stream.reader.received
 
     def stop(self) -> None:
         self._timer.cancel()
@@ -111,23 +121,38 @@ class _Watchdog:
         self._timer = self._loop.call_at(self._until, self._look)
 
     def _look(self) -> None:
-        if self._content.total_bytes > self._read_bytes:
+        if self._stream.reader.received > self._read_bytes:
             self.hear()  # there is something, for a reader who takes its time
         until = self._until
         if self._loop.time() < until:
             self._wait()
             return
         self.verdict = "did not end in time" if until == self._end else f"was silent for {self._silent:g} s"
-        self._content.set_exception(TimeoutError())
+        self._stream.interrupt(TimeoutError())
 
 
 def _event(read: Callable[[bytes], Line[Obj]], line: bytes, resource: Resource) -> WatchEvent:
     try:
         event = read(line)
-    except msgspec.DecodeError as err:
-        raise Unreachable(
-            f"the watch of {resource.qualified} sent something that is no event: {err}"
-        ) from err
+    except UNREADABLE as err:
+        raise _no_event(resource, str(err)) from err
+    obj = event.object
     if event.type == "ERROR":
-        raise StatusError.from_status(event.object, 500)
-    return WatchEvent(event.type, untyped(resource, event.object))
+        if obj.get("kind") != "Status":
+            raise _no_event(resource, "an error without a Status")
+        raise StatusError.from_status(obj, 500)
+    if event.type not in _TYPES:
+        raise _no_event(resource, f"its type is {event.type!r}")
+    meta = obj.get("metadata")
+    has_place = (
+        isinstance(meta, dict)
+        and meta.get("resourceVersion")
+        and (meta.get("name") or event.type == "BOOKMARK")
+    )
+    if not has_place:
+        raise _no_event(resource, "an object without a name or a version")
+    return WatchEvent(event.type, untyped(resource, obj))
+
+
+def _no_event(resource: Resource, why: str) -> Garbled:
+    return Garbled(f"the watch of {resource.qualified} sent something that is no event: {why}")

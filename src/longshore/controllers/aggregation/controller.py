@@ -1,4 +1,4 @@
-"""The aggregation controller: looks at all ClusterRoles whenever one of them changed."""
+"""The aggregation controller: syncs all ClusterRoles whenever one of them changes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ALL: Final = "every role"
 
 
 async def run(context: ControllerContext) -> None:
-    """Keeps the rules of aggregated roles as they should be until cancelled."""
+    """Writes the rules of aggregated roles until cancelled."""
     roles = context.informers.get(kinds.CLUSTER_ROLES)
     queue = context.queue(pauses=SHORT_PAUSES)
     roles.add_handler(OnChange(lambda _: queue.add(_ALL)))

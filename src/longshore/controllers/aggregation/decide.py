@@ -1,4 +1,4 @@
-"""Which aggregated ClusterRoles lack rules of the roles they select, or have rules of roles no more. Pure."""
+"""Finds aggregated ClusterRoles whose rules are not those of the roles they select. Pure."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from longshore.api.types import Obj, encode
 from longshore.machinery.reasons import Reason
 
 
-class Plan(msgspec.Struct, frozen=True):
+class AggregationPlan(msgspec.Struct, frozen=True):
     """The rules that one aggregated role should have."""
 
     role: Obj
     rules: Sequence[Obj]
     why: tuple[Reason, ...] = ()
     look_again: float | None = None
-    """Never set: every change comes as an event."""
+    """Always None: every change arrives as a watch event."""
 
 
-def decide(roles: Iterable[Obj]) -> list[Plan]:
-    """One plan for every aggregated role whose rules are not those of the roles it selects.
+def decide(roles: Iterable[Obj]) -> list[AggregationPlan]:
+    """Returns a plan for every aggregated role whose rules are not those of the roles it selects.
 
-    Of a selected role that is aggregated itself, the rules of the roles that it selects count: the rules it
-    has now may be those of yesterday, and of two roles that select each other each would wait for the other.
+    If a selected role is aggregated itself, the roles that it selects are followed; its own rules may be
+    outdated, and two roles that select each other would otherwise wait for each other.
     """
     by_name = sorted(roles, key=lambda role: str(role["metadata"]["name"]))
     plans = []
@@ -35,8 +35,8 @@ def decide(roles: Iterable[Obj]) -> list[Plan]:
             _gather(role, by_name, found, set())
             rules = [*found.values()]
             if rules != (role.get("rules") or []):
-                why = Reason("RulesAggregated", f"has {len(rules)} rules of other roles")
-                plans.append(Plan(role, rules, why=(why,)))
+                why = Reason("RulesAggregated", {"rules": len(rules)})
+                plans.append(AggregationPlan(role, rules, why=(why,)))
     return plans
 
 
@@ -45,7 +45,7 @@ def _is_aggregated(role: Obj) -> bool:
 
 
 def _gather(role: Obj, by_name: Sequence[Obj], rules: dict[bytes, Obj], seen: set[str]) -> None:
-    """Adds the rules of all selected roles but those `seen`, each rule once."""
+    """Adds the rules of all selected roles to `rules`, each rule once. Skips roles in `seen`."""
     seen.add(role["metadata"]["name"])
     for selector in role["aggregationRule"].get("clusterRoleSelectors") or ():
         matches = labels.from_selector(selector).matches

@@ -1,7 +1,7 @@
-"""CronJobs: starts a Job at each scheduled time, keeps the status and the history, and says what it skipped.
+"""CronJobs: starts a Job at each scheduled time, keeps status and history, and reports skipped times.
 
-The loop is `controllers/scheduled`; this is its dialect for batch/v1. docs/reference/cronjobs.md tells what
-longshore adds: jitter, catching up in words, clocks that jump.
+The loop is `controllers/scheduled`; this is its dialect for batch/v1. docs/reference/cronjobs.md describes
+longshore's additions: jitter, events about missed runs, and corrections after clock jumps.
 """
 
 from __future__ import annotations

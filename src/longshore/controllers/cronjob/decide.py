@@ -1,8 +1,8 @@
-"""The heart of the controller: a pure function from a view of a CronJob to a plan.
+"""Decides for one CronJob: a pure function from a view to a plan.
 
-Three parts, in Kubernetes' order: delete finished Jobs beyond the history limits, bring the status up to
-date with the Jobs there are (accounting.py), start what is due (due_run_start.py). The rules that fired are
-in the plan, in words.
+Three steps, in Kubernetes' order: delete finished Jobs beyond the history limits, update the status from the
+existing Jobs (accounting.py), start the run that is due (due_run_start.py). The plan gives its reasons in
+words.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from longshore.api.types import Obj
 from longshore.controllers.cronjob import accounting, due_run_start, history_limits, timing
 from longshore.controllers.cronjob.draft import Draft
 from longshore.controllers.scheduled import child
-from longshore.controllers.scheduled.plan import Plan
-from longshore.controllers.scheduled.view import Ask, View
+from longshore.controllers.scheduled.plan import ScheduledPlan
+from longshore.controllers.scheduled.view import Ask, ScheduledView
 
 
-def decide(view: View) -> Plan:
-    """The next step for the CronJob. Call it again with the answers until the plan is final."""
+def decide(view: ScheduledView) -> ScheduledPlan:
+    """Returns the next step for the CronJob. Call it again with the answers until the plan is final."""
     draft = Draft(_current(view), view.jobs)
     return _prune(view, draft) or accounting.account(view, draft) or due_run_start.start(view, draft)
 
 
-def _current(view: View) -> Obj:
-    """The CronJob as cached, or as it was read, if that knows of Jobs that the cached one does not."""
+def _current(view: ScheduledView) -> Obj:
+    """Returns the cached CronJob, or the one just read if that lists Jobs that the cached one does not."""
     live = view.answers.get(Ask("get", "CronJob", view.cronjob["metadata"]["name"]))
     if not isinstance(live, dict):
         return view.cronjob
@@ -36,8 +36,8 @@ def _current(view: View) -> Obj:
     return live if newer else view.cronjob
 
 
-def _prune(view: View, draft: Draft) -> Plan | None:
-    """Deletes finished Jobs. None once that is done, well or not: it never keeps a run from starting."""
+def _prune(view: ScheduledView, draft: Draft) -> ScheduledPlan | None:
+    """Deletes finished Jobs. Returns None when done, even after failures, so that a run can still start."""
     doomed = history_limits.excess(view, draft)
     if not doomed:
         return None
@@ -48,12 +48,12 @@ def _prune(view: View, draft: Draft) -> Plan | None:
     return draft.prune(view, [each for each in doomed if each is not job]) or _record(draft, job, due)
 
 
-def _unrecorded(view: View, jobs: list[Obj]) -> tuple[Obj, Instant] | None:
-    """The Job of the run that is due now, and its time: longshore died before it could write down that it
-    was started.
+def _unrecorded(view: ScheduledView, jobs: list[Obj]) -> tuple[Obj, Instant] | None:
+    """Returns the finished Job of the run that is due now, and its time, if longshore died before it recorded
+    the start.
 
-    Its name alone keeps that run from being started again, so it stays until the status knows of it. Another
-    run of the same minute has the same name (`@every 20s`), and another scheduled time.
+    Only the Job's name keeps that run from being started again, so the Job stays until the status records the
+    run. With `@every 20s`, runs of one minute share a name; the scheduled time tells them apart.
     """
     cronjob = view.cronjob
     try:
@@ -72,11 +72,10 @@ def _unrecorded(view: View, jobs: list[Obj]) -> tuple[Obj, Instant] | None:
     return None
 
 
-def _record(draft: Draft, job: Obj, due: Instant) -> Plan | None:
-    """Writes down that the run was started, where its start does not come to that: a suspended CronJob starts
-    nothing, and nobody would look at it again. The next look deletes the Job."""
+def _record(draft: Draft, job: Obj, due: Instant) -> ScheduledPlan | None:
+    """Records the start of the run if the CronJob is suspended; otherwise starting the run records it. The
+    next sync deletes the Job."""
     if not draft.cronjob["spec"].get("suspend"):
         return None
     draft.last_schedule = rfc3339.from_instant(due)
-    words = f"job {job['metadata']['name']} was started for a scheduled time that no status knows"
-    return draft.plan("Recorded", words, look_again=0.0)
+    return draft.plan("Recorded", {"job": job["metadata"]["name"]}, look_again=0.0)

@@ -1,4 +1,4 @@
-"""The draft of a plan for one of Kubernetes' CronJobs."""
+"""The draft of a plan for a batch/v1 CronJob."""
 
 from __future__ import annotations
 
@@ -18,4 +18,4 @@ class Draft(draft.Draft):
     def __init__(self, cronjob: Obj, jobs: Iterable[Obj]) -> None:
         super().__init__(cronjob)
         self.jobs: list[tuple[Obj, Outcome | None]] = [(job, finished.outcome(job)) for job in jobs]
-        """The CronJob's Jobs, each with how it ended, if it has."""
+        """The CronJob's Jobs, each with its outcome, or None while it runs."""

@@ -1,4 +1,4 @@
-"""Starts the run that is due, if the rules allow it, and says which rule kept others from being run."""
+"""Starts the run that is due if the rules allow it, and reports the rule by which other runs were skipped."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ from typing import Final
 
 from longshore.api import cron, field
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds, own_names, owners
+from longshore.api.facts import kinds, owners
 from longshore.api.time import instants, rfc3339
-from longshore.api.time.errors import TimeError
 from longshore.api.time.instants import SECOND, Instant
+from longshore.api.time.rfc3339 import TimeError
 from longshore.api.types import Obj
 from longshore.controllers.cronjob import accounting, missed, timing
 from longshore.controllers.cronjob.draft import Draft
 from longshore.controllers.cronjob.timing import Timing
 from longshore.controllers.scheduled import child
-from longshore.controllers.scheduled.plan import Plan
-from longshore.controllers.scheduled.view import Ask, View
+from longshore.controllers.scheduled.plan import ScheduledPlan
+from longshore.controllers.scheduled.view import Ask, ScheduledView
+from longshore.machinery import catalogue
 from longshore.machinery.queues.try_again import TryAgain
 
 SCHEDULED: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
-"""The annotation of a Job that says which run it is."""
+"""The annotation that holds the scheduled time of a Job."""
 _DOCS = "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/"
-_FORBIDDEN = "Not starting job because prior execution is running and concurrency policy is Forbid"
 
 
-def start(view: View, draft: Draft) -> Plan:
-    """The last part of the decision."""
+def start(view: ScheduledView, draft: Draft) -> ScheduledPlan:
+    """Returns the plan for the run that is due, or for waiting until the next one."""
     cronjob = draft.cronjob
     if "deletionTimestamp" in cronjob["metadata"]:
-        return draft.plan("BeingDeleted", "the CronJob is being deleted: starts nothing")
+        return draft.plan("BeingDeleted", {"kind": "CronJob"})
     schedule = _schedule(draft)
     if schedule is None:
         return draft.plan()
@@ -38,9 +38,8 @@ def start(view: View, draft: Draft) -> Plan:
     try:
         due, too_many = when.due()
     except cron.NeverFires as problem:
-        text = cronjob["spec"]["schedule"]
-        draft.warning("InvalidSchedule", f"invalid schedule: {text} : {problem}")
-        return draft.plan("NeverFires", f"schedule {text} never fires")
+        draft.announce("NeverFires", schedule=cronjob["spec"]["schedule"], problem=str(problem))
+        return draft.plan()
     if due is None:
         return _nothing_due(view, draft, when)
     if too_many:
@@ -52,18 +51,17 @@ def start(view: View, draft: Draft) -> Plan:
 
 
 def _schedule(draft: Draft) -> cron.Schedule | cron.Every | None:
-    """The schedule to go by; None, with the reason in the draft, when there is none now."""
+    """Returns the schedule; None, with the reason in the draft, if it is suspended or cannot be used."""
     spec = draft.cronjob["spec"]
     zone, text = spec.get("timeZone"), spec["schedule"]
     if zone is not None:
         try:
             cron.load(zone)
         except cron.UnknownZone as problem:
-            draft.warning("UnknownTimeZone", f"invalid timeZone: {field.quoted(zone)}: {problem}")
-            draft.because("UnknownTimeZone", f"there is no time zone {zone}: starts nothing")
+            draft.announce("UnknownTimeZone", zone=zone, problem=str(problem))
             return None
     if spec.get("suspend"):
-        draft.because("Suspended", "suspended: starts nothing")
+        draft.because("Suspended")
         return None
     if "TZ" in text:
         draft.warning(
@@ -74,62 +72,51 @@ def _schedule(draft: Draft) -> cron.Schedule | cron.Every | None:
     try:
         return cron.parse_in_zone(text, zone)
     except cron.ScheduleError as problem:
-        draft.warning("UnparseableSchedule", f"unparseable schedule: {field.quoted(text)} : {problem}")
-        draft.because("BadSchedule", f"schedule {text} cannot be read: starts nothing")
+        draft.announce("BadSchedule", schedule=text, problem=str(problem))
         return None
 
 
 def _remarks(draft: Draft, when: Timing) -> None:
-    """longshore's addition to Kubernetes' rules, if any."""
+    """Reports jitter, a bad jitter annotation and corrected clocks, which only longshore has."""
     if when.bad_jitter:
-        draft.warning("InvalidJitter", when.bad_jitter)
-        draft.because("BadJitter", f"no jitter: {when.bad_jitter}")
+        draft.announce("BadJitter", problem=when.bad_jitter)
     if when.delay:
-        seconds = when.delay / SECOND
-        words = f"starts {seconds:.3f} s after each scheduled time ({own_names.JITTER})"
-        draft.because("Jitter", words, seconds=seconds)
+        draft.because("Jitter", seconds=when.delay / SECOND)
     if when.corrected:
-        right = rfc3339.in_zone(when.created, when.shown_in)
-        said = (
-            "The times of this CronJob were written by a clock that was hours ahead; "
-            f"scheduled times count from {right}, when it was right again"
-        )
-        draft.normal("ClockCorrected", said)
-        draft.because("ClockCorrected", said)
+        draft.announce("ClockCorrected", at=rfc3339.in_zone(when.created, when.shown_in))
 
 
-def _nothing_due(view: View, draft: Draft, when: Timing) -> Plan:
+def _nothing_due(view: ScheduledView, draft: Draft, when: Timing) -> ScheduledPlan:
     _skip(view, draft, when, None, "Runs none of them")
     look_again = when.look_again()
     if look_again is None:
-        return draft.plan("NothingDue", "nothing is due, ever again")
+        return draft.plan("NothingDue", {"at": ""})
     at = rfc3339.in_zone(when.now + int(look_again * SECOND), when.shown_in)
-    return draft.plan("NothingDue", f"nothing is due before {at}", look_again=look_again)
+    return draft.plan("NothingDue", {"at": at}, look_again=look_again)
 
 
-def _kept(view: View, draft: Draft, when: Timing, due: Instant) -> Plan | None:
-    """Why the due run does not start; None when it does."""
+def _kept(view: ScheduledView, draft: Draft, when: Timing, due: Instant) -> ScheduledPlan | None:
+    """Returns a plan with the reason why the due run does not start; None if it may start."""
     cronjob = draft.cronjob
     shown, name = rfc3339.in_zone(due, when.shown_in), child.name(cronjob, due)
-    code = because = ""
     if when.deadline is not None and due + when.deadline * SECOND < when.now:
-        draft.warning("MissSchedule", f"Missed scheduled time to start a job: {instants.rfc1123(due)}")
-        code, because = "TooLate", f"the run of {shown} is {missed.deadline_rule(when.deadline)}"
+        rule = missed.deadline_rule(when.deadline)
+        draft.announce("TooLate", at=shown, rule=rule, scheduled=instants.rfc1123(due))
     elif any(ref.get("name") == name for ref in draft.active) or timing.last_schedule(cronjob) == due:
-        code, because = "StartedAlready", f"the run of {shown} was started already"
+        draft.because("StartedAlready", at=shown)
     elif cronjob["spec"].get("concurrencyPolicy") == "Forbid" and (running := _running(view, draft, name)):
-        draft.normal("JobAlreadyActive", _FORBIDDEN)
-        code = "Forbidden"
-        because = f"the run of {shown} waits: concurrencyPolicy is Forbid and job {running} is still running"
+        forbidden = {"at": shown, "job": running}
+        draft.events.append(catalogue.event("Forbidden", forbidden))
         _skip(view, draft, when, due, f"Starts the one of {shown} when job {running} ends (Forbid)")
-    if not code:
+        draft.because("Forbidden", **forbidden)
+    else:
         return None
-    return draft.plan(code, because, look_again=when.look_again(), due=due)
+    return draft.plan(look_again=when.look_again(), due=due)
 
 
-def _running(view: View, draft: Draft, due: str) -> str:
-    """A run of the schedule other than `due` that has not ended, or "". One that longshore started just
-    before it died may be on no active list. A Job that somebody made by hand is no run of the schedule."""
+def _running(view: ScheduledView, draft: Draft, due: str) -> str:
+    """Returns the name of an unfinished run other than `due`, or "". Also finds a run that longshore started
+    just before it died, which is on no active list. Jobs made by hand do not count."""
     if draft.active:
         return str(draft.active[0]["name"])
     for job in accounting.unknown(view, draft):
@@ -140,13 +127,13 @@ def _running(view: View, draft: Draft, due: str) -> str:
 
 
 def _is_of_schedule(cronjob: Obj, job: Obj) -> bool:
-    """Whether a Job was made for a time of the schedule: its name follows from the time that it bears."""
+    """Whether a Job was made for a time of the schedule: its name follows from its scheduled time."""
     at = scheduled_time(job)
     return at is not None and job["metadata"]["name"] == child.name(cronjob, at)
 
 
 def scheduled_time(job: Obj) -> Instant | None:
-    """The scheduled time that a Job bears; None where it bears none that can be read."""
+    """Returns the scheduled time in the Job's annotation; None if it is missing or cannot be parsed."""
     at = (job["metadata"].get("annotations") or {}).get(SCHEDULED)
     try:
         return None if at is None else rfc3339.parse(at)
@@ -154,7 +141,7 @@ def scheduled_time(job: Obj) -> Instant | None:
         return None
 
 
-def _start(view: View, draft: Draft, when: Timing, due: Instant) -> Plan:
+def _start(view: ScheduledView, draft: Draft, when: Timing, due: Instant) -> ScheduledPlan:
     cronjob = draft.cronjob
     if cronjob["spec"].get("concurrencyPolicy") == "Replace":
         step = _replace(view, draft)
@@ -165,46 +152,43 @@ def _start(view: View, draft: Draft, when: Timing, due: Instant) -> Plan:
     shown = rfc3339.in_zone(due, when.shown_in)
     if created is None:
         job = child.body(cronjob, due, kinds.CRON_JOBS, SCHEDULED)
-        return draft.plan("Due", f"the run of {shown} is due", create=job, due=due)
+        return draft.plan("Due", {"at": shown}, create=job, due=due)
     lateness, look_again = None, when.look_again(due)
     if isinstance(created, Exception):
         found = _taken(view, draft, name, created)
-        if isinstance(found, Plan):
+        if isinstance(found, ScheduledPlan):
             return found
         created = found
-        words = f"the run of {shown} had its job {name} already: it goes on the active list"
-        draft.because("Recorded", words)
+        draft.because("Recorded", at=shown, job=name)
         look_again = 0.0  # it may have ended already
     else:
         lateness = (rfc3339.parse(created["metadata"]["creationTimestamp"]) - due) / SECOND
-        draft.normal("SuccessfulCreate", f"Created job {name}")
-        draft.because("Started", f"started the run of {shown}: job {name}")
+        draft.announce("Started", at=shown, job=name)
     _skip(view, draft, when, due, f"Runs the one of {shown} now")
     draft.active.append(owners.object_ref(created, kinds.JOBS))
     draft.last_schedule = rfc3339.from_instant(due)
     return draft.plan(look_again=look_again, due=due, lateness=lateness)
 
 
-def _replace(view: View, draft: Draft) -> Plan | None:
-    """Deletes what is still running, without waiting for its pods. None once that is done."""
+def _replace(view: ScheduledView, draft: Draft) -> ScheduledPlan | None:
+    """Deletes active Jobs without waiting for their pods. Returns None once all are deleted."""
     for ref in [*draft.active]:
         read = Ask("get", "Job", ref["name"])
         if read not in view.answers:
-            return draft.plan("Replaces", f"job {ref['name']} is to be replaced", read=(read,))
+            return draft.plan("Replaces", {"job": ref["name"]}, read=(read,))
         job = view.answers[read]
         if not isinstance(job, dict):
             assert isinstance(job, Exception)
             draft.warning("FailedGet", f"Get job: {job}")
-            return draft.plan("Unreadable", f"job {ref['name']} cannot be read: {job}", problem=job)
+            return draft.unreadable(ref["name"], job)
         delete = Ask("delete", "Job", ref["name"], job["metadata"]["uid"])
         if delete not in view.answers:
-            words = f"replaces job {ref['name']}, which is still running"
-            return draft.plan("Replaces", words, delete=(delete,))
+            return draft.plan("Replaces", {"job": ref["name"]}, delete=(delete,))
         if not draft.removed(delete, view.answers[delete]):
             problem = NotReplaced(f"{job['metadata']['namespace']}/{ref['name']}")
-            return draft.plan("NotReplaced", str(problem), problem=problem)
+            return draft.plan("NotReplaced", {"job": ref["name"], "problem": str(problem)}, problem=problem)
         draft.drop(ref.get("uid", ""))
-        draft.because("Replaced", f"replaced job {ref['name']}, which was still running")
+        draft.because("Replaced", job=ref["name"])
     return None
 
 
@@ -215,31 +199,29 @@ class NotReplaced(TryAgain):
         super().__init__(f"could not replace job {job}")
 
 
-def _taken(view: View, draft: Draft, name: str, refused: Exception) -> Obj | Plan:
-    """The Job that has the name already, if it is this CronJob's and was only not written down."""
+def _taken(view: ScheduledView, draft: Draft, name: str, refused: Exception) -> Obj | ScheduledPlan:
+    """Returns the existing Job of that name if it is this CronJob's and the status does not record it yet."""
     if isinstance(refused, StatusError) and refused.has_cause("NamespaceTerminating"):
-        words = "the namespace is being deleted: starts nothing"
-        return draft.plan("NamespaceTerminating", words, problem=refused)
+        return draft.plan("NamespaceTerminating", problem=refused)
     if not isinstance(refused, StatusError) or refused.reason != "AlreadyExists":
-        draft.warning("FailedCreate", f"Error creating job: {refused}")
-        return draft.plan("NotCreated", f"job {name} could not be created: {refused}", problem=refused)
+        draft.announce("NotCreated", job=name, problem=str(refused))
+        return draft.plan(problem=refused)
     job = draft.taken(view, name)
-    if isinstance(job, Plan):
+    if isinstance(job, ScheduledPlan):
         return job
     if not owners.is_controlled_by(job, draft.cronjob):
-        return draft.plan("ForeignJob", f"job {name} exists and belongs to somebody else: starts nothing")
+        return draft.plan("ForeignJob", {"job": name})
     if draft.is_active(job["metadata"]["uid"]):
-        return draft.plan("StartedAlready", f"job {name} is active already")
+        return draft.plan("StartedAlready", {"job": name})
     return job
 
 
-def _skip(view: View, draft: Draft, when: Timing, due: Instant | None, what_runs: str) -> None:
-    """Puts what is passed over on record; after an outage also as an event that people see."""
+def _skip(view: ScheduledView, draft: Draft, when: Timing, due: Instant | None, what_runs: str) -> None:
+    """Records the skipped times; after an outage also sends an event."""
     draft.skipped += missed.passed_over(when, due)
-    words = [missed.in_words(skipped) for skipped in draft.skipped]
-    for skipped, said in zip(draft.skipped, words, strict=True):
-        draft.because("Skipped", said, times=skipped.number)
+    why = [*map(missed.reason, draft.skipped)]
+    draft.why += why
     if view.outage is not None:
         created = rfc3339.parse(draft.cronjob["metadata"]["creationTimestamp"])
         if (told := missed.during(view.outage, when, created)) is not None:
-            draft.normal("CatchUp", f"{told} {'; '.join((what_runs, *words))}.")
+            draft.normal("CatchUp", f"{told} {'; '.join((what_runs, *map(str, why)))}.")

@@ -1,4 +1,4 @@
-"""How a Job ended, if it has. An interim condition (`SuccessCriteriaMet`, `FailureTarget`) is no end."""
+"""Outcome of a finished Job. Interim conditions (`SuccessCriteriaMet`, `FailureTarget`) do not end a Job."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Outcome: TypeAlias = Literal["Complete", "Failed"]
 
 
 def outcome(job: Obj) -> Outcome | None:
-    """The type of the condition that ended the Job; None while there is none."""
+    """Returns the type of the condition that ended the Job; None while it runs."""
     end = job_state.end_of(job)
     if end is None:
         return None

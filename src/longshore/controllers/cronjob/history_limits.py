@@ -1,4 +1,4 @@
-"""Which finished Jobs to delete: the oldest beyond the limits, successful and failed ones apart."""
+"""Selects finished Jobs to delete: the oldest beyond the limits of successful and of failed Jobs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 from longshore.api.types import Obj
 from longshore.controllers.cronjob.draft import Draft
 from longshore.controllers.cronjob.finished import Outcome
-from longshore.controllers.scheduled.view import View
+from longshore.controllers.scheduled.view import ScheduledView
 
 _LIMITS: Final[dict[Outcome, str]] = {
     "Complete": "successfulJobsHistoryLimit",
@@ -15,8 +15,8 @@ _LIMITS: Final[dict[Outcome, str]] = {
 }
 
 
-def excess(view: View, draft: Draft) -> list[Obj]:
-    """Oldest first. Jobs made by hand count as well; those whose deletion is only not visible yet do not."""
+def excess(view: ScheduledView, draft: Draft) -> list[Obj]:
+    """Returns the Jobs to delete, oldest first per limit. Jobs made by hand count; deleted ones do not."""
     spec = view.cronjob["spec"]
     doomed: list[Obj] = []
     for outcome, key in _LIMITS.items():
@@ -32,6 +32,6 @@ def excess(view: View, draft: Draft) -> list[Obj]:
 
 
 def _age(job: Obj) -> tuple[bool, str, str]:
-    """Sorts by start, those that never started last. The times are texts of one form, so they compare."""
+    """Sort key: by start time, Jobs that never started last. RFC 3339 texts compare like times."""
     start = (job.get("status") or {}).get("startTime")
     return start is None, start or "", job["metadata"]["name"]

@@ -1,4 +1,4 @@
-"""Missed runs in words: which scheduled times passed without a run, and by which rule."""
+"""Describes missed runs: which scheduled times passed without a run, and by which rule."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from longshore.api.time.instants import SECOND, Instant
 from longshore.controllers.cronjob.timing import Timing
 from longshore.controllers.scheduled.plan import Skipped
 from longshore.controllers.scheduled.view import Outage
+from longshore.machinery.reasons import Reason
 
 LATEST_ONLY_RULE: Final = "only the most recent missed time is started"
 SEARCH: Final = "the search for the most recent one goes back about two intervals, and found none there"
 _COUNTED: Final = 100
-"""Beyond so many nobody counts; Kubernetes itself warns from here on."""
+"""Missed times beyond this number are not counted. Kubernetes warns above the same number."""
 
 
 def deadline_rule(seconds: int) -> str:
@@ -21,7 +22,7 @@ def deadline_rule(seconds: int) -> str:
 
 
 def passed_over(timing: Timing, due: Instant | None) -> list[Skipped]:
-    """The times that will never be run now that `due` is, or, without one, that nothing is."""
+    """Returns the missed times that will never run, if `due` runs now, or nothing does (None)."""
     first = timing.next(timing.base)
     end = timing.now if due is None else due - 1
     if first is None or first > end:
@@ -46,7 +47,7 @@ def _skipped(timing: Timing, after: Instant, until: Instant, rule: str) -> Skipp
 
 
 def during(outage: Outage, timing: Timing, created: Instant) -> str | None:
-    """The runs missed in an outage, in words; None without any."""
+    """Describes the runs missed in an outage; None if there are none."""
     after = max(timing.base, created, outage.since or 0)
     missed = _skipped(timing, after, min(outage.until, timing.now), "")
     if missed is None:
@@ -70,5 +71,5 @@ def many(skipped: Skipped, what: str) -> str:
     return f"1 {what}" if skipped.number == 1 else f"{skipped.number} {what}s"
 
 
-def in_words(skipped: Skipped) -> str:
-    return f"skips {many(skipped, 'scheduled time')}: {skipped.rule}"
+def reason(skipped: Skipped) -> Reason:
+    return Reason("Skipped", {"times": skipped.number, "exact": int(skipped.exact), "rule": skipped.rule})

@@ -1,12 +1,11 @@
-"""Which scheduled time is due for a CronJob, and when to look again; jitter and wrong clocks included.
+"""Computes which scheduled time of a CronJob is due, and when to sync again; handles jitter and wrong clocks.
 
-The arithmetic is Kubernetes' own (`api.cron`). Two things are added around it, and change nothing unless
-they are there:
+The arithmetic is Kubernetes' own (`api.cron`). Two additions apply only where needed:
 
-- `longshore.dev/jitter` delays every start of a CronJob by the same time, chosen by its UID: all is computed
-  as if the clock were that much behind, so names, status and deadlines stay those of the scheduled time.
-- A CronJob whose last start was written by a clock hours ahead of now would wait until that time comes
-  again. Such a clock has been set back since; scheduled times count from the moment it was.
+- `longshore.dev/jitter` delays every start of a CronJob by a constant time, derived from its UID: all is
+  computed as if the clock were that much behind, so names, status and deadlines stay those of the schedule.
+- If the last start was written by a clock hours ahead of now, the CronJob would wait until that time comes.
+  Such a clock has been set back since; scheduled times then count from the moment of that correction.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ from longshore.api.facts import own_names
 from longshore.api.time import durations, rfc3339
 from longshore.api.time.instants import SECOND, Instant
 from longshore.api.types import Obj
-from longshore.controllers.scheduled.view import View
+from longshore.controllers.scheduled.view import ScheduledView
 
 _CORRECTION: Final = 3 * 3600 * SECOND
-"""Cron has always taken a change of the clock by more than three hours for a correction."""
+"""A time more than three hours ahead counts as written by a wrong clock, the limit that cron uses."""
 
 
 class BadJitter(ValueError):
@@ -31,31 +30,31 @@ class BadJitter(ValueError):
 
 
 class Timing(NamedTuple):
-    """The question that the arithmetic answers."""
+    """Inputs of the schedule arithmetic for one CronJob."""
 
     schedule: cron.Schedule | cron.Every
     zone: cron.Zone
-    """For schedules without a zone of their own."""
+    """The zone of schedules that name none."""
     now: Instant
-    """Behind the clock by the CronJob's share of the jitter."""
+    """The current time minus `delay`."""
     created: Instant
     last: Instant | None
     deadline: int | None
     corrected: bool = False
-    """Whether the CronJob's own times were written by a clock that was wrong."""
+    """Whether a wrong clock wrote the CronJob's own times."""
     delay: int = 0
     """The CronJob's share of the jitter, in nanoseconds."""
     bad_jitter: str = ""
-    """Why the jitter cannot be read; it counts as none then."""
+    """Why the jitter annotation cannot be parsed; it then counts as 0."""
 
     @property
     def base(self) -> Instant:
-        """Scheduled times up to here are done with."""
+        """The last start, or the creation. Only scheduled times after it can be due."""
         return self.created if self.last is None else self.last
 
     @property
     def shown_in(self) -> cron.Zone:
-        """The zone people think of this schedule in."""
+        """The zone in which times are shown: the schedule's own, or the default."""
         return self.schedule.zone or self.zone
 
     def due(self) -> tuple[Instant | None, bool]:
@@ -70,13 +69,13 @@ class Timing(NamedTuple):
         ).due
 
     def look_again(self, last: Instant | None = None) -> float | None:
-        """Seconds until the next scheduled time, if `last` has been started by then; None for never."""
+        """Returns the seconds until the next scheduled time, if `last` was the last start; None if never."""
         last = self.last if last is None else last
         wait = cron.requeue_after(self.schedule, self.zone, self.now, created=self.created, last=last)
         return None if wait is None else wait / SECOND
 
     def next(self, after: Instant) -> Instant | None:
-        """The first scheduled time later than `after`, which is not before `base`."""
+        """Returns the first scheduled time after `after`, which must not be before `base`."""
         if isinstance(self.schedule, cron.Every):  # counts from the last start, whenever one asks
             delay = self.schedule.seconds * SECOND
             begin = self.base // SECOND * SECOND
@@ -84,8 +83,8 @@ class Timing(NamedTuple):
         return self.schedule.next(after, self.zone)
 
 
-def of(view: View, cronjob: Obj, schedule: cron.Schedule | cron.Every) -> Timing:
-    """The question for this CronJob now."""
+def of(view: ScheduledView, cronjob: Obj, schedule: cron.Schedule | cron.Every) -> Timing:
+    """Returns the inputs of the arithmetic for this CronJob now."""
     spec, meta = cronjob["spec"], cronjob["metadata"]
     delay, bad_jitter = 0, ""
     try:
@@ -107,14 +106,14 @@ def last_schedule(cronjob: Obj) -> Instant | None:
 
 
 def jitter(cronjob: Obj) -> int:
-    """By how many nanoseconds this CronJob's starts are delayed. Raises BadJitter."""
+    """Returns the delay of this CronJob's starts in nanoseconds. Raises BadJitter."""
     text = (cronjob["metadata"].get("annotations") or {}).get(own_names.JITTER)
     return 0 if text is None else _share(cronjob["metadata"]["uid"], text)
 
 
 @lru_cache(maxsize=16384)  # asked at every look at a CronJob, and hardly ever changed
 def _share(uid: str, text: str) -> int:
-    """Spread evenly over UIDs from nothing to all of the jitter, and the same for ever."""
+    """Returns this UID's constant share of the jitter, spread evenly between 0 and the whole."""
     try:
         most = durations.parse(text)
     except ValueError as problem:
@@ -126,7 +125,7 @@ def _share(uid: str, text: str) -> int:
 
 
 def _written_ahead(cronjob: Obj, created: Instant, last: Instant | None, now: Instant) -> bool:
-    """Whether a clock far ahead of this one wrote the time that counts. What a person wrote there stands."""
+    """Whether a clock far ahead of now wrote the base time. A time that a person wrote is kept."""
     limit = now + _CORRECTION
     if last is None:
         return created > limit

@@ -1,4 +1,4 @@
-"""Which Jobs are a CronJob's, which changes of them wake it, and what a new schedule asks for."""
+"""Indexes Jobs by CronJob, says which of their changes wake it, and reschedules after a new schedule."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from longshore.api import cron
 from longshore.api.facts.owners import controller_of
 from longshore.api.types import Obj
 from longshore.controllers.cronjob import finished, timing
-from longshore.controllers.scheduled.plan import Event
-from longshore.controllers.scheduled.view import View
+from longshore.controllers.scheduled.view import ScheduledView
+from longshore.machinery.catalogue import Event
 
 
 def by_controller(job: Obj) -> tuple[str, ...]:
-    """An indexer of Jobs: by namespace and the name of their controller, whatever its kind and UID."""
+    """Indexes a Job by its namespace and the name of its controller, of whatever kind and UID."""
     ref = controller_of(job)
     return () if ref is None else (f"{job['metadata']['namespace']}/{ref['name']}",)
 
@@ -22,16 +22,16 @@ def owner_key(cronjob: Obj) -> str:
 
 
 def matters(old: Obj, new: Obj) -> bool:
-    """A Job that ended does, and so does a change of one that has: `decide` reads nothing else of a Job that
-    changes. Looks at an hourly CronJob: 7.8 for each run, and 8.8 where every change of a Job counts
+    """Whether a change of a Job wakes its CronJob: only if the Job has ended, since `decide` reads nothing
+    else that changes. Syncs per run of an hourly CronJob: 7.8, or 8.8 if every change of a Job counts
     (bench/testing.py)."""
     if finished.outcome(new) is None and finished.outcome(old) is None:
         return False
     return bool(old["metadata"]["resourceVersion"] != new["metadata"]["resourceVersion"])
 
 
-def reschedule(view: View) -> float | Event:
-    """Seconds until the next time of a new schedule; one that never fires is looked at now, to say so."""
+def reschedule(view: ScheduledView) -> float | Event:
+    """Returns the seconds until the next time of a new schedule, or an event; 0 if it never fires."""
     spec = view.cronjob["spec"]
     try:
         schedule = cron.parse_in_zone(spec["schedule"], spec.get("timeZone"))

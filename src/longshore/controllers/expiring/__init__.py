@@ -1,1 +1,1 @@
-"""Deletes objects some time after they ended: one loop, and a dialect for each kind. No controller."""
+"""Deletes objects some time after they ended: one loop for two controllers, and a dialect for each kind."""

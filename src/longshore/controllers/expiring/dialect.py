@@ -1,4 +1,4 @@
-"""The dialect of one kind of object: how it tells its end and its time to live."""
+"""The dialect of one kind: how to read the end and the time to live of an object."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ import msgspec
 from longshore.api.facts.kinds import Kind
 from longshore.api.time.instants import Instant
 from longshore.api.types import Obj
-from longshore.controllers.expiring.plan import Plan
+from longshore.controllers.expiring.plan import ExpiryPlan
 
 
 class Dialect(msgspec.Struct, frozen=True):
-    """The functions are pure."""
+    """The names and rules of one kind, for the loop. The functions are pure."""
 
     controller: str
-    """The name of the controller that speaks it."""
+    """The name of the controller, for logs."""
     kind: Kind
     component: str
-    """Who writes the events."""
+    """The source component of the events."""
     queue: str
     """The queue's name in metrics."""
     workers: int
     slim: Callable[[Obj], Obj]
-    """The part of an object that the cache keeps: all that the other two need."""
+    """Cuts an object down to the part that the cache keeps: what `wanted` and `decide` read."""
     wanted: Callable[[Obj], bool]
-    """Whether the object may ever be due as it is: quick, for every change of every object."""
-    decide: Callable[[Obj, Instant], Plan]
-    """The plan for now. May raise TryAgain."""
+    """Whether the object can become due without a change. Quick: called for every change of every object."""
+    decide: Callable[[Obj, Instant], ExpiryPlan]
+    """Returns the plan for now. May raise TryAgain."""
     harmless: tuple[int, ...] = (404,)
-    """Answers to a delete that say that the object is none of the loop's business any more."""
+    """Status codes of a delete that are ignored: the object needs no deletion any more."""
     late_metric: tuple[str, str] | None = None
     """Name and help of the histogram of how late objects were deleted."""

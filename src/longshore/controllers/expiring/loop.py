@@ -1,4 +1,4 @@
-"""The loop: waits for objects to be due, reads each once more, and deletes it, its dependents first."""
+"""The loop: waits until an object is due, reads it from the server, and deletes it, its dependents first."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from longshore.api.time import instants
 from longshore.api.types import Obj
 from longshore.client import DeleteOptions
 from longshore.controllers.expiring.dialect import Dialect
-from longshore.controllers.expiring.plan import Plan
+from longshore.controllers.expiring.plan import ExpiryPlan
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.events.recorder import reference
 from longshore.machinery.informers.cache import Key, key_of
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 async def run(dialect: Dialect, context: ControllerContext, *, namespace: str = "") -> None:
-    """Deletes objects that are due until cancelled, those of one namespace or all."""
+    """Deletes objects that are due until cancelled, in one namespace or in all."""
     await _Loop(dialect, context, namespace).run()
 
 
@@ -59,7 +59,7 @@ class _Loop(Handler):
             self.on_add(obj, False)
 
     async def _sync(self, key: Key) -> float | None:
-        """Looks at the cached object, and if it is due, once more at the real one."""
+        """Decides about the cached object; if it is due, reads it from the server and decides again."""
         obj = self._objects.cache.get(*key)
         if obj is None:
             return None
@@ -76,8 +76,8 @@ class _Loop(Handler):
                 return None
         return plan.look_again
 
-    async def _delete(self, key: Key) -> Plan:
-        """Deletes the object, if what the server has of it is due, too."""
+    async def _delete(self, key: Key) -> ExpiryPlan:
+        """Deletes the object if its version on the server is due, too."""
         namespace, name = key
         obj = await self._client.get(self._dialect.kind, name, namespace)
         plan = self._decide(key, obj)
@@ -88,7 +88,7 @@ class _Loop(Handler):
                 self._late.observe(plan.late)
         return plan
 
-    def _decide(self, key: Key, obj: Obj) -> Plan:
+    def _decide(self, key: Key, obj: Obj) -> ExpiryPlan:
         plan = self._dialect.decide(obj, instants.of(self._context.clock.now()))
         self._context.explain(key, obj, plan.why, plan.problem)
         if plan.skew:

@@ -8,32 +8,30 @@ from longshore.api.time.instants import SECOND, Instant
 from longshore.machinery.reasons import Reason
 
 
-class Plan(msgspec.Struct, frozen=True):
-    """At most one of `delete` and `look_again`. With neither, only a change calls for a look."""
+class ExpiryPlan(msgspec.Struct, frozen=True):
+    """Sets at most one of `delete` and `look_again`; with neither, only a change causes a sync."""
 
     why: tuple[Reason, ...]
     delete: bool = False
     late: float = 0.0
     """Seconds since the object was due."""
     look_again: float | None = None
-    """In how many seconds the object is due."""
+    """Seconds until the object is due."""
     skew: bool = False
-    """Whether the object claims to have ended in the future."""
+    """Whether the object's end lies in the future."""
     problem: str = ""
-    """The problem that a person should put right."""
+    """A problem for a person to fix, sent as an event."""
 
 
-def kept(code: str, words: str, problem: str = "") -> Plan:
-    """The object stays, and why."""
-    return Plan((Reason(code, words),), problem=problem)
+def kept(code: str, problem: str = "") -> ExpiryPlan:
+    """Returns a plan that keeps the object, with the reason."""
+    return ExpiryPlan((Reason(code),), problem=problem)
 
 
-def after(ended: Instant, ttl: float, now: Instant) -> Plan:
-    """The plan for an object that is to go `ttl` seconds after its end."""
+def after(ended: Instant, ttl: float, now: Instant) -> ExpiryPlan:
+    """Returns the plan for an object that is to be deleted `ttl` seconds after its end."""
     left = (ended + int(ttl * SECOND) - now) / SECOND
     skew = ended > now
     if left > 0:
-        words = f"it is to be deleted {ttl:g} s after it ended"
-        return Plan((Reason("TtlRuns", words, {"ttlSeconds": ttl}),), look_again=left, skew=skew)
-    words = f"it ended {ttl:g} s ago or more: deletes it"
-    return Plan((Reason("TtlOver", words, {"ttlSeconds": ttl}),), delete=True, late=-left, skew=skew)
+        return ExpiryPlan((Reason("TtlRuns", {"ttlSeconds": ttl}),), look_again=left, skew=skew)
+    return ExpiryPlan((Reason("TtlOver", {"ttlSeconds": ttl}),), delete=True, late=-left, skew=skew)

@@ -1,4 +1,4 @@
-"""Garbage collection: deletes what has lost its owners, in the order that was asked for, or lets it go."""
+"""Garbage collection: deletes or orphans the dependents of deleted owners, by the propagation policy."""
 
 from longshore.controllers.garbage.controller import run
 

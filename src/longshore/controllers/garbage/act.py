@@ -1,4 +1,4 @@
-"""Carries a plan out. Each step is one write that leaves a state from which the next look goes on."""
+"""Carries out a plan. Each step is one write, after which the next sync can go on from the stored state."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.client import Client, DeleteOptions
 from longshore.controllers.garbage import patches, references
-from longshore.controllers.garbage.decide import Action, Live, Plan, View, decide
+from longshore.controllers.garbage.decide import Action, GarbagePlan, GarbageView, Live, decide
 from longshore.controllers.garbage.graph import Graph, Node
 from longshore.controllers.garbage.owners import is_gone, metadata
 
 _MAX_WRITES: Final = 20
-"""Dependents let go at the same time, as many as upstream has workers."""
+"""Dependents orphaned at the same time: as many as upstream has workers."""
 
 
 class Actor:
-    """Raises StatusError or Unreachable when a step must be tried again from a new look."""
+    """Carries out plans. Raises StatusError or Unreachable if the object must be synced again."""
 
     def __init__(self, client: Client, graph: Graph) -> None:
         self._client, self._graph = client, graph
 
-    async def act(self, node: Node, view: View, plan: Plan) -> Plan:
-        """Gives the plan that was carried out in the end: a delete that is refused leads to another."""
+    async def act(self, node: Node, view: GarbageView, plan: GarbagePlan) -> GarbagePlan:
+        """Returns the plan that was carried out: a delete refused with a conflict is decided again."""
         row = node.resource
         assert row is not None, "plans are made for objects that were seen"
         try:
@@ -50,9 +50,9 @@ class Actor:
             self._graph.remove(node.uid)  # the news of it is on its way
         return plan
 
-    async def _delete(self, row: Resource, node: Node, view: View, plan: Plan) -> Plan:
-        """Deletes the object in the very state it was judged by, unless the plan says otherwise. If that has
-        changed, it is judged once more."""
+    async def _delete(self, row: Resource, node: Node, view: GarbageView, plan: GarbagePlan) -> GarbagePlan:
+        """Deletes exactly the version that was decided on, unless the plan allows any. If the object has
+        changed since, decides again."""
         version = None if plan.any_version else view.meta["resourceVersion"]
         options = DeleteOptions(propagation=plan.policy, uid=node.uid, resource_version=version)
         try:
@@ -78,7 +78,7 @@ class Actor:
         return again
 
     async def _orphan(self, owner: Node) -> None:
-        """Takes the owner out of the references of all dependents, those that come meanwhile included."""
+        """Removes the owner from the references of all dependents, including those that appear meanwhile."""
         done: set[str] = set()
         while todo := [node for uid, node in owner.dependents.items() if uid not in done]:
             for at in range(0, len(todo), _MAX_WRITES):

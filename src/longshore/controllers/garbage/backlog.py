@@ -1,6 +1,6 @@
-"""Dependents of many owners that wait to be looked at, handed to the queue in turns, a few at a time.
+"""Feeds the dependents of deleted owners into the queue a few at a time, taking turns between owners.
 
-A Job with ten thousand pods would otherwise stand in front of everything that is deleted after it.
+Without it, a Job with ten thousand pods would delay everything that is deleted after it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from longshore.machinery.queues.workqueue import WorkQueue
 
 
 class Backlog:
-    """Keeps at most `room` keys ready in `queue`, one of each owner after the other."""
+    """Keeps at most `room` keys in `queue`, taking one key of each owner in turn."""
 
     def __init__(self, queue: WorkQueue[str], room: int) -> None:
         self._queue, self._room = queue, room
@@ -23,7 +23,7 @@ class Backlog:
         return sum(map(len, self._of.values()))
 
     def add(self, owner: str, dependents: Iterable[str]) -> None:
-        """Adds objects that wait behind others of the same owner."""
+        """Adds dependents behind those of the same owner that already wait."""
         waiting = self._of.get(owner)
         if waiting is None:
             waiting = self._of[owner] = deque()
@@ -32,7 +32,7 @@ class Backlog:
         self.feed()
 
     def feed(self) -> None:
-        """Fills the queue up. To be called whenever a worker has finished with a key."""
+        """Fills the queue. Must be called whenever a worker has finished with a key."""
         while self._turns and len(self._queue) < self._room:
             owner, waiting = self._turns.popleft()
             if waiting:

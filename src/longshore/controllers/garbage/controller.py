@@ -1,4 +1,4 @@
-"""The loop of the garbage collector: which object to look at, and when. All its state comes from the API."""
+"""The loop of the garbage collector: which object to sync, and when. All its state comes from the API."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 from longshore.controllers.garbage.act import Actor
 from longshore.controllers.garbage.backlog import Backlog
-from longshore.controllers.garbage.decide import Owner, Plan, View, decide, pause
+from longshore.controllers.garbage.decide import GarbagePlan, GarbageView, Owner, decide, pause
 from longshore.controllers.garbage.graph import Graph, Node
 from longshore.controllers.garbage.monitors import Monitors
 from longshore.controllers.garbage.owners import Absent, Owners
@@ -20,17 +20,17 @@ from longshore.machinery.queues.workers import run_workers
 COMPONENT: Final = "garbage-collector-controller"
 WORKERS: Final = 20
 _QUEUE: Final = "garbage_collector_attempt_to_delete"
-"""The name of upstream's queue, in metrics."""
+"""Upstream's name of the queue in metrics."""
 _MISPLACED: Final = "OwnerRefInvalidNamespace"
 
 
 async def run(context: ControllerContext) -> None:
-    """Collects garbage until cancelled. Explains what was done about an object, and why."""
+    """Collects garbage until cancelled. Records an explanation for each object that it acts on."""
     await Collector(context).run()
 
 
 class Collector:
-    """Hears from its graph whom to look at, and looks. Nothing is done before all that exists is known."""
+    """Syncs the objects that the graph names. Does nothing before the graph knows all objects."""
 
     def __init__(self, context: ControllerContext) -> None:
         client = context.client
@@ -44,7 +44,7 @@ class Collector:
         self._actor = Actor(client, self.graph)
         self._monitors = Monitors(context, self.graph, self._served_changed)
         self._polls: Counter[str] = Counter()
-        """How often each virtual owner was found to exist, and each unknown kind not to, in a row."""
+        """Polls in a row by uid: of virtual owners that exist, of objects whose owner's kind is unknown."""
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:
@@ -73,7 +73,7 @@ class Collector:
         self._recorder.event(about, "Warning", _MISPLACED, text)
 
     def _served_changed(self) -> None:
-        """A kind that was unknown may be known now."""
+        """Syncs the polled objects again: their kind may be served now."""
         for uid in self._polls:
             self._queue.add(uid)
         self._polls.clear()
@@ -99,9 +99,9 @@ class Collector:
         return again
 
     async def _verify(self, owner: Node) -> float | None:
-        """An owner that was named and not seen: asks for it wherever it is said to be.
+        """Asks the server for an owner that references name but no watch has shown, at each place they give.
 
-        In how many seconds to ask again, as long as it is said to exist and does not show itself.
+        Returns the seconds until the next poll while the owner exists, or may exist, and no watch shows it.
         """
         named: dict[tuple[Reference, str], list[str]] = {}
         for node in owner.dependents.values():
@@ -123,18 +123,18 @@ class Collector:
         return None
 
     async def _process(self, node: Node) -> float | None:
-        """Looks at one object. Most are left alone, and are too many to be explained."""
+        """Syncs one object. Records no explanation if nothing is done, since most objects are left alone."""
         view = await self._view(node)
         plan = decide(view)
         if plan.does_something:
             plan = await self._carry_out(node, view, plan)
         return plan.look_again
 
-    async def _carry_out(self, node: Node, view: View, plan: Plan) -> Plan:
+    async def _carry_out(self, node: Node, view: GarbageView, plan: GarbagePlan) -> GarbagePlan:
         problem = ""
         try:
             plan = await self._actor.act(node, view, plan)
-        except Exception as err:  # told, whatever it is, and raised again
+        except Exception as err:  # explained, whatever it is, and raised again
             problem = str(err) or repr(err)
             raise
         finally:
@@ -144,10 +144,10 @@ class Collector:
             self._explanations.add(key, Explanation(node.uid, now, plan.why, problem))
         return plan
 
-    async def _view(self, node: Node) -> View:
+    async def _view(self, node: Node) -> GarbageView:
         meta, refs = node.meta, node.refs
         if node.deleting:
-            return View(
+            return GarbageView(
                 meta,
                 refs,
                 dependents=len(node.dependents),
@@ -155,7 +155,7 @@ class Collector:
                 deadlocked=not node.holding and self.graph.deadlocked(node),
             )
         owners = [await self._owners.state(ref, node.namespace) for ref in refs]
-        return View(
+        return GarbageView(
             meta,
             refs,
             tuple(owners),

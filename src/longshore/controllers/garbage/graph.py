@@ -1,9 +1,8 @@
-"""Who owns whom: every object seen by its uid, with its dependents. Pure bookkeeping, no I/O.
+"""The graph of owners: every object by its uid, with its dependents. Pure bookkeeping, no I/O.
 
-An owner that was named and not seen yet has a node too, a virtual one; somebody must verify that it exists.
-The graph says whom to look at (`Listener`), and never what to do: that is decided from state alone, so
-looking once too often is harmless. A change costs the references it touches, whatever the number of
-dependents.
+An owner that is named in a reference but was never seen has a virtual node, and must be verified. The graph
+calls the `Listener` with objects to sync, never with what to do: `decide` reads state alone, so one sync too
+many is harmless. The cost of a change depends on the references it touches, not on the number of dependents.
 """
 
 from __future__ import annotations
@@ -19,21 +18,21 @@ from longshore.controllers.garbage.references import Identity, Reference
 
 
 class Node(msgspec.Struct, eq=False):
-    """One object, or with `resource` None an owner that nobody has seen yet."""
+    """One object. If `resource` is None, an owner that was named but never seen."""
 
     uid: str
     resource: Resource | None = None
     meta: Obj = msgspec.field(default_factory=dict)
-    """Cut down by `references.slim`; frozen."""
+    """The metadata that `references.slim` leaves; frozen."""
     refs: tuple[Reference, ...] = ()
     dependents: dict[str, Node] = msgspec.field(default_factory=dict)
-    """By uid, in the order they were seen."""
+    """Dependents by uid, in the order they were seen."""
     blocking: int = 0
-    """How many dependents hold back the foreground deletion of this object."""
+    """The number of dependents that block the foreground deletion of this object."""
     holding: int = 0
-    """How many of those are not themselves in foreground deletion."""
+    """The number of blocking dependents that are not in foreground deletion themselves."""
     in_foreground: bool = False
-    """Whether the object is in foreground deletion itself, and its owners know."""
+    """Whether this object is in foreground deletion, and counted as such by its owners."""
 
     @property
     def virtual(self) -> bool:
@@ -46,7 +45,7 @@ class Node(msgspec.Struct, eq=False):
 
     @property
     def namespace(self) -> str:
-        """Empty for cluster scope."""
+        """The namespace, or "" for a cluster-scoped object."""
         return self.meta.get("namespace") or ""
 
     @property
@@ -70,19 +69,19 @@ class Node(msgspec.Struct, eq=False):
 
 
 class Listener(Protocol):
-    """Hears what follows from a change."""
+    """Receives the consequences of a change in the graph."""
 
     def look(self, uid: str) -> None:
-        """This object, or virtual owner, may need something."""
+        """Requests a sync of this object or virtual owner."""
 
     def look_all(self, owner: str, dependents: list[str]) -> None:
-        """Many dependents of one owner may need something."""
+        """Requests a sync of many dependents of one owner."""
 
     def absent(self, identity: Identity) -> None:
-        """This owner is gone for good, and somebody still names it."""
+        """Reports an owner that no longer exists and is still named by dependents."""
 
     def misplaced(self, node: Node, ref: Reference) -> None:
-        """`ref` of `node` names an owner that is known to be in another namespace."""
+        """Reports that `ref` of `node` names an owner that exists in another namespace."""
 
 
 class Graph:
@@ -91,7 +90,7 @@ class Graph:
         self._listener = listener
 
     def put(self, resource: Resource, meta: Obj) -> None:
-        """The object exists, with this metadata."""
+        """Records that the object exists with this metadata."""
         uid = meta["uid"]
         node = self.nodes.get(uid)
         if node is None:
@@ -110,7 +109,7 @@ class Graph:
             self._turned(node, foreground)
 
     def remove(self, uid: str) -> None:
-        """The object is gone. What named it must be looked at."""
+        """Records that the object is gone, and requests a sync of its dependents."""
         node = self.nodes.pop(uid, None)
         if node is None:
             return
@@ -121,9 +120,9 @@ class Graph:
             self._listener.look_all(uid, [*node.dependents])
 
     def deadlocked(self, node: Node) -> bool:
-        """Whether only objects in foreground deletion hold `node` back, and each of them waits in turn.
+        """Whether only objects in foreground deletion block `node`, and each of them is blocked in turn.
 
-        Such objects wait for each other in a ring. If any of them can still go, its owner is looked at then.
+        Such objects wait for each other in a ring. If one can still be deleted, its owner is synced then.
         """
         seen, todo = {node.uid}, [node]
         while todo:
@@ -172,7 +171,7 @@ class Graph:
             del self.nodes[uid]
 
     def _claimed(self, node: Node, ref: Reference) -> None:
-        """Looks where a new reference may be wrong, or its owner about to go."""
+        """Requests a sync if a new reference may be wrong, or its owner is in foreground deletion."""
         owner = self.nodes.get(ref.uid)
         if owner is None or owner is node:
             return
@@ -185,7 +184,7 @@ class Graph:
             self._listener.look(node.uid)
 
     def _check_dependents(self, owner: Node) -> None:
-        """An owner is seen for the first time: some may have named it wrongly."""
+        """Checks the references to an owner that is seen for the first time."""
         for node in [*owner.dependents.values()]:
             for ref in node.refs:
                 if ref.uid == owner.uid and not matches(owner, ref, node.namespace):
@@ -199,7 +198,7 @@ class Graph:
     # ---- foreground deletion
 
     def _turned(self, node: Node, foreground: bool) -> None:
-        """`node` began its foreground deletion, or somebody chose another way for it."""
+        """Records that `node` entered foreground deletion, or left it because its finalizers were changed."""
         node.in_foreground = foreground
         for uid, blocks in _blocking(node.refs).items():
             owner = self.nodes.get(uid)
@@ -217,7 +216,7 @@ class Graph:
 
 
 def matches(owner: Node, ref: Reference, namespace: str) -> bool:
-    """Whether a reference of an object in `namespace` names this owner rightly in all its parts."""
+    """Whether a reference of an object in `namespace` names this owner correctly in every field."""
     row = owner.resource
     return (
         row is not None
@@ -229,7 +228,7 @@ def matches(owner: Node, ref: Reference, namespace: str) -> bool:
 
 
 def _blocking(refs: tuple[Reference, ...]) -> dict[str, bool]:
-    """Each owner's uid, and whether any reference to it blocks."""
+    """Returns each owner's uid, and whether any reference to it blocks."""
     found: dict[str, bool] = {}
     for ref in refs:
         found[ref.uid] = found.get(ref.uid, False) or ref.blocks

@@ -1,10 +1,10 @@
-"""Follows every resource that can be followed and deleted, and keeps the graph as the server has it.
+"""Watches every resource that can be watched and deleted, and keeps the graph equal to the server's state.
 
-Resources come and go with users' definitions: what is served is looked up again when a definition changes,
-and, on a server elsewhere, which may have other sources, every 30 seconds. A resource that is not served any
-more is followed a little longer, since the news of its last objects may still be on the way, and then only
-not followed: that it cannot be listed says nothing of its objects, so they stay in the graph. A group that
-does not say what it serves (the server behind it is away) changes nothing: what is followed of it stays so.
+The served resources change with CustomResourceDefinitions: they are discovered again when a definition
+changes, and every 30 seconds if the server may aggregate other servers. A resource that is no longer served
+is watched 30 seconds longer, since events of its last objects may still arrive. Its objects then stay in the
+graph: that they cannot be listed does not mean that they are gone. If discovery of a group fails (its server
+is down), the watches of that group go on.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Final
 from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
-from longshore.client import PartlyDiscovered, Unreachable, in_process
+from longshore.client import PartlyDiscovered, Unreachable
 from longshore.client.protocol import Packed
 from longshore.controllers.garbage.graph import Graph
 from longshore.controllers.garbage.references import slim
@@ -27,7 +27,7 @@ from longshore.machinery.informers.informer import Handler, Informer
 
 _REDISCOVER_SECONDS: Final = 30.0
 _PATIENCE_SECONDS: Final = 30.0
-"""How long a resource that cannot be listed holds up the rest, as upstream."""
+"""How long a resource that cannot be listed delays the collector, as upstream."""
 _NEEDED: Final = frozenset(("delete", "list", "watch"))
 _DEFINITIONS: Final = "apiextensions.k8s.io/customresourcedefinitions"
 
@@ -35,25 +35,26 @@ log = logging.getLogger(__name__)
 
 
 class Monitors:
-    """`changed` is called when other resources are served than before."""
+    """Runs an informer for each resource. Calls `changed` when a new resource is watched."""
 
     def __init__(self, context: ControllerContext, graph: Graph, changed: Callable[[], None]) -> None:
         self._client, self._clock, self._process = context.client, context.clock, context.informers
         self._graph, self._changed = graph, changed
         self._informers: dict[str, Informer] = {}
-        """By storage. Those that stopped are kept: when their resource is back, they know what was missed."""
+        """Informers by storage. Stopped ones are kept: if restarted, they report what was missed."""
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._unserved: dict[str, float] = {}
-        """Since when the resources that are still followed are not served any more."""
+        """The time since which a resource that is still watched is not served, by storage."""
         self._filling: dict[str, Informer | None] = {}
-        """Storages with a new informer, each with the one of another version that it replaces."""
+        """Storages with a new informer, each with the informer of another version that it replaces."""
         self._knows_all = False
-        """Whether nothing but a definition that changes can add a resource."""
+        """Whether only a changed definition can add a resource."""
         self._wanted = asyncio.Event()
         self._ready = asyncio.Event()
+        self._process.expect_more(self)
 
     async def run(self) -> None:
-        """Follows until cancelled."""
+        """Watches until cancelled."""
         try:
             async with asyncio.TaskGroup() as group:
                 while True:
@@ -67,14 +68,15 @@ class Monitors:
                         async with self._clock.timeout(_REDISCOVER_SECONDS):
                             await self._wanted.wait()
         finally:
+            self._process.expect_no_more(self)
             self._tasks.clear()
 
     async def ready(self) -> None:
-        """Waits until all that exists is in the graph; not for ever, if some of it cannot be listed."""
+        """Waits until the graph holds all objects, at most 30 seconds if some cannot be listed."""
         await self._ready.wait()
 
     def rediscover(self) -> None:
-        """Notes that the list of served resources may have changed."""
+        """Requests a new discovery, since the served resources may have changed."""
         self._wanted.set()
 
     async def _discover(self, group: asyncio.TaskGroup) -> None:
@@ -88,7 +90,7 @@ class Monitors:
             log.warning("cannot find out which resources are served: %s", err)
             self._knows_all = False
             return
-        self._knows_all = in_process.is_here(self._client)
+        self._knows_all = not self._client.has_aggregation
         served: dict[str, Resource] = {}
         for row in rows:
             if _followed(row):
@@ -114,7 +116,7 @@ class Monitors:
             self._changed()
 
     def _follows(self, storage: str, row: Resource) -> bool:
-        """Whether the informer there is follows this very version of the resource."""
+        """Whether the informer of this storage watches exactly this version of the resource."""
         followed = self._informers[storage].what
         return isinstance(followed, Resource) and followed.version == row.version
 
@@ -143,9 +145,10 @@ class Monitors:
         if missing := [storage for storage in filling if not self._informers[storage].has_synced]:
             log.warning("going on without what cannot be listed: %s", ", ".join(missing))
         self._ready.set()
+        self._process.expect_no_more(self)
 
     def _compare(self, old: Informer, new: Informer) -> None:
-        """The objects that vanished between the last look at one version and the first at another."""
+        """Removes objects that vanished between the last list of the old version and the first of the new."""
         there = {obj["metadata"]["uid"] for obj in new.cache}
         for obj in old.cache:
             if obj["metadata"]["uid"] not in there:
@@ -153,7 +156,7 @@ class Monitors:
 
 
 class _Follow(Handler):
-    """Tells the graph, cut down: where others follow the same resource, objects come whole."""
+    """Passes changes to the graph, slimmed: an informer shared with others delivers whole objects."""
 
     def __init__(self, graph: Graph, resource: Resource) -> None:
         self._graph, self._resource = graph, resource
@@ -186,5 +189,5 @@ class _Tell(Handler):
 
 
 def _followed(row: Resource) -> bool:
-    """Events are owned by nobody and come in masses."""
+    """Whether the resource is watched. Events are not: they have no owners and are numerous."""
     return row.plural != "events" and frozenset(row.verbs) >= _NEEDED

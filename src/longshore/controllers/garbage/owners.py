@@ -1,8 +1,8 @@
-"""The state of the owners that an object names. Reads the graph, and asks the server where it cannot know.
+"""Finds the state of the owners in an object's references, from the graph or, if needed, from the server.
 
-An owner that was seen and is named rightly needs no request: if it changes, the graph hears of it and its
-dependents are looked at again. Any other one is asked for by the coordinates given, and one that is absent
-is remembered: uids never come back.
+An owner that the graph knows and the reference names correctly needs no request: when it changes, its
+dependents are synced again. Any other owner is read by the coordinates in the reference. Absent owners are
+remembered, since a uid is never used again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _REMEMBERED: Final = 500
 
 
 class Absent:
-    """The owners last found absent; the longest unused are forgotten first."""
+    """The last 500 owners found absent; the least recently used is forgotten first."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[Identity, None] = OrderedDict()
@@ -45,13 +45,13 @@ class Absent:
 
 
 class Owners:
-    """Raises StatusError or Unreachable when the server gives no answer that says anything of the owner."""
+    """Reads the state of owners. Raises StatusError or Unreachable if the server's answer leaves it open."""
 
     def __init__(self, client: Client, graph: Graph, absent: Absent) -> None:
         self._client, self._graph, self._absent = client, graph, absent
 
     async def state(self, ref: Reference, namespace: str) -> Owner:
-        """The owner that an object in `namespace` names by `ref`."""
+        """Returns the state of the owner that an object in `namespace` names by `ref`."""
         owner = self._graph.nodes.get(ref.uid)
         if owner is not None and matches(owner, ref, namespace):
             return Owner.WAITING if owner.in_foreground else Owner.SOLID
@@ -80,9 +80,9 @@ class Owners:
 
 
 async def metadata(client: Client, row: Resource, name: str, namespace: str) -> Obj | None:
-    """The object's metadata on the server; None when it does not exist.
+    """Returns the object's metadata on the server; None if it does not exist.
 
-    LookupError when the server does not serve the kind: that says nothing of the object.
+    Raises LookupError if the server does not serve the kind, which says nothing about the object.
     """
     try:
         found = await client.get(row, name, namespace)
@@ -97,5 +97,5 @@ async def metadata(client: Client, row: Resource, name: str, namespace: str) -> 
 
 
 def is_gone(err: StatusError, name: str) -> bool:
-    """Whether `err` says that the object of this name does not exist, not just that a path does not."""
+    """Whether `err` says that the object of this name does not exist, not only that the path does not."""
     return err.code == 404 and (err.details or {}).get("name") == name

@@ -1,7 +1,7 @@
-"""Changes of metadata that the collector makes: takes references out, unblocks owners, removes finalizers.
+"""Patches of metadata: removes owner references, unblocks owners, removes finalizers.
 
-Kinds that know strategic merge patches get one that names only what changes, so it cannot lose anybody
-else's change. For others (415) the object is read and written by a merge patch that fits this version only.
+A strategic merge patch names only what changes, so it cannot overwrite a concurrent change. Kinds without it
+(415) are read, and written by a merge patch that applies to that resourceVersion only.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TRIES: Final = 5
 async def drop_references(
     client: Client, row: Resource, name: str, namespace: str, uid: str, owners: Collection[str]
 ) -> None:
-    """Takes the owners of these uids out of the object's references. 404 if it is gone, 409 if replaced."""
+    """Removes the owners with these uids from the object's references. 404 if it is gone, 409 if replaced."""
     body = [{"$patch": "delete", "uid": owner} for owner in owners]
     await _change(
         client,
@@ -34,7 +34,7 @@ async def drop_references(
 
 
 async def unblock(client: Client, row: Resource, meta: Obj) -> None:
-    """Lets no owner of the object wait for it."""
+    """Sets blockOwnerDeletion to false in all references of the object."""
     refs = meta.get("ownerReferences") or ()
     body = [{"uid": ref["uid"], "blockOwnerDeletion": False} for ref in refs if ref.get("blockOwnerDeletion")]
     await _change(

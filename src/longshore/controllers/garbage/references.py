@@ -1,4 +1,4 @@
-"""Owner references as the collector reads them, and the little it keeps of every object."""
+"""Owner references as the collector reads them, and the part of each object's metadata that it keeps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from longshore.api.types import Obj
 FOREGROUND: Final = "foregroundDeletion"
 """The finalizer of an owner that waits for its dependents to be deleted."""
 ORPHAN: Final = "orphan"
-"""The finalizer of an owner that waits for its dependents to be let go."""
+"""The finalizer of an owner that waits until the owner references of its dependents are removed."""
 
 _KEPT: Final = (
     "name",
@@ -23,7 +23,7 @@ _KEPT: Final = (
 
 
 class Reference(NamedTuple):
-    """One owner, as a dependent names it. The name is meant in the dependent's namespace."""
+    """One owner in a dependent's ownerReferences. A namespaced owner is in the dependent's namespace."""
 
     api_version: str
     kind: str
@@ -34,7 +34,7 @@ class Reference(NamedTuple):
 
 
 class Identity(NamedTuple):
-    """An object as a reference would name it, in the namespace where it is looked for."""
+    """The coordinates of an object: the fields of a reference, and the namespace where it is looked up."""
 
     api_version: str
     kind: str
@@ -43,19 +43,19 @@ class Identity(NamedTuple):
     uid: str
 
     def __str__(self) -> str:
-        """The identity in the form of upstream's events."""
+        """Formats the identity as upstream's events do."""
         where = f"namespace: {self.namespace}, name: {self.name}, uid: {self.uid}"
         return f"[{self.api_version}/{self.kind}, {where}]"
 
 
 def slim(obj: Obj) -> Obj:
-    """The object cut down to what a collector needs, so that a hundred thousand of them fit."""
+    """Cuts the object down to the metadata that the collector reads: 100,000 objects must fit in memory."""
     meta = obj["metadata"]
     return {"metadata": {key: meta[key] for key in _KEPT if key in meta}}
 
 
 def references(meta: Obj) -> tuple[Reference, ...]:
-    """Every owner that this metadata names."""
+    """Returns every owner that this metadata names."""
     return tuple(
         Reference(
             ref["apiVersion"], ref["kind"], ref["name"], ref["uid"], bool(ref.get("blockOwnerDeletion"))
@@ -69,10 +69,10 @@ def deleting(meta: Obj) -> bool:
 
 
 def in_foreground(meta: Obj) -> bool:
-    """Whether the object stays until the dependents that block it are gone."""
+    """Whether the object is being deleted and waits for its blocking dependents to be deleted."""
     return deleting(meta) and FOREGROUND in (meta.get("finalizers") or ())
 
 
 def orphaning(meta: Obj) -> bool:
-    """Whether the object stays until its dependents are let go."""
+    """Whether the object is being deleted and waits for its dependents to be orphaned."""
     return deleting(meta) and ORPHAN in (meta.get("finalizers") or ())

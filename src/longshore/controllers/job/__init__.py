@@ -1,4 +1,4 @@
-"""Jobs: runs their pods, counts each end exactly once, and says when a Job has come to its own."""
+"""Jobs: creates their pods, counts each finished pod exactly once, and sets the terminal condition."""
 
 from longshore.controllers.job.controller import WORKERS, JobController, run
 

@@ -1,7 +1,7 @@
 """Carries plans out: pods, then the three writes. Never decides; a crash after any single write is safe.
 
-Whatever is raised, nothing stays expected that nobody knows to have happened: an expectation that is left
-open would stop the Job for five minutes, or its pods from being counted for ever.
+After any error, expectations of writes that may not have happened are removed: an open one would stop the Job
+for five minutes, or keep its pods from ever being counted.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Awaitable, Callable, Sequence, Set
 
-from longshore.api import features
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds, pod_state
 from longshore.api.types import Obj
-from longshore.client import Client, Unreachable, in_process
+from longshore.client import Client, Unreachable
 from longshore.controllers.job.memory import Memory
-from longshore.controllers.job.plan import Plan, PodResults
-from longshore.controllers.job.pods import own_workload, pod_facts
+from longshore.controllers.job.plan import JobPlan, PodResults
+from longshore.controllers.job.pods import pod_facts
 from longshore.controllers.job.spec import FINALIZER
 from longshore.controllers.job.waking import unanswered_creates
 from longshore.machinery.events.recorder import Recorder, reference
@@ -33,32 +32,29 @@ FAILURES = (StatusError, Unreachable, NoLabels)
 
 
 class Act:
-    """The hands of one sync."""
+    """The writes of one sync."""
 
     def __init__(self, client: Client, recorder: Recorder, memory: Memory, key: Key, job: Obj) -> None:
         self._recorder, self._memory, self._key = recorder, memory, key
-        self._client, self._settled = in_process.pipeline(client)
-        """For statuses and finalizers. Each of these writes builds upon those before it, and whatever of them
-        is lost, the next sync does again; so they need not be waited for one by one."""
+        self._client = client.in_order()
+        """The client for statuses and finalizers. It does not wait for each write: every write builds on the
+        one before it, and the next sync repeats any that is lost."""
         self._stripped: list[str] = []
-        self._job, self._whole_client = job, client
         self._uid: str = job["metadata"]["uid"]
         self._about = reference(job, kinds.JOBS)
         self._pods = PodControl(client, recorder)
-        self._pipelined_pods = PodControl(self._client, recorder)
+        self._pods_in_order = PodControl(self._client, recorder)
 
     def event(self, type: str, reason: str, message: str) -> None:
         self._recorder.event(self._about, type, reason, message)
 
     def wrote_pod(self, pod: Obj) -> None:
-        """The next sync waits until the cache shows this."""
+        """Makes the next sync wait until the cache shows this version of the pod."""
         self._memory.own_writes.wrote(self._key, self._uid, "pods", pod)
 
-    async def change_pods(self, plan: Plan) -> tuple[PodResults, Exception | None]:
-        """Deletes, releases or creates what the plan says; how far it came, and the first error."""
+    async def change_pods(self, plan: JobPlan) -> tuple[PodResults, Exception | None]:
+        """Deletes, releases or creates the plan's pods. Returns the numbers done and the first error."""
         if plan.create:
-            if features.is_on(features.WORKLOADS) and own_workload.is_gang(self._job):
-                return await self._create_gang(plan.create)
             return await self._create(plan.create)
         if plan.release:
             return await self._release_all(plan.release)
@@ -73,11 +69,11 @@ class Act:
         self._memory.own_writes.wrote(self._key, self._uid, "jobs.batch", answer)
         return answer
 
-    async def settled(self) -> None:
-        """Waits until all that was written is durable. If it cannot be made so, forgets it, as a controller
-        does that starts over: it was written in such an order that this is safe."""
+    async def durable(self) -> None:
+        """Waits until all writes are durable. If that fails, forgets them, as a restarted controller would;
+        the order of the writes makes this safe."""
         try:
-            await self._settled()
+            await self._client.durable()
         except BaseException:
             for uid in self._stripped:
                 self._memory.going.observed(self._key, uid)
@@ -85,7 +81,7 @@ class Act:
             raise
 
     async def strip(self, pods: Sequence[Obj]) -> tuple[Set[str], Exception | None]:
-        """Takes the finalizer from pods. The UIDs of those that have it no more, and the first error."""
+        """Removes the finalizer from pods. Returns the UIDs of pods without it, and the first error."""
         if not pods:
             return frozenset(), None
         uids = [pod["metadata"]["uid"] for pod in pods]
@@ -95,7 +91,7 @@ class Act:
         first: Exception | None = None
         self._stripped += uids
         try:
-            results = await self._pipelined_pods.remove_finalizers(self._key[0], names, FINALIZER)
+            results = await self._pods_in_order.remove_finalizers(self._key[0], names, FINALIZER)
         except BaseException:
             for uid in uids:
                 self._memory.going.observed(self._key, uid)
@@ -111,17 +107,6 @@ class Act:
             # not be counted a second time.
             gone.add(uid)
         return gone, first
-
-    async def _create_gang(self, bodies: Sequence[Obj]) -> tuple[PodResults, Exception | None]:
-        """Pods of a Job that is a gang by its shape join its PodGroup, which is there before them."""
-        try:
-            group, made = await own_workload.group_of(self._whole_client, self._job)
-        except FAILURES as err:
-            return PodResults(), err
-        if made:
-            name = self._job["metadata"]["name"]
-            self.event("Normal", "WorkloadCreated", f"Created Workload {made} for Job {name}")
-        return await self._create(own_workload.joined(bodies, group) if group else bodies)
 
     async def _create(self, bodies: Sequence[Obj]) -> tuple[PodResults, Exception | None]:
         expectations = self._memory.expectations
@@ -171,8 +156,8 @@ class Act:
                 raise
 
     async def _kill(self, pod: Obj) -> None:
-        """Deletes a pod that a Job which succeeded needs no more: it counts as nothing, unlike one that has
-        ended by itself. Pods of a Job that failed are written down as failed before they are killed."""
+        """Deletes a running pod of a Job that has succeeded; the pod is not counted. Pods of a failed Job are
+        recorded as failed before they are deleted."""
         try:
             await self._pods.kill(pod, self._about)
         except StatusError as err:
@@ -180,7 +165,7 @@ class Act:
                 raise
 
     async def _release(self, deleted: set[str], pod: Obj) -> None:
-        """Strips the finalizer first, so that the deleted pod is gone before anyone could count it."""
+        """Removes the finalizer first, so that the deleted pod is never counted."""
         name = pod["metadata"]["name"]
         try:
             if pod_facts.tracked(pod):
@@ -198,7 +183,7 @@ def _not_found(err: BaseException) -> bool:
 
 
 def _sorted_out(results: Sequence[object]) -> tuple[list[bool], Exception | None]:
-    """Which went well, and the first error. What is no ordinary failure is raised."""
+    """Returns whether each succeeded, and the first error. Raises errors other than `FAILURES`."""
     first: Exception | None = None
     for result in results:
         if isinstance(result, BaseException):

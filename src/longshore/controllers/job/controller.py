@@ -1,4 +1,4 @@
-"""The loop of the Job controller: which Job to look at, when, and whether it is one of its own."""
+"""The loop of the Job controller: which Job to sync and when, and whether this controller manages it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from typing import Final
 
 from longshore.api.facts import job_state, kinds
-from longshore.api.time.doubling import Doubling
+from longshore.api.time.backoff import Doubling
 from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.spec import RESERVED_MANAGER
@@ -26,10 +26,10 @@ from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.writes.own_writes import StaleCache
 
 WORKERS: Final = 32
-"""Upstream has five. Here most of a sync is waiting for the journal, whose transactions hold the more writes
-the more syncs wait together."""
+"""Upstream has five. A sync here mostly waits for the journal, and the more syncs wait together, the more
+writes each of its transactions holds."""
 _RETRIES: Final = Doubling(1.0, 60.0)
-"""Upstream's seconds after an error of the API."""
+"""Delays after an API error, doubling from 1 s to 60 s, as upstream."""
 _MODES: Final = (None, "NonIndexed", "Indexed")
 
 
@@ -40,17 +40,17 @@ async def run(
     namespace: str = "",
     gathers_ends: bool = False,
 ) -> None:
-    """Looks after Jobs until cancelled.
+    """Syncs Jobs until cancelled.
 
-    `managed_by` says which: those whose spec.managedBy it is, and if it is Kubernetes' own name, those that
-    name nobody. An empty `namespace` means all. `gathers_ends` counts successes that come one after the other
-    once a second.
+    `managed_by` selects the Jobs whose spec.managedBy has this value; Kubernetes' own name also selects Jobs
+    without that field. An empty `namespace` means all. `gathers_ends` counts successes in batches, once a
+    second.
     """
     await JobController(context, managed_by, namespace, gathers_ends=gathers_ends).run()
 
 
 class JobController:
-    """Informers, queues and handlers, wired up. Arguments as of `run`."""
+    """Wires informers, queues and handlers together. Takes the arguments of `run`."""
 
     def __init__(
         self, context: ControllerContext, managed_by: str, namespace: str, *, gathers_ends: bool = False
@@ -90,7 +90,7 @@ class JobController:
         self._pods.add_handler(PodHandler(waking, self._failure_batches, end_batches))
 
     async def run(self) -> None:
-        """Looks after Jobs until cancelled. Decides nothing before both caches are complete."""
+        """Syncs Jobs until cancelled. Decides nothing before both caches are complete."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._recorder.run())
             tasks.create_task(self._informers.run())
@@ -99,7 +99,7 @@ class JobController:
             tasks.create_task(run_workers(self._orphan_queue, self._orphans.sync, count=self._workers))
 
     async def sync(self, key: Key) -> None:
-        """Looks at one Job, if there is one that needs it. Raises to be called again."""
+        """Syncs one Job, if it exists, is managed here and has not ended. Raises to be called again."""
         await self._caught_up(key)
         if self._failure_batches.holds(key):
             return
@@ -128,7 +128,7 @@ class JobController:
         await Sync(self._tools, key, job).run()
 
     async def _caught_up(self, key: Key) -> None:
-        """Waits for the caches to show this controller's own writes, which is a moment as a rule."""
+        """Waits, usually for a moment, until the caches show this controller's own writes."""
         try:
             self._memory.own_writes.check(key)
         except StaleCache:

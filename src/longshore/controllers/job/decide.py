@@ -1,8 +1,8 @@
-"""The heart of the controller: pure functions, one for each stage of a sync.
+"""Decides about a Job: pure functions, one for each stage of a sync.
 
-`decide` says what to do about a Job's pods. Once that is done, well or not, `track` says what to write down
-and which pods to let go of; `before_killing` says it in advance, where it must be on record first. Once the
-pods are let go of, `finish` says what is left to write.
+`decide` plans the changes to the Job's pods. After these changes, `track` gives the status to write and the
+finalizers to remove; `before_killing` gives them in advance if they must be recorded first. After the
+finalizers are removed, `finish` gives the last write.
 """
 
 from __future__ import annotations
@@ -16,24 +16,22 @@ from longshore.controllers.job.ends import failures, outcome
 from longshore.controllers.job.ends.conditions import Outcome
 from longshore.controllers.job.ends.finish import finish
 from longshore.controllers.job.ends.tracking import before_killing, track
-from longshore.controllers.job.plan import Plan
+from longshore.controllers.job.plan import JobPlan
 from longshore.controllers.job.pods import counting, indexes, replacement_delay, wanted
 from longshore.controllers.job.pods.counting import Count
 from longshore.controllers.job.spec import Spec
-from longshore.controllers.job.view import View
+from longshore.controllers.job.view import JobView
 from longshore.machinery.reasons import Reason
 
 __all__ = ["before_killing", "decide", "finish", "track"]
 
-_UNSEEN: Final = Reason("PodsUnseen", "waits until all pods created and deleted before have been seen")
-_DELETING: Final = Reason("JobBeingDeleted", "the Job is being deleted: creates and deletes nothing")
-_POSTPONED: Final = Reason(
-    "VerdictPostponed", "does not act on it yet: some pods created before have not been seen"
-)
+_UNSEEN: Final = Reason("PodsUnseen")
+_DELETING: Final = Reason("JobBeingDeleted")
+_POSTPONED: Final = Reason("VerdictPostponed")
 
 
-def decide(view: View) -> Plan:
-    """The plan for the Job's pods now."""
+def decide(view: JobView) -> JobPlan:
+    """Returns the plan for the Job's pods now."""
     spec = job_spec.read(view.job)
     count = counting.count(view, spec)
     status = view.job.get("status") or {}
@@ -47,7 +45,7 @@ def decide(view: View) -> Plan:
         found = indexes.find(view.roll, status, spec, count)
         succeeded = runs.count(found.succeeded)
         verdict = verdict or outcome.of_indexes(spec, found)
-    plan = Plan(view, spec, count, found, succeeded, start_time, record, look_again=look_again)
+    plan = JobPlan(view, spec, count, found, succeeded, start_time, record, look_again=look_again)
     if verdict is not None:
         _end(plan, verdict)
     elif not view.satisfied:
@@ -69,9 +67,9 @@ def decide(view: View) -> Plan:
 
 
 def _verdict(
-    view: View, spec: Spec, count: Count, start_time: str | None
+    view: JobView, spec: Spec, count: Count, start_time: str | None
 ) -> tuple[Outcome | None, float | None]:
-    """The outcome that pods and clock decide, and when else to look at the clock again."""
+    """Returns the outcome that pods or deadline decide; without one, the seconds until the deadline."""
     verdict = outcome.recorded(view.job.get("status") or {}) or outcome.failure(view, spec, count)
     if verdict is not None:
         return verdict, None
@@ -81,12 +79,12 @@ def _verdict(
     return None, left
 
 
-def _end(plan: Plan, verdict: Outcome) -> None:
+def _end(plan: JobPlan, verdict: Outcome) -> None:
     why = [verdict.why]
     active = [*plan.view.roll.active.values()]
     if not plan.view.satisfied:
         why.append(_POSTPONED)
         active = []  # nothing is killed for a verdict that is not on record
     elif active:
-        why.append(Reason("ActiveDeleted", f"deletes what is active: {len(active)}", {"pods": len(active)}))
+        why.append(Reason("ActiveDeleted", {"pods": len(active)}))
     plan.outcome, plan.delete, plan.why = verdict, active, tuple(why)

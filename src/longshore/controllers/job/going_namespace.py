@@ -1,8 +1,8 @@
-"""Finds out that the namespace of a Job that creates no pods is being deleted.
+"""Finds out whether a namespace is being deleted, for Jobs that create no pods.
 
-A failed pod is kept until a replacement carries the count of its index on, and let go of when a replacement
-is refused because the namespace is going. A Job that is suspended, or has no parallelism, asks for none. Once
-somebody deletes such a pod, a create that stores nothing tells; the controller may do that anyway.
+A failed pod is kept until a replacement carries on the failure count of its index, or until a replacement is
+refused because the namespace is terminating. A suspended Job, or one without parallelism, creates none. If
+such a pod is deleted, a dry-run create shows the state of the namespace; it needs no additional right.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client
-from longshore.controllers.job.plan import Plan
+from longshore.controllers.job.plan import JobPlan
 from longshore.machinery.writes.pod_control import is_namespace_terminating
 
 LOOK_AGAIN_SECONDS: Final = 60.0
-"""While the pod waits and the namespace is not going: nobody tells the controller when it does."""
+"""Seconds between checks while such a pod waits: the controller does not watch namespaces."""
 
 
-def is_to_be_asked_for(plan: Plan) -> bool:
-    """Whether a deleted pod is kept for a replacement that the Job does not ask for."""
+def is_to_be_asked_for(plan: JobPlan) -> bool:
+    """Whether a deleted pod is kept for a replacement that the Job will not create."""
     if plan.indexes is None or plan.view.namespace_going or plan.create:
         return False
     halted = plan.spec.suspended or not plan.spec.parallelism

@@ -1,5 +1,5 @@
-"""The controller's memory between syncs. All of it may be lost: a restarted controller reads
-everything again, and only waits shorter than it would have."""
+"""The controller's memory between syncs. All of it may be lost: a restarted controller reads everything
+again, and at worst waits less than it should."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from longshore.machinery.writes.own_writes import OwnWrites
 
 
 class Memory:
-    """By key (namespace and name), except where a UID is named."""
+    """Memory by key (namespace and name) or, where noted, by UID."""
 
     def __init__(self, clock: Clock, jobs: Cache, pods: Cache) -> None:
         self.expectations: Expectations[Key] = Expectations(clock)
@@ -22,22 +22,22 @@ class Memory:
         self.own_writes: OwnWrites[Key] = OwnWrites({"jobs.batch": jobs, "pods": pods}, clock)
         self.rolls = Rolls(pods)
         self.finished: set[str] = set()
-        """UIDs of Jobs whose end is written and which the cache still shows unfinished."""
+        """UIDs of Jobs whose end is written but not yet in the cache."""
         self._jobs = jobs
         self._looked_at: dict[Key, str] = {}
-        """UIDs of the Jobs that are remembered and have not ended."""
+        """UIDs of the unfinished Jobs that this memory holds, by key."""
         self._backoffs: dict[Key, BackoffRecord] = {}
         self.next_starts: dict[Key, float] = {}
-        """When each Job with a start interval may start its next pod."""
+        """When each Job with a start interval may start its next pod, in seconds since 1970."""
         self.unanswered: set[Key] = set()
-        """Jobs of which a pod may have been created though nobody said so (`unanswered_creates.py`)."""
+        """Jobs with a create request that got no answer, so the pod may exist (`unanswered_creates.py`)."""
         self.namespace_going: set[Key] = set()
-        """Jobs that were, or would be, refused a pod because their namespace is being deleted. Nobody takes
-        that back."""
+        """Jobs whose pods are, or would be, refused because their namespace is being deleted, which is
+        irreversible."""
 
     def look_at(self, key: Key, uid: str) -> None:
-        """A look at the Job begins. Forgets what is remembered of another one that had its name: pods of that
-        one are told to nobody any more, so they must not be waited for."""
+        """Starts a sync of the Job. If another Job had its name before, forgets that one: its pods send no
+        events to this Job, so they must not be waited for."""
         if self._looked_at.get(key, uid) != uid:
             self.job_gone(key)
         self._looked_at[key] = uid
@@ -46,13 +46,13 @@ class Memory:
         return self._backoffs.get(key, NO_FAILURES)
 
     def remember_backoff(self, key: Key, record: BackoffRecord) -> None:
-        if record.failures:
+        if record != NO_FAILURES:
             self._backoffs[key] = record
         else:
             self._backoffs.pop(key, None)
 
     def end_written(self, key: Key, uid: str) -> None:
-        """The end of the Job is on record; the cache may show it already, or show it later."""
+        """Notes that the end of the Job is written; the cache may show it now or later."""
         self._looked_at.pop(key, None)
         self.expectations.forget(key)
         job = self._jobs.get(*key)
@@ -62,7 +62,7 @@ class Memory:
             self.finished.add(uid)
 
     def job_ended(self, key: Key, uid: str) -> None:
-        """The Job is finished, for everyone to see, or deleted: a new one of its name starts afresh."""
+        """Forgets a Job whose end the cache shows, or which was deleted."""
         self._backoffs.pop(key, None)
         self.next_starts.pop(key, None)
         self.unanswered.discard(key)
@@ -72,7 +72,7 @@ class Memory:
         self.finished.discard(uid)
 
     def job_gone(self, key: Key) -> None:
-        """There is no Job of this name."""
+        """Forgets all about a Job of this name: it does not exist."""
         self._looked_at.pop(key, None)
         self.expectations.forget(key)
         self.going.forget(key)

@@ -8,7 +8,7 @@ from longshore.api import indexes
 from longshore.api.metrics import Counter, Registry, exponential_buckets
 from longshore.api.types import Obj
 from longshore.controllers.job.ends.conditions import Outcome
-from longshore.controllers.job.plan import Plan, PodResults
+from longshore.controllers.job.plan import JobPlan, PodResults
 from longshore.controllers.job.spec import FINALIZER, Spec
 
 _PREFIX: Final = "job_controller_"
@@ -55,7 +55,7 @@ class JobMetrics:
         self._finished.inc(_mode(spec), "succeeded" if outcome.success else "failed", outcome.reason)
 
     def counted(self, spec: Spec, before: Obj, after: Obj) -> None:
-        """The pods and indexes that a status write moved into the counters."""
+        """Counts the pods and indexes that a status write moved into the counters."""
         if spec.indexed:
             limit = "global" if spec.per_index is None else "perIndex"
             succeeded = _grown(spec, before, after, "completedIndexes")
@@ -76,8 +76,8 @@ class JobMetrics:
     def policy_action(self, action: str, many: int) -> None:
         self._policy.inc(action, by=many)
 
-    def pods_created(self, plan: Plan, results: PodResults) -> None:
-        """Upstream counts every attempt as a success and the failed ones as failures too."""
+    def pods_created(self, plan: JobPlan, results: PodResults) -> None:
+        """Counts creates as upstream does: every attempt as succeeded, and failed attempts also as failed."""
         if plan.count.failed > 0 and plan.view.job["spec"].get("podReplacementPolicy") == "Failed":
             reason = "recreate_failed"
         elif plan.count.failed > 0 or plan.count.terminating:
@@ -97,7 +97,7 @@ class JobMetrics:
         self._stale.inc(group, name)
 
     def waits(self, now: bool) -> None:
-        """A pod begins to be terminal with the finalizer on, or ceases to be so."""
+        """Counts a pod that becomes terminal with the finalizer (`now`), or stops being so."""
         self._terminated.inc("add" if now else "delete")
 
 

@@ -1,5 +1,5 @@
-"""Reads the caches into a view. Claims pods on the way: adopts orphans that the Job selects, and releases
-pods that it selects no more."""
+"""Reads the caches into a view. Also adopts orphan pods that the Job selects, and releases pods that it no
+longer selects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.pods import pace
 from longshore.controllers.job.pods.roll import Roll
 from longshore.controllers.job.spec import FINALIZER
-from longshore.controllers.job.view import REPLACEMENT_PAUSES, View
+from longshore.controllers.job.view import REPLACEMENT_PAUSES, JobView
 from longshore.controllers.job.waking import selector_index
 from longshore.machinery.informers.cache import Cache, Key
 from longshore.machinery.writes.claims import Claims
@@ -28,8 +28,8 @@ async def observe(
     memory: Memory,
     now: float,
     on_write: Callable[[Obj], Any],
-) -> View:
-    """The Job with its pods as of now."""
+) -> JobView:
+    """Returns the Job with its pods as of now, after adopting and releasing pods."""
     # Before the pods are listed: what is seen in between can only make them look newer than expected.
     patience = memory.expectations.patience(key)
     roll = await _claimed(client, key, job, pods, memory, on_write)
@@ -39,7 +39,7 @@ async def observe(
         evidence = pods.by_index(selector_index.PODS_BY_JOB, selector_index.counted_failures_key(job))
     going = frozenset(memory.going.uids(key))
     times = pace.pauses(job, REPLACEMENT_PAUSES)
-    return View(
+    return JobView(
         job,
         now,
         roll,

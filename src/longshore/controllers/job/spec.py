@@ -1,6 +1,6 @@
-"""A Job's spec as the controller reads it: every default filled in, every name once.
+"""A Job's spec as the controller reads it, with every default filled in.
 
-Most defaults were set by the API server; a Job from an old or a foreign one may lack some.
+The API server sets most defaults; a Job from an older or another server may lack some.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ import msgspec
 from longshore.api.types import Obj
 
 FINALIZER: Final = "batch.kubernetes.io/job-tracking"
-"""On every pod of a Job until the pod is counted, so that none can vanish uncounted."""
-"""Annotation and label of a pod of an Indexed Job."""
+"""The finalizer of every pod of a Job until the pod is counted, so that no pod vanishes uncounted."""
 INDEX_FAILURES: Final = "batch.kubernetes.io/job-index-failure-count"
 INDEX_IGNORED_FAILURES: Final = "batch.kubernetes.io/job-index-ignored-failure-count"
 RESERVED_MANAGER: Final = "kubernetes.io/job-controller"
-"""Kubernetes' own controller, which also has the Jobs that name none."""
+"""Kubernetes' own controller, which also manages Jobs without spec.managedBy."""
 
 _NO_LIMIT: Final = 2**31 - 1
 
@@ -30,7 +29,7 @@ class Spec(msgspec.Struct):
     indexed: bool
     suspended: bool
     deleting: bool
-    """The Job itself is being deleted."""
+    """Whether the Job itself is being deleted."""
     deadline: int | None
     backoff_limit: int
     per_index: int | None
@@ -40,17 +39,17 @@ class Spec(msgspec.Struct):
     """podFailurePolicy.rules; None without a policy."""
     success_rules: list[Obj]
     only_replace_failed: bool
-    """A pod counts as failed, and is replaced, only once its phase says so."""
+    """Whether a pod counts as failed, and is replaced, only once its phase is Failed."""
     restarts_in_place: bool
 
     @property
     def size(self) -> int:
-        """Completions of an Indexed Job, which always has them."""
+        """The completions of an Indexed Job, which always sets them."""
         return self.completions or 0
 
 
 def read(job: Obj) -> Spec:
-    """The spec of `job`."""
+    """Reads the spec of `job`."""
     spec = job["spec"]
     get = spec.get
     policy = get("podFailurePolicy")
@@ -77,5 +76,5 @@ def read(job: Obj) -> Spec:
 
 
 def mode(job: Obj) -> str:
-    """completionMode, as metrics name it."""
+    """Returns the completionMode for metrics."""
     return "Indexed" if job["spec"].get("completionMode") == "Indexed" else "NonIndexed"

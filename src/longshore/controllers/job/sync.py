@@ -35,12 +35,12 @@ class Tools(msgspec.Struct, frozen=True):
     explanations: Explanations
 
     def now(self) -> float:
-        """Seconds since 1970."""
+        """Returns the seconds since 1970."""
         return self.clock.now().timestamp()
 
 
 class Sync:
-    """Looks at one Job once. Raises whatever keeps it from being done, to be tried again."""
+    """One sync of one Job. Raises any error, so that the queue tries again."""
 
     def __init__(self, tools: Tools, key: Key, job: Obj) -> None:
         self._tools, self._key, self._job = tools, key, job
@@ -88,7 +88,7 @@ class Sync:
             raise problem
 
     async def _ask_for_namespace(self) -> None:
-        """The answer is for the next look: this one was decided without it."""
+        """Asks whether the namespace is being deleted. The answer takes effect in the next sync."""
         tools, pause = self._tools, going_namespace.LOOK_AGAIN_SECONDS
         if await going_namespace.is_going(tools.client, self._job):
             tools.memory.namespace_going.add(self._key)
@@ -96,7 +96,7 @@ class Sync:
         tools.queue.add_after(self._key, pause)
 
     async def _count(self, tracking: Tracking, *, kill: bool = False) -> None:
-        """Writes 1 to 3 of tracking.py. With `kill` the plan's pods are deleted right after write 1."""
+        """Makes writes 1 to 3 of tracking.py. With `kill`, deletes the plan's pods right after write 1."""
         tools, act = self._tools, self._act
         for event in tracking.events:
             act.event(*event)
@@ -104,7 +104,7 @@ class Sync:
             ending, problem = await self._write(tracking, kill)
         finally:
             try:
-                await act.settled()
+                await act.durable()
             except BaseException:
                 tools.memory.remember_backoff(self._key, tracking.plan.view.backoff)
                 raise

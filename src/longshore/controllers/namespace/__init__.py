@@ -1,4 +1,4 @@
-"""Namespaces that are being deleted: empties them, pods first, and then lets them go."""
+"""Namespaces that are being deleted: deletes their objects, pods first, and then removes the finalizer."""
 
 from longshore.controllers.namespace.controller import run
 

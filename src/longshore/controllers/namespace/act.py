@@ -1,18 +1,18 @@
-"""Carries a plan out. Status before deletes, deletes before the end, so a crash in between loses nothing."""
+"""Carries out a plan: status, then deletes, then the finalizer, so that a crash in between loses nothing."""
 
 from __future__ import annotations
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.client import Client, DeleteOptions
-from longshore.controllers.namespace.decide import FINALIZER, Plan
-from longshore.controllers.namespace.observe import Content, View
+from longshore.controllers.namespace.decide import FINALIZER, NamespacePlan
+from longshore.controllers.namespace.observe import Content, NamespaceView
 
 _BACKGROUND = DeleteOptions(propagation="Background")
 
 
-async def act(client: Client, view: View, plan: Plan) -> tuple[str, ...]:
-    """Does what the plan says and returns what could not be deleted, in words."""
+async def act(client: Client, view: NamespaceView, plan: NamespacePlan) -> tuple[str, ...]:
+    """Carries out the plan and returns the errors of failed deletes."""
     namespace = view.namespace
     if plan.conditions is not None:
         status = {**(namespace.get("status") or {}), "conditions": plan.conditions}

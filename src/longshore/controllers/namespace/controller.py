@@ -1,12 +1,16 @@
-"""The loop of the namespace controller: which namespace to look at, and when."""
+"""The loop of the namespace controller: which namespace to sync, and when."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
 from longshore.api.facts import kinds
+from longshore.api.resources import Resource
 from longshore.api.time import rfc3339
+from longshore.api.time.backoff import Doubling
 from longshore.api.types import Obj
 from longshore.controllers.namespace.act import act
 from longshore.controllers.namespace.decide import LOOK_AGAIN_SECONDS, decide
@@ -14,36 +18,56 @@ from longshore.controllers.namespace.observe import observe, wanted
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.informers.informer import OnChange
 from longshore.machinery.queues.workers import run_workers
-from longshore.machinery.queues.workqueue import SHORT_PAUSES
+from longshore.machinery.queues.workqueue import SHORT_PAUSES, WorkQueue
 
 WORKERS: Final = 1
+_PAUSES: Final = Doubling(LOOK_AGAIN_SECONDS, 30.0)
+"""Delays between failed syncs, since each writes its errors to the status."""
+
+
+class _Waker(OnChange):
+    """Queues namespaces whose deletion begins. Writes of a sync cause no other sync."""
+
+    def __init__(self, queue: WorkQueue[str]) -> None:
+        super().__init__(lambda obj: queue.add(obj["metadata"]["name"]) if wanted(obj) else None)
+
+    def on_update(self, old: Obj, new: Obj) -> None:
+        if old is new or not wanted(old):
+            super().on_update(old, new)
 
 
 async def run(context: ControllerContext) -> None:
     """Empties terminating namespaces until cancelled."""
     client, queue = context.client, context.queue(pauses=SHORT_PAUSES)
     failures: dict[str, tuple[str, ...]] = {}
-    """The failures to delete in the last pass, by namespace: the next one shows them."""
-
-    def changed(namespace: Obj) -> None:
-        if wanted(namespace):
-            queue.add(namespace["metadata"]["name"])
+    """Errors of deletes in the last sync, by namespace; the next sync writes them to the status."""
+    tries: Counter[str] = Counter()
+    """Failed syncs in a row, by namespace."""
+    discovered: dict[str, Sequence[Resource]] = {}
+    """The resources that were served at the first sync, by namespace."""
 
     async def sync(name: str) -> float | None:
         now = rfc3339.from_moment(context.clock.now())
-        view = await observe(client, name, now, failures.pop(name, ()))
+        view = await observe(client, name, now, failures.pop(name, ()), discovered)
         if view is None:
+            del tries[name]
+            discovered.pop(name, None)
             return None
         plan = decide(view)
+        if plan.finalize:
+            discovered.pop(name, None)
         with context.explaining(("", name), view.namespace, plan.why):
             failed = await act(client, view, plan)
-        if not failed:
+        if failed:
+            failures[name] = failed
+        elif plan.delete or not (view.failures or view.undiscovered):
+            del tries[name]
             return plan.look_again
-        failures[name] = failed
-        return LOOK_AGAIN_SECONDS
+        tries[name] += 1
+        return _PAUSES.after(tries[name])
 
     namespaces = context.informers.get(kinds.NAMESPACES)
-    namespaces.add_handler(OnChange(changed))
+    namespaces.add_handler(_Waker(queue))
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(namespaces.run())
         tasks.create_task(run_workers(queue, sync, count=context.workers(WORKERS)))

@@ -1,8 +1,8 @@
-"""The plan for a terminating namespace: what to delete, which conditions to show, when it is done.
+"""The plan for a terminating namespace: what to delete, which conditions to set, when it is empty.
 
-Pods go first and alone, since other objects (a ConfigMap, a Secret) may be what they need to stop in order.
-An object is deleted once and then waited for: its finalizers or its grace period are not ours to cut short.
-While a part of the API does not say what it serves, all others are emptied, but the namespace stays.
+Pods are deleted first and alone, since they may need other objects (a ConfigMap, a Secret) to stop cleanly.
+An object is deleted once; then its finalizers and its grace period are waited for. While discovery of an API
+group fails, all other groups are emptied, but the namespace stays.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import msgspec
 from msgspec.structs import replace
 
 from longshore.api.types import Obj
-from longshore.controllers.namespace.observe import Content, View
+from longshore.controllers.namespace.observe import Content, NamespaceView
 from longshore.machinery.reasons import Reason
 
 FINALIZER = "kubernetes"
 SOON_SECONDS = 0.05
-"""After a delete: most objects are gone by then."""
+"""Seconds until the sync after a delete: most objects are gone by then."""
 LOOK_AGAIN_SECONDS = 1.0
-"""Upstream waits half the longest grace period, since a list costs it more than it costs here."""
+"""Upstream waits half the longest grace period, since a list is more expensive there."""
 
 _OK = {
     "NamespaceDeletionDiscoveryFailure": ("ResourcesDiscovered", "All resources successfully discovered"),
@@ -36,11 +36,11 @@ _OK = {
     "NamespaceContentRemaining": ("ContentRemoved", "All content successfully removed"),
     "NamespaceFinalizersRemaining": ("ContentHasNoFinalizers", "All content-preserving finalizers finished"),
 }
-"""Every condition in upstream's order, with reason and message while all is well."""
+"""Every condition in upstream's order, with its reason and message when there is no problem."""
 
 
-class Plan(msgspec.Struct, frozen=True):
-    """`conditions` is None when they are right already. `look_again` is None when nothing is left to do."""
+class NamespacePlan(msgspec.Struct, frozen=True):
+    """`conditions` is None if they need no change. `look_again` is None if nothing is left to do."""
 
     delete: tuple[Content, ...] = ()
     conditions: list[Obj] | None = None
@@ -49,38 +49,34 @@ class Plan(msgspec.Struct, frozen=True):
     why: tuple[Reason, ...] = ()
 
 
-def decide(view: View) -> Plan:
-    """The next step. Calling it again after any part of the plan was carried out is always right."""
+def decide(view: NamespaceView) -> NamespacePlan:
+    """Returns the next step. May be called again after any part of the plan was carried out."""
     pods = tuple(c for c in view.contents if c.plural == "pods" and not c.group)
     todo = pods or view.contents
     fresh = tuple(f for c in todo if (f := _not_yet_deleted(c)) is not None)
     conditions = _changed(view, _problems(view, () if pods else todo))
     if fresh:
-        return Plan(fresh, conditions, look_again=SOON_SECONDS, why=(_counted("ContentDeleted", fresh),))
+        return NamespacePlan(
+            fresh, conditions, look_again=SOON_SECONDS, why=(_counted("ContentDeleted", fresh),)
+        )
     if todo:
         why = (_counted("ContentRemains", todo), *_failed(view))
-        return Plan(conditions=conditions, look_again=LOOK_AGAIN_SECONDS, why=why)
+        return NamespacePlan(conditions=conditions, look_again=LOOK_AGAIN_SECONDS, why=why)
     if view.failures or view.undiscovered:
-        return Plan(conditions=conditions, look_again=LOOK_AGAIN_SECONDS, why=_failed(view))
-    return Plan(conditions=conditions, finalize=True, why=(Reason("Empty", "the namespace is empty"),))
-
-
-_WORDS = {"ContentDeleted": "deletes all", "ContentRemains": "waits until all are gone:"}
+        return NamespacePlan(conditions=conditions, look_again=LOOK_AGAIN_SECONDS, why=_failed(view))
+    return NamespacePlan(conditions=conditions, finalize=True, why=(Reason("Empty"),))
 
 
 def _counted(code: str, contents: tuple[Content, ...]) -> Reason:
-    names = ", ".join(content.qualified for content in contents)
-    return Reason(code, f"{_WORDS[code]} {names}", {c.qualified: len(c.objects) for c in contents})
+    return Reason(code, {c.qualified: len(c.objects) for c in contents})
 
 
-def _failed(view: View) -> tuple[Reason, ...]:
+def _failed(view: NamespaceView) -> tuple[Reason, ...]:
     found: list[Reason] = []
     if view.undiscovered:
-        words = "not all resources that may be in the namespace can be found out"
-        found.append(Reason("ResourcesUnknown", words))
+        found.append(Reason("ResourcesUnknown"))
     if view.failures:
-        words = "some resources cannot be listed or deleted"
-        found.append(Reason("ContentFailed", words, {"failures": len(view.failures)}))
+        found.append(Reason("ContentFailed", {"failures": len(view.failures)}))
     return tuple(found)
 
 
@@ -89,8 +85,8 @@ def _not_yet_deleted(content: Content) -> Content | None:
     return replace(content, objects=objects) if objects else None
 
 
-def _problems(view: View, remaining: Iterable[Content]) -> dict[str, tuple[str, str]]:
-    """Reason and message of each condition that is not well. Objects about to be deleted do not count."""
+def _problems(view: NamespaceView, remaining: Iterable[Content]) -> dict[str, tuple[str, str]]:
+    """Returns reason and message of each condition with a problem. Ignores objects not yet deleted."""
     found: dict[str, tuple[str, str]] = {}
     if view.undiscovered:
         found["NamespaceDeletionDiscoveryFailure"] = "DiscoveryFailed", view.undiscovered
@@ -124,8 +120,8 @@ def _problems(view: View, remaining: Iterable[Content]) -> dict[str, tuple[str, 
     return found
 
 
-def _changed(view: View, problems: dict[str, tuple[str, str]]) -> list[Obj] | None:
-    """The whole list of conditions if it differs from the one shown. Others' conditions stay."""
+def _changed(view: NamespaceView, problems: dict[str, tuple[str, str]]) -> list[Obj] | None:
+    """Returns all conditions if any changed. Conditions of other controllers stay."""
     old: list[Obj] = (view.namespace.get("status") or {}).get("conditions") or []
     new = list(old)
     for kind, well in _OK.items():

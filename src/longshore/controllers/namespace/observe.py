@@ -1,18 +1,25 @@
-"""Reads what is left in a terminating namespace. Changes nothing."""
+"""Reads the remaining objects of a terminating namespace. Changes nothing."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import msgspec
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
+from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 from longshore.client.errors import PartlyDiscovered
 
+_NOT_SERVED = (404, 405)
+"""Status codes of a list of a resource that is no longer served. Its objects are gone with it, as upstream
+assumes."""
+
 
 class Content(msgspec.Struct, frozen=True):
-    """The objects of one resource that are still there; never empty."""
+    """The remaining objects of one resource; never empty."""
 
     group: str
     version: str
@@ -23,35 +30,46 @@ class Content(msgspec.Struct, frozen=True):
 
     @property
     def what(self) -> tuple[str, str]:
-        """The resource, as clients take it."""
+        """The resource in the form that clients accept."""
         return (f"{self.group}/{self.version}" if self.group else self.version), self.plural
 
     @property
     def qualified(self) -> str:
-        """`jobs.batch`, as error texts and `kubectl` write it."""
+        """The resource as error texts and `kubectl` write it: `jobs.batch`."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
 
-class View(msgspec.Struct, frozen=True):
-    """All that `decide` may know."""
+class NamespaceView(msgspec.Struct, frozen=True):
+    """The input of `decide`."""
 
     namespace: Obj
     now: str
     contents: tuple[Content, ...] = ()
     undiscovered: str = ""
-    """Why not all resources could be found out; empty when they could."""
+    """Why discovery failed for some resources; empty if it did not."""
     failures: tuple[str, ...] = ()
-    """The failures to list now or to delete in the pass before."""
+    """Errors of lists now, and of deletes in the sync before."""
 
 
 def wanted(namespace: Obj) -> bool:
-    """Whether there is anything to do for this namespace at all."""
+    """Whether the namespace is being deleted and still has the `kubernetes` finalizer."""
     finalizers = (namespace.get("spec") or {}).get("finalizers") or ()
     return "deletionTimestamp" in namespace["metadata"] and "kubernetes" in finalizers
 
 
-async def observe(client: Client, name: str, now: str, failures: tuple[str, ...]) -> View | None:
-    """The namespace with everything in it; None when it needs no work."""
+async def observe(
+    client: Client,
+    name: str,
+    now: str,
+    failures: tuple[str, ...],
+    discovered: dict[str, Sequence[Resource]] | None = None,
+) -> NamespaceView | None:
+    """Reads the namespace with everything in it; None if it needs no work.
+
+    `discovered` caches the served resources by namespace. Nothing can be created in a terminating namespace,
+    so resources that were not served at the first sync have no objects in it.
+    """
+    discovered = {} if discovered is None else discovered
     try:
         namespace = await client.get(kinds.NAMESPACES, name)
     except StatusError as err:
@@ -62,11 +80,13 @@ async def observe(client: Client, name: str, now: str, failures: tuple[str, ...]
         return None
     undiscovered = ""
     try:
-        served = await client.resources()
+        if name not in discovered:
+            discovered[name] = await client.resources()
+        served = discovered[name]
     except PartlyDiscovered as err:
-        served, undiscovered = [*err.found], str(err)
+        served, undiscovered = err.found, str(err)
     except (StatusError, Unreachable) as err:
-        return View(namespace, now, undiscovered=str(err))
+        return NamespaceView(namespace, now, undiscovered=str(err))
     contents, unlisted = [], list(failures)
     seen: set[tuple[str, str]] = set()
     for resource in served:
@@ -78,10 +98,11 @@ async def observe(client: Client, name: str, now: str, failures: tuple[str, ...]
         try:
             found = await client.list(resource, name)
         except StatusError as err:
-            unlisted.append(str(err))
+            if err.code not in _NOT_SERVED:
+                unlisted.append(str(err))
             continue
         if found.items:
             at_once = "deletecollection" in resource.verbs
             objects = tuple(found.items)
             contents.append(Content(resource.group, resource.version, resource.plural, objects, at_once))
-    return View(namespace, now, tuple(contents), undiscovered, tuple(unlisted))
+    return NamespaceView(namespace, now, tuple(contents), undiscovered, tuple(unlisted))

@@ -1,4 +1,4 @@
-"""Pod garbage collection: removes pods that no node will ever finish, and old ones if there are too many."""
+"""Pod garbage collection: removes pods that no node will ever finish, and old pods if there are too many."""
 
 from longshore.controllers.podgc.controller import run
 

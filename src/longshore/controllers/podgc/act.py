@@ -1,4 +1,4 @@
-"""Removes a pod by force. It is marked failed first, so that whoever counts pods sees how it ended."""
+"""Deletes a pod by force. Marks it as failed first, so that its controller sees how it ended."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from longshore.controllers.podgc.decide import Cause, Removal
 
 
 async def act(client: Client, removal: Removal, now: str) -> None:
-    """Does nothing if the pod is gone already. `now` is RFC 3339."""
+    """Removes one pod. Does nothing if it is gone already. `now` is RFC 3339."""
     meta = removal.pod["metadata"]
     name, namespace = meta["name"], meta["namespace"]
     with errors.tolerated(404):
@@ -27,7 +27,7 @@ async def act(client: Client, removal: Removal, now: str) -> None:
 
 
 def failed(pod: Obj, cause: Cause, now: str) -> Obj | None:
-    """The patch of the status that says that the pod failed; None for one that ended by itself."""
+    """Returns the status patch that marks the pod as failed; None if it ended by itself."""
     current = pod.get("status") or {}
     if pod_state.has_ended(pod):
         return None

@@ -1,5 +1,5 @@
-"""The loop of pod garbage collection: looks around every 20 seconds. What it looks at is indexed, so that a
-look costs what there is to do and not what there is."""
+"""The loop of pod garbage collection: syncs every 20 seconds. Indexes make the cost of a sync depend on the
+pods to remove, not on all pods."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from collections.abc import Iterable
 from typing import Final
 
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds
+from longshore.api.facts import kinds, pod_state
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Unreachable
 from longshore.controllers.podgc.act import act
 from longshore.controllers.podgc.decide import (
     TERMINATED_POD_THRESHOLD,
+    PodGcView,
     Removal,
-    View,
     decide,
     ended,
     lost,
@@ -28,7 +28,7 @@ from longshore.machinery.informers.informer import OnChange
 
 _MAX_WRITES: Final = 20
 _READS_PER_TURN: Final = 200
-"""Pods read, in about 3 ms, before others in the event loop get their turn."""
+"""Pods read, in about 3 ms, before other tasks in the event loop run."""
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 async def run(context: ControllerContext, *, threshold: int = TERMINATED_POD_THRESHOLD) -> None:
     """Removes pods until cancelled. `threshold` is how many ended pods are kept; 0 keeps all.
 
-    Why each went is explained; pods that stay are too many to be told of.
+    Records an explanation for each removed pod, but none for the many that stay.
     """
     controller = PodGc(context, threshold)
     async with asyncio.TaskGroup() as tasks:
@@ -45,7 +45,7 @@ async def run(context: ControllerContext, *, threshold: int = TERMINATED_POD_THR
 
 
 def slim(pod: Obj) -> Obj:
-    """The part of a pod that a decision needs; the cache keeps no more."""
+    """Cuts a pod down to the part that decisions need, which is all that the cache keeps."""
     meta, spec, status = pod["metadata"], pod.get("spec") or {}, pod.get("status") or {}
     return {
         "metadata": {key: meta[key] for key in _META if key in meta},
@@ -54,7 +54,10 @@ def slim(pod: Obj) -> Obj:
     }
 
 
-_META: Final = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp")
+_META: Final = (
+    "name", "namespace", "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp",
+    "ownerReferences",
+)  # fmt: skip
 _STATUS: Final = ("phase", "reason")
 
 
@@ -65,16 +68,11 @@ def _states(pod: Obj) -> Iterable[str]:
         yield "deleting"
 
 
-def _node(pod: Obj) -> Iterable[str]:
-    if name := pod["spec"].get("nodeName"):
-        yield name
-
-
 class PodGc:
     def __init__(self, context: ControllerContext, threshold: int) -> None:
         self._context, self._threshold = context, threshold
         informers, registry = context.informers, context.registry
-        indexers = {"state": _states, "node": _node}
+        indexers = {"state": _states, "node": pod_state.nodes_of}
         pods = informers.get(kinds.PODS, indexers=indexers, transform=slim)
         self._pods = pods.cache
         nodes = informers.get(kinds.NODES)
@@ -110,8 +108,8 @@ class PodGc:
             await self._until_next(plan.look_again, again=bool(plan.removals))
 
     async def _until_next(self, period: float, *, again: bool) -> None:
-        """Waits for the next look. With nothing to do `again`, no node missing and no change it would find
-        nothing: so it waits for a change, and looks when it would have looked."""
+        """Waits for the next sync. If no pods were removed (`again` is False) and no node is missing, a sync
+        finds nothing before a change: so waits for a change first, then for the next regular time."""
         clock = self._context.clock
         due = clock.monotonic() + period
         if not again and not self._is_missing_nodes:
@@ -120,9 +118,9 @@ class PodGc:
             due += -(-late // period) * period if late > 0 else 0.0
         await clock.sleep(due - clock.monotonic())
 
-    async def _view(self) -> View:
+    async def _view(self) -> PodGcView:
         nodes = {node["metadata"]["name"]: node for node in self._nodes}
-        return View(
+        return PodGcView(
             ended=await self._ended(),
             deleting=self._pods.by_index("state", "deleting"),
             on_lost_nodes=[
@@ -133,8 +131,8 @@ class PodGc:
         )
 
     async def _ended(self) -> list[Obj]:
-        """The ended pods, if they are too many. Most are held packed, so they are read a few at a time, and
-        only what a decision needs is kept."""
+        """Returns the ended pods, slimmed, if they are too many. Most are stored packed, so they are read a
+        few at a time."""
         if not self._pods.index_size("state", "ended") > self._threshold > 0:
             return []
         found: list[Obj] = []
@@ -147,7 +145,7 @@ class PodGc:
         return found
 
     async def _lost(self, nodes: dict[str, Obj]) -> list[str]:
-        """Nodes that were missing for a while and do not exist on the server either."""
+        """Returns nodes that were missing for 40 seconds and do not exist on the server either."""
         missing = lost(self._pods.index_keys("node"), nodes)
         self._is_missing_nodes = bool(missing)
         due = self._quarantine.missing(missing)

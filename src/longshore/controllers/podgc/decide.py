@@ -1,4 +1,4 @@
-"""Which pods nobody else will remove. A pure function of pods, nodes and the nodes known to be gone."""
+"""Decides which pods to remove because nothing else will: a pure function of pods, nodes and lost nodes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from longshore.api.facts import conditions
+from longshore.api.facts import conditions, owners
 from longshore.api.types import Obj
 from longshore.machinery.reasons import Reason
 
@@ -20,7 +20,7 @@ _OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
 
 
 class Cause(Enum):
-    """The reason of a removal, as upstream's metrics call it."""
+    """The reason for a removal, as upstream's metrics name it."""
 
     TERMINATED = "terminated"
     OUT_OF_SERVICE = "out-of-service"
@@ -33,25 +33,25 @@ class Cause(Enum):
 
 
 _WHY: Final = {
-    Cause.TERMINATED: Reason("TooManyEnded", "there are more ended pods than may be kept"),
-    Cause.OUT_OF_SERVICE: Reason("NodeOutOfService", "it is being deleted on a node that is out of service"),
-    Cause.ORPHANED: Reason("NodeGone", "its node no longer exists"),
-    Cause.UNSCHEDULED: Reason("DeletedUnscheduled", "it is being deleted and was never assigned to a node"),
+    Cause.TERMINATED: Reason("TooManyEnded"),
+    Cause.OUT_OF_SERVICE: Reason("NodeOutOfService"),
+    Cause.ORPHANED: Reason("NodeGone"),
+    Cause.UNSCHEDULED: Reason("DeletedUnscheduled"),
 }
 
 
-class View(msgspec.Struct, frozen=True):
-    """All that `decide` may know."""
+class PodGcView(msgspec.Struct, frozen=True):
+    """The input of `decide`."""
 
     ended: Sequence[Obj]
     """Pods in phases other than Pending, Running and Unknown."""
     deleting: Sequence[Obj]
     """Pods with a deletionTimestamp."""
     on_lost_nodes: Sequence[Obj]
-    """Pods of nodes that do not exist, neither here nor on the server, and have not for a while."""
+    """Pods of nodes that have been missing for a while, in the cache and on the server."""
     nodes: Mapping[str, Obj]
     threshold: int = TERMINATED_POD_THRESHOLD
-    """How many ended pods may be kept; 0 for any number."""
+    """The number of ended pods to keep; 0 for any number."""
 
 
 class Removal(msgspec.Struct, frozen=True):
@@ -59,16 +59,16 @@ class Removal(msgspec.Struct, frozen=True):
     cause: Cause
 
 
-class Plan(msgspec.Struct, frozen=True):
+class PodGcPlan(msgspec.Struct, frozen=True):
     """The pods to remove, each once, in order."""
 
     removals: tuple[Removal, ...] = ()
     why: tuple[Reason, ...] = ()
-    """Each cause once, with the number of its pods."""
+    """Each cause once, with the number of pods."""
     look_again: float = PERIOD_SECONDS
 
 
-def decide(view: View) -> Plan:
+def decide(view: PodGcView) -> PodGcPlan:
     found: dict[str, Removal] = {}
 
     def remove(pods: Iterable[Obj], cause: Cause) -> None:
@@ -82,11 +82,11 @@ def decide(view: View) -> Plan:
     remove((pod for pod in view.deleting if not _node(pod)), Cause.UNSCHEDULED)
     counts = Counter(removal.cause for removal in found.values())
     why = tuple(cause.why._replace(numbers={"pods": count}) for cause, count in counts.items())
-    return Plan(tuple(found.values()), why)
+    return PodGcPlan(tuple(found.values()), why)
 
 
 def lost(assigned: Iterable[str], nodes: Collection[str]) -> set[str]:
-    """Names of nodes that pods are assigned to and that are not there."""
+    """Returns the names of nodes that pods are assigned to and that do not exist."""
     return {name for name in assigned if name not in nodes}
 
 
@@ -95,15 +95,36 @@ def ended(pod: Obj) -> bool:
 
 
 def _excess(pods: Sequence[Obj], threshold: int) -> Sequence[Obj]:
-    """The pods over the threshold: evicted ones first, then the oldest."""
+    """Returns the pods over the threshold: evicted ones first, as upstream; then succeeded, then failed ones.
+    The newest pod of each owner comes last, so that it can show how the owner's work ended."""
     count = len(pods) - threshold
-    return sorted(pods, key=_rank)[:count] if threshold > 0 and count > 0 else ()
+    if threshold <= 0 or count <= 0:
+        return ()
+    newest: dict[str, Obj] = {}
+    for pod in pods:
+        if owner := _owner(pod):
+            newest[owner] = max(newest.get(owner, pod), pod, key=_age)
+    last = {pod["metadata"]["uid"] for pod in newest.values()}
+    return sorted(pods, key=lambda pod: _rank(pod, is_last=pod["metadata"]["uid"] in last))[:count]
 
 
-def _rank(pod: Obj) -> tuple[bool, str, str]:
-    status, meta = _status(pod), pod["metadata"]
-    evicted = status.get("phase") == "Failed" and status.get("reason") == "Evicted"
-    return not evicted, meta.get("creationTimestamp") or "", meta["name"]
+def _rank(pod: Obj, *, is_last: bool) -> tuple[bool, bool, bool, str, str]:
+    """Sort key: pods to remove first come first."""
+    status = _status(pod)
+    failed = status.get("phase") == "Failed"
+    evicted = failed and status.get("reason") == "Evicted"
+    return is_last, not evicted, failed, *_age(pod)
+
+
+def _age(pod: Obj) -> tuple[str, str]:
+    meta = pod["metadata"]
+    return meta.get("creationTimestamp") or "", meta["name"]
+
+
+def _owner(pod: Obj) -> str:
+    """Returns the uid of the pod's controller, such as its Job; empty if it has none."""
+    uid: str = (owners.controller_of(pod) or {}).get("uid", "")
+    return uid
 
 
 def _out_of_service(node: Obj) -> bool:

@@ -1,4 +1,4 @@
-"""Nodes that are missing, and for how long. A node that is only late to be seen must not lose its pods."""
+"""Tracks how long nodes are missing, so that a node that is only seen late does not lose its pods."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Quarantine:
         self._since: dict[str, float] = {}
 
     def missing(self, names: Collection[str]) -> list[str]:
-        """Takes note of the nodes that are missing now, and tells which of them have been for long enough.
+        """Notes the nodes that are missing now; returns those that have been missing for 40 seconds.
 
-        Those may be asked for on the server, and start over if they are still missing at the next call.
+        A returned node starts over: if it is still missing at the next call, its 40 seconds begin again.
         """
         now = self._clock.monotonic()
         self._since = {name: self._since.get(name, now) for name in sorted(names)}

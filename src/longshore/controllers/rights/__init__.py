@@ -1,4 +1,4 @@
-"""Gives the pods of every namespace the rights that batch work needs, by ordinary RBAC objects."""
+"""Grants the service accounts of every namespace the rights that batch work needs, by RBAC objects."""
 
 from longshore.controllers.rights.controller import run
 

@@ -1,4 +1,4 @@
-"""The rights controller: looks at all namespaces whenever one of them, or a binding, changed."""
+"""The rights controller: syncs all namespaces whenever a namespace or a binding changes."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.client import Client, DeleteOptions
 from longshore.controllers import every_namespace
-from longshore.controllers.rights.decide import NAME, ROLE, Plan, View, decide
+from longshore.controllers.rights.decide import NAME, ROLE, RightsPlan, RightsView, decide
 from longshore.machinery.controller_context import ControllerContext
 
 
 async def run(context: ControllerContext) -> None:
-    """Keeps the bindings in place until cancelled."""
+    """Creates and deletes bindings until cancelled."""
     client, informers = context.client, context.informers
     namespaces = informers.get(kinds.NAMESPACES)
     bindings = informers.get(kinds.ROLE_BINDINGS, fields=f"metadata.name={NAME}")
     await _make_role(client)
 
-    def decided() -> Sequence[Plan]:
+    def decided() -> Sequence[RightsPlan]:
         there = {binding["metadata"]["namespace"]: binding for binding in bindings.cache}
-        return decide(View([*namespaces.cache], there))
+        return decide(RightsView([*namespaces.cache], there))
 
-    def writes(plan: Plan) -> Iterator[Awaitable[object]]:
+    def writes(plan: RightsPlan) -> Iterator[Awaitable[object]]:
         if plan.create is not None:
             yield client.create(kinds.ROLE_BINDINGS, plan.create)
         if plan.delete is not None:

@@ -1,8 +1,8 @@
-"""Which namespaces lack the binding that gives their accounts rights, or have it against their will. Pure.
+"""Finds namespaces that lack the binding for their service accounts, or have it but opted out. Pure.
 
-The rights are those of one ClusterRole, bound in each namespace to all its service accounts and to nobody
-else: read pods, their logs and stories, events and ConfigMaps; run batch work. No Secrets, no other
-namespaces. Role and bindings are only ever created: whoever changes one is left alone. A namespace annotated
+One ClusterRole is bound in each namespace to all its service accounts, and to no other subject: read pods,
+their logs and explanations, events and ConfigMaps; run batch work. No Secrets, no other namespaces. Role and
+bindings are never updated, so that changes to them stay. A namespace with the annotation
 `longshore.dev/workload-rights: none` has no binding.
 """
 
@@ -36,33 +36,31 @@ ROLE: Final[Obj] = {
 }
 
 
-class View(msgspec.Struct, frozen=True):
-    """All that `decide` may know."""
+class RightsView(msgspec.Struct, frozen=True):
+    """The input of `decide`."""
 
     namespaces: Sequence[Obj]
     bindings: Mapping[str, Obj]
-    """The bindings of this name, by namespace."""
+    """The bindings named `longshore:workload`, by namespace."""
 
 
-class Plan(msgspec.Struct, frozen=True):
-    """The plan for one namespace: its binding is created or deleted."""
+class RightsPlan(msgspec.Struct, frozen=True):
+    """The plan for one namespace: creates or deletes its binding."""
 
     namespace: Obj
     create: Obj | None = None
     delete: Obj | None = None
     why: tuple[Reason, ...] = ()
     look_again: float | None = None
-    """Never set: every change comes as an event."""
+    """Always None: every change arrives as a watch event."""
 
 
-_CREATED: Final = Reason("RightsGranted", f"binds the namespace's service accounts to the role {NAME}")
-_DELETED: Final = Reason(
-    "RightsRevoked", f"deletes the binding {NAME}: {own_names.WORKLOAD_RIGHTS} says {NONE}"
-)
+_CREATED: Final = Reason("RightsGranted", {"role": NAME})
+_DELETED: Final = Reason("RightsRevoked", {"role": NAME})
 
 
-def decide(view: View) -> list[Plan]:
-    """One plan for every namespace that lacks its binding, or has it against its will."""
+def decide(view: RightsView) -> list[RightsPlan]:
+    """Returns a plan for every namespace that lacks its binding, or has it but opted out."""
     plans = []
     for namespace in view.namespaces:
         meta = namespace["metadata"]
@@ -71,9 +69,9 @@ def decide(view: View) -> list[Plan]:
         found = view.bindings.get(meta["name"])
         unwanted = (meta.get("annotations") or {}).get(own_names.WORKLOAD_RIGHTS) == NONE
         if unwanted and found is not None and found["metadata"].get("labels") == _LABELS:
-            plans.append(Plan(namespace, delete=found, why=(_DELETED,)))
+            plans.append(RightsPlan(namespace, delete=found, why=(_DELETED,)))
         elif not unwanted and found is None:
-            plans.append(Plan(namespace, create=_binding(meta["name"]), why=(_CREATED,)))
+            plans.append(RightsPlan(namespace, create=_binding(meta["name"]), why=(_CREATED,)))
     return plans
 
 

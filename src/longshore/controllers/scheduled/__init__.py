@@ -1,1 +1,1 @@
-"""Starts Jobs on a schedule: one loop for all kinds of CronJobs, and a dialect for each. No controller."""
+"""Starts Jobs on a schedule: one loop for two controllers, and a dialect for each kind of CronJob."""

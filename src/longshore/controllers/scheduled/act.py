@@ -1,7 +1,7 @@
 """Carries plans out. A crash after any single write is safe: the name of a Job is the lock of its run.
 
-Order: Jobs that are in the way are deleted, the new one is created, and only then the status says so. Who
-dies in between finds the Job by its name the next time.
+Order: delete Jobs that are replaced, create the new one, then write the status. After a crash in between, the
+next sync finds the Job by its name.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, Unreachable
 from longshore.controllers.scheduled.dialect import Dialect
 from longshore.controllers.scheduled.memory import Memory
-from longshore.controllers.scheduled.plan import Plan
-from longshore.controllers.scheduled.view import Answer, Ask, View
+from longshore.controllers.scheduled.plan import ScheduledPlan
+from longshore.controllers.scheduled.view import Answer, Ask, ScheduledView
 from longshore.machinery.informers.cache import Key
 
 
 class Act:
-    """The hands of one sync. After a Job is created they let others come that far too (`others_first`): many
-    may be due at this moment, and nothing else is as urgent."""
+    """The writes of one sync. After a create it lets other syncs create their Jobs first (`others_first`):
+    many may be due now, and nothing else is as urgent."""
 
     def __init__(
         self,
@@ -37,8 +37,8 @@ class Act:
         self._others_first = others_first
         self._kinds = {"CronJob": dialect.cronjobs, "Job": dialect.jobs}
 
-    async def decided(self, view: View) -> Plan:
-        """Decides, and reads, deletes and creates until the plan is final."""
+    async def decided(self, view: ScheduledView) -> ScheduledPlan:
+        """Decides, reads, deletes and creates until the plan is final."""
         answers: dict[Ask, Answer] = {}
         while True:
             plan = self._dialect.decide(replace(view, answers=answers) if answers else view)
@@ -52,8 +52,8 @@ class Act:
                 name = plan.create["metadata"]["name"]
                 answers[Ask("create", "Job", name)] = await self._create(plan.create, plan.cronjob)
 
-    async def write_status(self, plan: Plan) -> None:
-        """Replaces the status, unless somebody changed the CronJob meanwhile."""
+    async def write_status(self, plan: ScheduledPlan) -> None:
+        """Writes the status. Fails with a conflict if the CronJob has changed since it was read."""
         wanted = {**plan.cronjob, "status": plan.status}
         answer = await self._client.update_status(self._dialect.cronjobs, wanted, self._key[0])
         self._wrote(self._dialect.cronjobs, plan.cronjob, answer)

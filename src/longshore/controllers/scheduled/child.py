@@ -1,7 +1,7 @@
 """The Job of one scheduled time: its name and its body.
 
-The name follows from the scheduled time, to the minute, and so serves as a lock: whatever crashes or races,
-one scheduled time has one Job.
+The name contains the scheduled time in minutes, and so serves as a lock: even after crashes and races, a
+scheduled time has only one Job.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def name(cronjob: Obj, at: Instant) -> str:
 
 
 def body(cronjob: Obj, at: Instant, kind: Kind, annotation: str) -> Obj:
-    """The Job to create for a CronJob of this kind; `annotation` is to say the scheduled time. Raises
+    """Returns the Job to create for a CronJob of this kind; `annotation` holds the scheduled time. Raises
     `cron.UnknownZone`, which `decide` has ruled out before."""
     spec = cronjob["spec"]
     template = spec["jobTemplate"]

@@ -1,4 +1,4 @@
-"""The dialect of one kind of CronJob: its names and its rules."""
+"""The dialect of one kind of CronJob: its names and rules."""
 
 from __future__ import annotations
 
@@ -8,38 +8,39 @@ import msgspec
 
 from longshore.api.facts.kinds import Kind
 from longshore.api.types import Obj
-from longshore.controllers.scheduled.plan import Event, Plan
-from longshore.controllers.scheduled.view import View
+from longshore.controllers.scheduled.plan import ScheduledPlan
+from longshore.controllers.scheduled.view import ScheduledView
+from longshore.machinery.catalogue import Event
 
 
 class Dialect(msgspec.Struct, frozen=True):
-    """The functions are pure."""
+    """The names and rules of one kind of CronJob, for the loop. The functions are pure."""
 
     controller: str
-    """The name of the controller that speaks it."""
+    """The name of the controller."""
     cronjobs: Kind
     jobs: Kind
     component: str
-    """Who writes the events."""
+    """The source component of the events."""
     queue: str
     """The queue's name in metrics."""
-    decide: Callable[[View], Plan]
-    """The next step for a CronJob; asked again with the answers until the plan is final."""
-    reschedule: Callable[[View], float | Event]
-    """The answer to a new schedule: a look after some seconds, or an event that names the problem."""
+    decide: Callable[[ScheduledView], ScheduledPlan]
+    """Returns the next step for a CronJob; called again with the answers until the plan is final."""
+    reschedule: Callable[[ScheduledView], float | Event]
+    """Returns the seconds until the sync after a new schedule, or an event that names the problem."""
     by_owner: Callable[[Obj], tuple[str, ...]]
-    """An indexer of Jobs."""
+    """Indexes Jobs by CronJob."""
     owner_key: Callable[[Obj], str]
-    """Under which key of that index the Jobs of a CronJob are."""
+    """Returns the key of a CronJob's Jobs in that index."""
     matters: Callable[[Obj, Obj], bool]
-    """Whether a change of a Job calls for a look at its CronJob."""
+    """Whether a change of a Job causes a sync of its CronJob."""
     slim: Callable[[Obj], Obj] | None = None
-    """The part of a Job that the cache keeps; None for all of it."""
+    """Cuts a Job down to the part that the cache keeps; None keeps all of it."""
     gone_is_deleted: bool = False
-    """Whether the delete of a Job that is gone already went well."""
+    """Whether the delete of a Job that no longer exists counts as success."""
     late_metric: tuple[str, str] | None = None
     """Name and help of the histogram of how late Jobs were created."""
 
     def resource(self, kind: Kind) -> str:
-        """The resource as errors name it: `jobs.batch`."""
+        """Returns the resource as errors name it: `jobs.batch`."""
         return f"{kind[1].lower()}s.{kind[0].partition('/')[0]}"

@@ -1,19 +1,22 @@
-"""A plan while it is being made: the status as it will be, and the events and reasons so far."""
+"""A plan in the making: the status to be written, and the events and reasons so far."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from longshore.api.types import Obj
-from longshore.controllers.scheduled.plan import Event, Plan, Skipped
-from longshore.controllers.scheduled.view import Answer, Ask, View
+from longshore.controllers.scheduled.plan import ScheduledPlan, Skipped
+from longshore.controllers.scheduled.view import Answer, Ask, ScheduledView
+from longshore.machinery import catalogue
+from longshore.machinery.catalogue import Event
 from longshore.machinery.reasons import Number, Reason
 
 
 class Draft:
-    """Begins with what the CronJob says; never changes the CronJob. A dialect has words of its own for what
-    became of a Job that was to be deleted."""
+    """Starts from the CronJob's status; never changes the CronJob. Each dialect has its own event messages
+    for deleted Jobs."""
 
     deleted_words: ClassVar[str]
     delete_failed_words: ClassVar[str]
@@ -35,19 +38,24 @@ class Draft:
     def warning(self, reason: str, message: str) -> None:
         self.events.append(Event("Warning", reason, message))
 
-    def because(self, code: str, words: str, **numbers: Number) -> None:
-        """One more reason."""
-        self.why.append(Reason(code, words, numbers))
+    def because(self, code: str, **numbers: Number) -> None:
+        """Adds a reason."""
+        self.why.append(Reason(code, numbers))
+
+    def announce(self, code: str, **numbers: Number) -> None:
+        """Adds a reason and its Event."""
+        self.because(code, **numbers)
+        self.events.append(catalogue.event(code, numbers))
 
     def is_active(self, uid: str) -> bool:
         return any(ref.get("uid") == uid for ref in self.active)
 
     def drop(self, uid: str) -> None:
-        """Takes a Job off the active list."""
+        """Removes a Job from the active list."""
         self.active = [ref for ref in self.active if ref.get("uid") != uid]
 
     def removed(self, ask: Ask, answer: Answer) -> bool:
-        """Takes note of how the delete of a Job went; whether well."""
+        """Adds the event of a Job's deletion; returns whether the deletion succeeded."""
         if isinstance(answer, Exception):
             self.warning("FailedDelete", self.delete_failed_words.format(name=ask.name, problem=answer))
             return False
@@ -55,34 +63,39 @@ class Draft:
         self.normal("SuccessfulDelete", self.deleted_words.format(name=ask.name))
         return True
 
-    def prune(self, view: View, jobs: Iterable[Obj]) -> Plan | None:
-        """The plan that deletes these Jobs beyond the history limits; None once that is done, well or not."""
+    def prune(self, view: ScheduledView, jobs: Iterable[Obj]) -> ScheduledPlan | None:
+        """Returns a plan that deletes these Jobs; None when done, even after failures."""
         asks = [Ask("delete", "Job", job["metadata"]["name"], job["metadata"]["uid"]) for job in jobs]
         if unasked := tuple(ask for ask in asks if ask not in view.answers):
-            words = f"deletes {len(unasked)} Jobs beyond the history limits"
-            self.because("HistoryLimit", words, jobs=len(unasked))
+            self.because("HistoryLimit", jobs=len(unasked))
             return self.plan(delete=unasked)
         for ask in asks:
             if self.removed(ask, view.answers[ask]):
-                self.because("JobDeleted", f"deleted job {ask.name}: it is beyond the history limits")
+                self.because("JobDeleted", job=ask.name)
         return None
 
-    def taken(self, view: View, name: str) -> Obj | Plan:
-        """The Job that has this name already, or the plan that asks for it."""
+    def taken(self, view: ScheduledView, name: str) -> Obj | ScheduledPlan:
+        """Returns the existing Job of this name, or the plan that reads it."""
         ask = Ask("get", "Job", name)
         if ask not in view.answers:
-            return self.plan("NameTaken", f"there is a job {name} already: whose is it?", read=(ask,))
+            return self.plan("NameTaken", {"job": name}, read=(ask,))
         job = view.answers[ask]
         if isinstance(job, dict):
             return job
-        return self.plan("Unreadable", f"job {name} cannot be read: {job}", problem=job)
+        return self.unreadable(name, job)
 
-    def plan(self, code: str = "", words: str = "", **more: Any) -> Plan:
-        """The plan so far; a reason given is the last one."""
+    def unreadable(self, name: str, problem: Answer) -> ScheduledPlan:
+        """Returns the plan for a Job that cannot be read."""
+        return self.plan("Unreadable", {"job": name, "problem": str(problem)}, problem=problem)
+
+    def plan(
+        self, code: str = "", numbers: Mapping[str, Number] = MappingProxyType({}), **more: Any
+    ) -> ScheduledPlan:
+        """Returns the plan so far; adds the given reason as its last one."""
         if code:
-            self.because(code, words)
+            self.because(code, **numbers)
         status = self._status()
-        return Plan(
+        return ScheduledPlan(
             self.cronjob,
             status=None if status == self._before else status,
             events=tuple(self.events),

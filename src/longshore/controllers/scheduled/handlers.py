@@ -1,4 +1,4 @@
-"""From changes in the caches to keys on the queue. Decides only which CronJob to look at, and how soon."""
+"""Queues CronJobs on changes in the caches. Decides only which CronJob to sync, and when."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from longshore.api.facts.owners import controller_of
 from longshore.api.types import Obj
 from longshore.controllers.scheduled.dialect import Dialect
 from longshore.controllers.scheduled.memory import Memory
-from longshore.controllers.scheduled.plan import Event
-from longshore.controllers.scheduled.view import View
+from longshore.controllers.scheduled.view import ScheduledView
+from longshore.machinery.catalogue import Event
 from longshore.machinery.informers.cache import Cache, Key, key_of
 from longshore.machinery.informers.informer import Handler
 from longshore.machinery.queues.workqueue import WorkQueue
@@ -21,7 +21,7 @@ class CronJobHandler(Handler):
         dialect: Dialect,
         queue: WorkQueue[Key],
         memory: Memory,
-        observe: Callable[[Obj], View],
+        observe: Callable[[Obj], ScheduledView],
         tell: Callable[[Obj, Event], None],
     ) -> None:
         self._dialect, self._queue, self._memory = dialect, queue, memory
@@ -36,7 +36,9 @@ class CronJobHandler(Handler):
     def on_update(self, old: Obj, new: Obj) -> None:
         before, after, key = old["spec"], new["spec"], key_of(new)
         if before["schedule"] == after["schedule"] and before.get("timeZone") == after.get("timeZone"):
-            if not self._memory.is_own(key, self._dialect.resource(self._dialect.cronjobs), new):
+            if old is new or not self._memory.is_own(
+                key, self._dialect.resource(self._dialect.cronjobs), new
+            ):
                 self._queue.add(key)
         else:
             self._rescheduled(new)
@@ -45,7 +47,7 @@ class CronJobHandler(Handler):
         self._queue.add(key_of(obj))
 
     def _rescheduled(self, cronjob: Obj) -> None:
-        """A new schedule counts from its next time on; what it would have run before is not caught up."""
+        """Queues the CronJob for the next time of its new schedule. Earlier times are not caught up."""
         wait = self._dialect.reschedule(self._observe(cronjob))
         if isinstance(wait, Event):
             self._tell(cronjob, wait)
@@ -82,13 +84,13 @@ class JobHandler(Handler):
                 self._wake(obj, ref)
 
     def _is_active(self, key: Key, uid: str) -> bool:
-        """Whether a CronJob takes a Job for active: the list has to be mended then."""
+        """Whether the CronJob's active list contains this Job; then it must be corrected."""
         cronjob = self._cronjobs.get(*key)
         active = () if cronjob is None else (cronjob.get("status") or {}).get("active") or ()
         return any(ref.get("uid") == uid for ref in active)
 
     def _wake(self, job: Obj, ref: Obj | None) -> None:
-        """Looks at the CronJob that the reference names, if it is still that very one."""
+        """Queues the CronJob that the reference names, if its UID matches."""
         if ref is None or ref["kind"] != "CronJob":
             return
         key = job["metadata"]["namespace"], ref["name"]

@@ -1,4 +1,4 @@
-"""The loop: which CronJob to look at, and when."""
+"""The loop: which CronJob to sync, and when."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from longshore.controllers.scheduled.act import Act
 from longshore.controllers.scheduled.dialect import Dialect
 from longshore.controllers.scheduled.handlers import CronJobHandler, JobHandler
 from longshore.controllers.scheduled.memory import Memory
-from longshore.controllers.scheduled.plan import Event
-from longshore.controllers.scheduled.view import View
+from longshore.controllers.scheduled.view import ScheduledView
 from longshore.controllers.scheduled.wallclock import GLANCE_SECONDS, WallClock
+from longshore.machinery.catalogue import Event
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.events.recorder import reference
 from longshore.machinery.informers.cache import Key, key_of
@@ -26,7 +26,7 @@ from longshore.machinery.writes.own_writes import StaleCache
 _NOBODY: Final[frozenset[str]] = frozenset()
 _BY_OWNER: Final = "by the CronJob that controls them"
 WORKERS: Final = 1000
-"""Upstream has five. Many CronJobs are due at the same moment, and to look at one is mostly to wait."""
+"""Upstream has five. Many CronJobs are due at the same moment, and a sync mostly waits."""
 
 
 async def run(
@@ -37,16 +37,16 @@ async def run(
     zone: cron.Zone = cron.UTC,
     glance: float = GLANCE_SECONDS,
 ) -> None:
-    """Looks after CronJobs until cancelled.
+    """Syncs CronJobs until cancelled.
 
-    An empty `namespace` means all. `zone` is that of CronJobs without one. `glance` is how many seconds apart
-    the clock is looked at.
+    An empty `namespace` means all. `zone` applies to CronJobs without one. `glance` is the interval in
+    seconds at which the clock is checked.
     """
     await Loop(dialect, context, namespace, zone, glance).run()
 
 
 class Loop:
-    """Informers, queue and handlers, wired up. Arguments as of `run`."""
+    """Wires informers, queue and handlers together. Takes the arguments of `run`."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Loop:
         self._jobs.add_handler(JobHandler(dialect, self._queue, self._memory, self._cronjobs.cache))
 
     async def run(self) -> None:
-        """Looks after CronJobs until cancelled. Decides nothing before both caches are complete."""
+        """Syncs CronJobs until cancelled. Decides nothing before both caches are complete."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._recorder.run())
             tasks.create_task(self._context.informers.run())
@@ -90,7 +90,7 @@ class Loop:
             tasks.create_task(self._crowd.run())
 
     async def sync(self, key: Key) -> float | None:
-        """Looks at one CronJob; in how many seconds to look again. Raises to be called again."""
+        """Syncs one CronJob; returns the seconds until the next sync. Raises to be called again."""
         await self._memory.caught_up(key)
         cronjob = self._cronjobs.cache.get(*key)
         if cronjob is None:
@@ -123,8 +123,8 @@ class Loop:
         return plan.look_again
 
     async def _check(self, cronjob: Obj) -> None:
-        """Raises `StaleCache` unless the CronJob is as it is cached. A look failed, maybe because it is gone
-        or being deleted and nobody heard of that yet: then its Jobs are deleted as fast as they are made."""
+        """Raises `StaleCache` if the cached CronJob is outdated. Called after a failed sync: if the CronJob
+        is gone and the cache does not show it yet, its new Jobs are deleted as fast as they are made."""
         meta, resource = cronjob["metadata"], self._dialect.cronjobs
         try:
             now = (await self._context.client.get(resource, meta["name"], meta["namespace"]))["metadata"]
@@ -136,9 +136,9 @@ class Loop:
             newest = revision_of(now.get("resourceVersion", ""))
             raise StaleCache(self._dialect.resource(resource), revision_of(meta["resourceVersion"]), newest)
 
-    def _observe(self, cronjob: Obj) -> View:
+    def _observe(self, cronjob: Obj) -> ScheduledView:
         key = key_of(cronjob)
-        return View(
+        return ScheduledView(
             cronjob,
             self._wall.now(),
             jobs=self._jobs.cache.by_index(_BY_OWNER, self._dialect.owner_key(cronjob)),
@@ -153,7 +153,7 @@ class Loop:
         self._recorder.event(reference(cronjob, self._dialect.cronjobs), *event)
 
     def _clock_set(self, outage: bool) -> None:
-        """Looks at every CronJob: what the timers wait for is not what the clock says any more."""
+        """Queues every CronJob, since the timers do not match the clock any more."""
         for cronjob in self._cronjobs.cache:
             key = key_of(cronjob)
             if outage:

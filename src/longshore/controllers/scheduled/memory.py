@@ -12,15 +12,15 @@ from longshore.machinery.writes.own_writes import OwnWrites, StaleCache
 
 
 class Memory:
-    """By key (namespace and name) of the CronJob."""
+    """Memory by key (namespace and name) of the CronJob."""
 
     def __init__(self, dialect: Dialect, clock: Clock, cronjobs: Cache, jobs: Cache) -> None:
         self.untold: set[Key] = set()
-        """CronJobs that were not looked at since the last outage."""
+        """CronJobs that were not synced since the last outage."""
         self.strangers: dict[Key, frozenset[str]] = {}
-        """UIDs of running Jobs that are not on the active list, once an event has told of them."""
+        """UIDs of running Jobs that are not on the active list and were reported by an event."""
         self.doubted: set[Key] = set()
-        """CronJobs of which the last look failed. The cached state may be an old one."""
+        """CronJobs whose last sync failed. Their cached state may be outdated."""
         self._jobs = jobs
         self._going: UidExpectations[Key] = UidExpectations()
         self._own_writes: OwnWrites[Key] = OwnWrites(
@@ -28,7 +28,7 @@ class Memory:
         )
 
     async def caught_up(self, key: Key) -> None:
-        """Waits for the caches to show this controller's own writes. Raises `StaleCache` when they do not."""
+        """Waits until the caches show this controller's own writes. Raises `StaleCache` on timeout."""
         try:
             self._own_writes.check(key)
         except StaleCache:
@@ -38,11 +38,11 @@ class Memory:
         self._own_writes.wrote(key, cronjob["metadata"]["uid"], resource, answer)
 
     def is_own(self, key: Key, resource: str, obj: Obj) -> bool:
-        """Whether an object just heard of is as this controller wrote it: that look knew all of it."""
+        """Whether this controller wrote this version of the object, so that no sync is needed."""
         return self._own_writes.own(key, resource, obj)
 
     def deleted(self, key: Key, ask: Ask) -> None:
-        """A Job was deleted; until the cache says so too it is remembered here."""
+        """Remembers that a Job was deleted, until the cache shows it."""
         cached = self._jobs.get(key[0], ask.name)
         if cached is not None and cached["metadata"]["uid"] == ask.uid:
             self._going.expect(key, (ask.uid,))
@@ -51,13 +51,13 @@ class Memory:
         return frozenset(self._going.uids(key))
 
     def job_gone(self, key: Key, uid: str) -> bool:
-        """The cache does not show the Job any more. Whether this controller has deleted it."""
+        """Notes that the cache no longer shows the Job. Returns whether this controller deleted it."""
         was_going = uid in self._going.uids(key)
         self._going.observed(key, uid)
         return was_going
 
     def forget(self, key: Key) -> None:
-        """There is no CronJob of this name."""
+        """Forgets all about a CronJob of this name: it does not exist."""
         self.untold.discard(key)
         self.doubted.discard(key)
         self.strangers.pop(key, None)

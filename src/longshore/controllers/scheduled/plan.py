@@ -1,7 +1,7 @@
-"""The plan: `decide` makes it, and `act` carries it out.
+"""The plan that `decide` makes and `act` carries out.
 
-A plan with something to `read`, `delete` or `create` is a step on the way: carry that out and decide again
-with the answers. One without is the end: events, status, and when to look again.
+A plan that sets `read`, `delete` or `create` is an intermediate step: `act` carries it out and decides again
+with the answers. Any other plan is final: events, status, and when to sync again.
 """
 
 from __future__ import annotations
@@ -13,52 +13,45 @@ import msgspec
 from longshore.api.time.instants import Instant
 from longshore.api.types import Obj
 from longshore.controllers.scheduled.view import Ask
+from longshore.machinery.catalogue import Event
 from longshore.machinery.reasons import Reason
 
 
-class Event(NamedTuple):
-    """An event on the CronJob."""
-
-    type: str
-    reason: str
-    message: str
-
-
 class Skipped(NamedTuple):
-    """Scheduled times after `after` and up to `until` that are not run, and by which rule."""
+    """Scheduled times after `after` and up to `until` that are not run, and the rule why."""
 
     after: Instant
     until: Instant
     number: int
     exact: bool
-    """False when there are more than `number`."""
+    """False if there are more than `number`."""
     rule: str
 
 
-class Plan(msgspec.Struct, frozen=True):
+class ScheduledPlan(msgspec.Struct, frozen=True):
     """One step for one CronJob."""
 
     cronjob: Obj
-    """The state decided on: the cached one, or a newer one that had to be read."""
+    """The CronJob that was decided on: the cached one, or a newer one that had to be read."""
     read: tuple[Ask, ...] = ()
     delete: tuple[Ask, ...] = ()
-    """Jobs, in the background."""
+    """Jobs to delete, with background propagation."""
     create: Obj | None = None
-    """A Job."""
+    """The Job to create."""
     status: Obj | None = None
-    """The new status; None when it is right already."""
+    """The new status; None if it does not change."""
     events: tuple[Event, ...] = ()
     look_again: float | None = None
-    """Seconds; None when nothing is due until the next change."""
+    """Seconds until the next sync; None if only a change causes one."""
     problem: Exception | None = None
-    """Why to try again soon, after the status is written."""
+    """The error to raise after the status is written, so that the queue tries again."""
     due: Instant | None = None
-    """The scheduled time that was to be started, if one was."""
+    """The scheduled time that was due, if any."""
     lateness: float | None = None
     """Seconds from the scheduled time to the Job's creation, if one was created."""
     skipped: tuple[Skipped, ...] = ()
     strangers: tuple[str, ...] = ()
-    """UIDs of Jobs that run and are not on the active list."""
+    """UIDs of running Jobs that are not on the active list."""
     why: tuple[Reason, ...] = ()
 
     @property

@@ -1,4 +1,4 @@
-"""Upcoming runs of a schedule, with the effect of clock changes on each. Pure."""
+"""Upcoming runs of a schedule, each with the clock change (such as DST) before it. Pure."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Next: TypeAlias = Callable[[Instant], Instant | None]
 _EPOCH: Final = datetime(1970, 1, 1)
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _SHOWN: Final = 3
-"""So many skipped times are named; more are counted."""
+"""The number of skipped times that are named; the rest are counted."""
 
 
 class Run(NamedTuple):
-    """An upcoming run, and the clock change since the run before; empty without one."""
+    """An upcoming run, and a note about a clock change since the run before; empty without one."""
 
     at: Instant
     note: str = ""
@@ -28,7 +28,7 @@ class Run(NamedTuple):
 def runs(
     schedule: cron.Schedule | cron.Every, zone: cron.Zone, following: Next, after: Instant, count: int
 ) -> list[Run]:
-    """The next `count` runs later than `after`; fewer when there are no more within five years."""
+    """Returns the next `count` runs after `after`; fewer if there are no more within five years."""
     found: list[Run] = []
     before = after
     while len(found) < count and (at := following(before)) is not None:
@@ -52,7 +52,7 @@ def _note(schedule: cron.Schedule | cron.Every, zone: cron.Zone, before: Instant
 
 
 def _skipped(schedule: cron.Schedule, was: int, wall: int) -> str:
-    """The times between two clock faces at which the schedule would fire if clocks never changed."""
+    """Returns the local times between two runs at which the schedule would fire if clocks never changed."""
     plain = schedule._replace(zone=None)
     named: list[str] = []
     more = 0
@@ -67,7 +67,7 @@ def _skipped(schedule: cron.Schedule, was: int, wall: int) -> str:
 
 
 def shown(at: Instant, zone: cron.Zone) -> str:
-    """The time on a clock of this zone: `Mon 2026-11-16 02:30 +01:00`."""
+    """Formats the time in this zone: `Mon 2026-11-16 02:30 +01:00`."""
     offset = zone.offset(at // SECOND)
     minutes = abs(offset) // 60
     sign = "-" if offset < 0 else "+"

@@ -1,7 +1,7 @@
-"""All that `decide` may know of a CronJob: one immutable picture of one moment.
+"""The input of `decide` about a CronJob: an immutable snapshot.
 
-Some rules want a second look at the server, and some depend on how a write went. `decide` names what it
-wants to know (`Ask`), and is called again with the answers in the view.
+Some rules need a read from the server, or depend on the result of a write. `decide` then returns a plan with
+requests (`Ask`), and is called again with the answers in the view.
 """
 
 from __future__ import annotations
@@ -23,36 +23,36 @@ class Ask(NamedTuple):
     kind: Literal["CronJob", "Job"]
     name: str
     uid: str = ""
-    """For a delete: of which Job; another one of that name is left alone."""
+    """The UID of the Job to delete; a new Job of the same name is left alone."""
 
 
 Answer: TypeAlias = Obj | Exception | None
-"""The answer: the object, nothing (after a delete), or `StatusError` or `Unreachable`."""
+"""The answer to an `Ask`: the object, None (after a delete), or a `StatusError` or `Unreachable`."""
 
 
 class Outage(NamedTuple):
-    """A time in which nobody could start anything: longshore did not run, or the machine slept."""
+    """A time in which no run could start: longshore did not run, or the machine slept."""
 
     since: Instant | None
-    """None before longshore started: it does not know when it stopped the last time."""
+    """None if it began before longshore started, which does not know when it stopped last."""
     until: Instant
 
 
-class View(msgspec.Struct, frozen=True):
+class ScheduledView(msgspec.Struct, frozen=True):
     """A CronJob and the Jobs it controls, as the caches show them. Objects are frozen."""
 
     cronjob: Obj
     now: Instant
     jobs: Sequence[Obj] = ()
-    """All Jobs whose controller has the CronJob's name, or its UID: that is the dialect's choice."""
+    """All Jobs whose controller has the CronJob's name or UID, depending on the dialect."""
     going: frozenset[str] = frozenset()
-    """UIDs of Jobs that were deleted although the cache still shows them."""
+    """UIDs of deleted Jobs that the cache still shows."""
     strangers: frozenset[str] = frozenset()
-    """UIDs of Jobs that an event has told of: they run and are not on the active list."""
+    """UIDs of running Jobs that are not on the active list and were reported by an event."""
     zone: cron.Zone = cron.UTC
-    """The zone of schedules without one: that of this process."""
+    """The zone of schedules that name none: that of this process."""
     steady_since: Instant = 0
-    """Since when the machine's clock has not been set back, as far as this process knows."""
+    """The time since which the clock has not been set back, as far as this process knows."""
     outage: Outage | None = None
-    """The latest one, if this CronJob was not looked at since."""
+    """The latest outage, if this CronJob was not synced since."""
     answers: Mapping[Ask, Answer] = msgspec.field(default_factory=dict)

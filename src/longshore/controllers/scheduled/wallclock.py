@@ -1,8 +1,8 @@
-"""Watches the machine's clock, which may be set, and the machine, which may sleep.
+"""Detects when the machine's clock is set, or the machine sleeps.
 
-Timers count running time: after a laptop slept for eight hours they would ring eight hours late. So
-somebody has to look at the clock every few seconds. When it says something else than the time that has
-passed, every CronJob is looked at again; each then starts at most one run, by the rules.
+Timers count running time: after a laptop slept for eight hours they would fire eight hours late. So the clock
+is checked every few seconds. If it differs from the time that has passed, every CronJob is synced; each then
+starts at most one run, by the rules.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from longshore.machinery.time.clock import Clock
 
 GLANCE_SECONDS: Final = 5.0
 _SET_SECONDS: Final = 1.0
-"""Clocks are slewed a little all the time; more than this between two glances and it was set."""
+"""A larger difference between two checks means that the clock was set; smaller ones are slewing."""
 _AWAY_SECONDS: Final = 5.0
-"""A glance that comes this much too late: the machine slept, or was much too busy."""
+"""If a check is later than this, the machine slept, or was much too busy."""
 
 
 class WallClock:
-    """`steady_since` and `outage` are as in `View`. Before its first moment longshore did not run."""
+    """Keeps `steady_since` and `outage` of `ScheduledView`. The time before its creation is an outage."""
 
     def __init__(self, clock: Clock, *, glance: float = GLANCE_SECONDS) -> None:
         self._clock, self._glance = clock, glance
@@ -35,13 +35,13 @@ class WallClock:
         return instants.of(self._clock.now())
 
     async def run(self, changed: Callable[[bool], None]) -> None:
-        """Calls `changed` when the clock was set, with True when there was an outage, until cancelled."""
+        """Calls `changed` when the clock was set, with True after an outage, until cancelled."""
         self._seen, self._ran = self.now(), self._clock.monotonic()
         while True:
             self.look(changed, await self._clock.glance(self._glance))
 
     def look(self, changed: Callable[[bool], None], meant: float | None = None) -> None:
-        """One glance, which was meant to come so many seconds after the last one."""
+        """Checks the clock once. `meant` is the planned number of seconds since the last check."""
         now, ran = self.now(), self._clock.monotonic()
         passed, was_running = (now - self._seen) / SECOND, ran - self._ran
         meant = self._glance if meant is None else meant

@@ -1,4 +1,4 @@
-"""Gives every namespace what its pods need to talk to the API: an account and the authority to trust."""
+"""Gives every namespace a `default` service account and a ConfigMap with the CA certificate of the API."""
 
 from longshore.controllers.serviceaccount.controller import run
 

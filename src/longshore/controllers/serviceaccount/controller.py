@@ -1,4 +1,4 @@
-"""The service account controller: looks at all namespaces whenever something changed."""
+"""The service account controller: syncs all namespaces whenever one of its objects changes."""
 
 from __future__ import annotations
 
@@ -6,20 +6,26 @@ from collections.abc import Awaitable, Iterator, Sequence
 
 from longshore.api.facts import kinds
 from longshore.controllers import every_namespace
-from longshore.controllers.serviceaccount.decide import ACCOUNT, CA_CONFIG_MAP, Plan, View, decide
+from longshore.controllers.serviceaccount.decide import (
+    ACCOUNT,
+    CA_CONFIG_MAP,
+    ServiceAccountPlan,
+    ServiceAccountView,
+    decide,
+)
 from longshore.machinery.controller_context import ControllerContext
 
 
 async def run(context: ControllerContext, *, ca: str = "") -> None:
-    """Keeps accounts and ConfigMaps in place until cancelled. `ca` is the PEM of the authority, if a server
-    listens."""
+    """Creates and repairs accounts and ConfigMaps until cancelled. `ca` is the CA certificate in PEM; empty
+    without a server."""
     client, informers = context.client, context.informers
     namespaces = informers.get(kinds.NAMESPACES)
     accounts = informers.get(kinds.SERVICE_ACCOUNTS, fields=f"metadata.name={ACCOUNT}")
     config_maps = informers.get(kinds.CONFIG_MAPS, fields=f"metadata.name={CA_CONFIG_MAP}")
 
-    def decided() -> Sequence[Plan]:
-        view = View(
+    def decided() -> Sequence[ServiceAccountPlan]:
+        view = ServiceAccountView(
             namespaces=[*namespaces.cache],
             accounts={obj["metadata"]["namespace"] for obj in accounts.cache},
             config_maps={obj["metadata"]["namespace"]: obj for obj in config_maps.cache},
@@ -27,7 +33,7 @@ async def run(context: ControllerContext, *, ca: str = "") -> None:
         )
         return decide(view)
 
-    def writes(plan: Plan) -> Iterator[Awaitable[object]]:
+    def writes(plan: ServiceAccountPlan) -> Iterator[Awaitable[object]]:
         if plan.account is not None:
             yield client.create(kinds.SERVICE_ACCOUNTS, plan.account)
         if plan.config_map is not None:

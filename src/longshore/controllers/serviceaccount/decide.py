@@ -1,4 +1,4 @@
-"""Which service accounts and ConfigMaps are missing or wrong. A pure function of what is there."""
+"""Finds missing service accounts, and missing or wrong ConfigMaps. Pure."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _DESCRIPTION = (
 )
 
 
-class View(msgspec.Struct, frozen=True):
-    """The namespaces, and in which of them the account and the ConfigMap are."""
+class ServiceAccountView(msgspec.Struct, frozen=True):
+    """The namespaces, and which of them have the account and the ConfigMap."""
 
     namespaces: Sequence[Obj]
     accounts: Collection[str]
@@ -29,23 +29,23 @@ class View(msgspec.Struct, frozen=True):
     ca: str
 
 
-class Plan(msgspec.Struct, frozen=True):
+class ServiceAccountPlan(msgspec.Struct, frozen=True):
     """The plan for one namespace."""
 
     namespace: Obj
     account: Obj | None = None
-    """To create."""
+    """The service account to create."""
     config_map: Obj | None = None
-    """To create."""
+    """The ConfigMap to create."""
     repair: Obj | None = None
-    """A ConfigMap to write again."""
+    """The ConfigMap to update, since its data is wrong."""
     why: tuple[Reason, ...] = ()
     look_again: float | None = None
-    """Never set: every change comes as an event."""
+    """Always None: every change arrives as a watch event."""
 
 
-def decide(view: View) -> list[Plan]:
-    """One plan for every namespace that lacks something and is not going away."""
+def decide(view: ServiceAccountView) -> list[ServiceAccountPlan]:
+    """Returns a plan for every namespace that lacks an object and is not being deleted."""
     plans = []
     for namespace in view.namespaces:
         if "deletionTimestamp" not in namespace["metadata"]:
@@ -55,21 +55,20 @@ def decide(view: View) -> list[Plan]:
     return plans
 
 
-def _plan(namespace: Obj, view: View) -> Plan:
+def _plan(namespace: Obj, view: ServiceAccountView) -> ServiceAccountPlan:
     name, data = namespace["metadata"]["name"], {"ca.crt": view.ca}
     account = config_map = repair = None
     why = []
     if name not in view.accounts:
         account = {"metadata": {"name": ACCOUNT, "namespace": name}}
-        why.append(Reason("AccountCreated", f"creates the service account {ACCOUNT}, which is not there"))
+        why.append(Reason("AccountCreated", {"name": ACCOUNT}))
     existing = view.config_maps.get(name)
     if existing is None:
         annotations = {"kubernetes.io/description": _DESCRIPTION}
         meta = {"name": CA_CONFIG_MAP, "namespace": name, "annotations": annotations}
         config_map = {"metadata": meta, "data": data}
-        why.append(Reason("AuthorityCreated", f"creates the ConfigMap {CA_CONFIG_MAP}, which is not there"))
+        why.append(Reason("AuthorityCreated", {"name": CA_CONFIG_MAP}))
     elif existing.get("data") != data and "deletionTimestamp" not in existing["metadata"]:
         repair = {**existing, "data": data}
-        words = f"writes the ConfigMap {CA_CONFIG_MAP} again, which holds something else"
-        why.append(Reason("AuthorityRepaired", words))
-    return Plan(namespace, account, config_map, repair, tuple(why))
+        why.append(Reason("AuthorityRepaired", {"name": CA_CONFIG_MAP}))
+    return ServiceAccountPlan(namespace, account, config_map, repair, tuple(why))

@@ -1,4 +1,4 @@
-"""Deletes finished Jobs after `ttlSecondsAfterFinished`, or as annotations say."""
+"""Deletes finished Jobs after `ttlSecondsAfterFinished`, or after the time in an annotation."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""When a finished Job is to be deleted. A pure function of the Job and the time.
+"""Decides when a finished Job is deleted. A pure function of the Job and the time.
 
-How long it stays is `spec.ttlSecondsAfterFinished`, unless an annotation says otherwise for the way the Job
-ended: `longshore.dev/ttl-after-success` or `longshore.dev/ttl-after-failure`, in seconds (`3600`) or as a
-duration (`36h`). One that cannot be read keeps the Job: better one Job too many than one too few.
+The time to live is `spec.ttlSecondsAfterFinished`, unless an annotation overrides it for the outcome of the
+Job: `longshore.dev/ttl-after-success` or `longshore.dev/ttl-after-failure`, in seconds (`3600`) or as a
+duration (`36h`). If the annotation cannot be parsed, the Job is kept.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from longshore.api.time import durations, rfc3339
 from longshore.api.time.instants import SECOND, Instant
 from longshore.api.types import Obj
 from longshore.controllers.expiring import plan
-from longshore.controllers.expiring.plan import Plan
+from longshore.controllers.expiring.plan import ExpiryPlan
 from longshore.machinery.queues.try_again import TryAgain
 
 TTL_AFTER: Final = {
     "Complete": own_names.TTL_AFTER_SUCCESS,
     "Failed": own_names.TTL_AFTER_FAILURE,
 }
-"""The annotation for each condition that ends a Job."""
+"""The annotation for each terminal condition of a Job."""
 _MAX_SECONDS: Final = 2**63 // SECOND
 """Seconds of the longest duration, about 292 years."""
 _META: Final = ("name", "namespace", "uid", "resourceVersion", "deletionTimestamp")
@@ -34,7 +34,7 @@ class BadAnnotation(ValueError):
 
 
 def slim(job: Obj) -> Obj:
-    """The part of a Job that a decision needs; the cache keeps no more."""
+    """Cuts a Job down to the part that decisions need, which is all that the cache keeps."""
     meta, spec = job["metadata"], job.get("spec") or {}
     kept = {key: meta[key] for key in _META if key in meta}
     if annotations := meta.get("annotations"):
@@ -45,24 +45,24 @@ def slim(job: Obj) -> Obj:
     return found
 
 
-def decide(job: Obj, now: Instant) -> Plan:
-    """The plan for this Job. Raises TryAgain when it does not say when it finished."""
+def decide(job: Obj, now: Instant) -> ExpiryPlan:
+    """Returns the plan for this Job. Raises TryAgain if its finish time is missing."""
     if "deletionTimestamp" in job["metadata"]:
-        return plan.kept("BeingDeleted", "it is being deleted already")
+        return plan.kept("BeingDeleted")
     end = job_state.end_of(job)
     if end is None:
-        return plan.kept("NotEnded", "it has not finished")
+        return plan.kept("NotEnded")
     try:
         ttl = ttl_of(job, end["type"])
     except BadAnnotation as err:
-        return plan.kept("BadAnnotation", "its annotation cannot be read", problem=str(err))
+        return plan.kept("BadAnnotation", problem=str(err))
     if ttl is None:
-        return plan.kept("NoTtl", "it has no TTL")
+        return plan.kept("NoTtl")
     return plan.after(_finish_time(job, end), ttl, now)
 
 
 def wanted(job: Obj) -> bool:
-    """Whether the Job may ever be due as it is: quick, for every change of every Job."""
+    """Whether the Job can become due without a change. Quick: called for every change of every Job."""
     if "deletionTimestamp" in job["metadata"]:
         return False
     if (job.get("spec") or {}).get("ttlSecondsAfterFinished") is None:
@@ -73,7 +73,7 @@ def wanted(job: Obj) -> bool:
 
 
 def ttl_of(job: Obj, outcome: str) -> float | None:
-    """Seconds the Job stays after it ended this way; None for ever. Raises BadAnnotation."""
+    """Returns the seconds that a Job with this outcome is kept; None for ever. Raises BadAnnotation."""
     key = TTL_AFTER[outcome]
     text = (job["metadata"].get("annotations") or {}).get(key)
     if text is None:
@@ -92,7 +92,7 @@ def ttl_of(job: Obj, outcome: str) -> float | None:
 
 
 def _finish_time(job: Obj, end: Obj) -> Instant:
-    """When the Job came to its end, which is not its completion time."""
+    """Returns the time of the terminal condition, which may differ from completionTime."""
     if not end.get("lastTransitionTime"):
         meta = job["metadata"]
         where = f"{meta['namespace']}/{meta['name']}"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api.facts import kinds, owners
+from longshore.api.facts.volcano_job_state import TASK_INDEX as TASK_INDEX
 from longshore.api.types import Obj
 
 TASK_SPEC: Final = "volcano.sh/task-spec"
-TASK_INDEX: Final = "volcano.sh/task-index"
 JOB_NAME: Final = "volcano.sh/job-name"
 JOB_NAMESPACE: Final = "volcano.sh/job-namespace"
 JOB_VERSION: Final = "volcano.sh/job-version"
@@ -25,7 +25,7 @@ BUDGET_MAX: Final = "volcano.sh/jdb-max-unavailable"
 NUMA_POLICY: Final = "volcano.sh/numa-topology-policy"
 GROUP: Final = "scheduling.k8s.io/group-name"
 OUT_OF_SYNC_MARK: Final = "volcano.sh/controller-out-of-sync"
-"""On a pod that the controller itself removes: what happens to it then is no news."""
+"""The annotation of a pod that the controller itself deletes; policies ignore its end."""
 
 PENDING: Final = "Pending"
 RUNNING: Final = "Running"
@@ -61,7 +61,7 @@ COMMAND_ISSUED: Final = "CommandIssued"
 
 
 def group_phase(group: Obj) -> str:
-    """The phase of a PodGroup; empty before a scheduler has seen it."""
+    """Returns the phase of a PodGroup; empty before a scheduler has seen it."""
     phase: str = (group.get("status") or {}).get("phase") or ""
     return phase
 
@@ -72,12 +72,12 @@ def opens_gate(phase: str) -> bool:
 
 
 def owner_reference(job: Obj) -> Obj:
-    """The owner reference on objects of a Job, so that they are deleted with it."""
+    """Returns the owner reference for objects of a Job, so that they are deleted with it."""
     return owners.controller_ref(job, kinds.VOLCANO_JOBS)
 
 
 _MAX_INDEX_DIGITS: Final = 10
-"""Replicas are numbers of 32 bits."""
+"""Digits of the largest index: replicas are 32-bit numbers."""
 
 
 def pod_name(job: str, task: str, index: int) -> str:
@@ -85,7 +85,7 @@ def pod_name(job: str, task: str, index: int) -> str:
 
 
 def pod_index(job: str, task: str, pod: str) -> int | None:
-    """The index in the name of a task's pod; None for any other name."""
+    """Returns the index in the name of a task's pod; None for any other name."""
     digits = pod.removeprefix(f"{job}-{task}-")
     if len(digits) > _MAX_INDEX_DIGITS or not digits.isdecimal():
         return None
@@ -94,6 +94,6 @@ def pod_index(job: str, task: str, pod: str) -> int | None:
 
 
 def group_name(job: Obj) -> str:
-    """The PodGroup's name. A PodGroup that older releases made has the Job's."""
+    """Returns the PodGroup's name. Older releases gave the PodGroup the Job's name."""
     meta = job["metadata"]
     return f"{meta['name']}-{meta['uid']}"

@@ -1,4 +1,4 @@
-"""Gives claims their volumes: binds those that are there, makes directories for the others."""
+"""Binds claims to existing volumes, and provisions directories for the other claims."""
 
 from longshore.controllers.volume.controller import run
 

@@ -1,7 +1,7 @@
-"""Writes what was decided about claims and volumes.
+"""Carries out plans for claims and volumes.
 
-Every update names the version it is based on, so a volume is never given to two claims. Each write is
-seen in the cache before the next decision is made.
+Every update names the resourceVersion it is based on, so a volume is never bound to two claims. The cache
+shows each write before the next decision is made.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from longshore.machinery.informers.cache import Cache
 
 
 class Acts:
-    """`caches` are those of claims and volumes."""
+    """Carries out plans. `caches` holds the caches of claims and volumes."""
 
     def __init__(
         self,
@@ -31,8 +31,8 @@ class Acts:
     ) -> None:
         self._client, self._recorder, self._directories, self._caches = client, recorder, directories, caches
 
-    async def claim(self, obj: Obj, plan: plans.Plan) -> None:
-        """Takes the step, then tells the event."""
+    async def claim(self, obj: Obj, plan: plans.VolumePlan) -> None:
+        """Carries out the step, then sends the event."""
         match plan.step:
             case plans.Protect() | plans.Unprotect():
                 await self._protect(kinds.CLAIMS, obj, plan.step)
@@ -47,8 +47,8 @@ class Acts:
         if plan.event is not None:
             self._event(kinds.CLAIMS, obj, *plan.event)
 
-    async def volume(self, obj: Obj, plan: plans.Plan) -> None:
-        """Takes the step, then tells the event."""
+    async def volume(self, obj: Obj, plan: plans.VolumePlan) -> None:
+        """Carries out the step, then sends the event."""
         match plan.step:
             case plans.Protect() | plans.Unprotect():
                 await self._protect(kinds.VOLUMES, obj, plan.step)
@@ -61,7 +61,7 @@ class Acts:
             self._event(kinds.VOLUMES, obj, *plan.event)
 
     async def _bind(self, claim: Obj, volume: Obj) -> None:
-        """The volume first: once it points to the claim, nobody else can take it."""
+        """Writes the volume first: once it refers to the claim, no other claim can take it."""
         meta = claim["metadata"]
         ref = volume["spec"].get("claimRef") or {}
         if ref.get("uid") != meta["uid"]:
@@ -116,7 +116,7 @@ class Acts:
         await self._bind(claim, made)
 
     async def _reclaim(self, volume: Obj) -> None:
-        """The data first: without its volume nobody would find it. And never by the cache alone."""
+        """Deletes the data, then the volume that names it. Asks the server whether the claim is gone."""
         meta, ref = volume["metadata"], volume["spec"]["claimRef"]
         if await self._lives(ref):
             raise RuntimeError(f"volume {meta['name']} is not deleted: its claim is still there")
@@ -124,7 +124,7 @@ class Acts:
             volume = await self._status(kinds.VOLUMES, volume, {"phase": "Released"})
         try:
             await self._directories.remove(meta["name"])
-        except Exception as err:  # told, whatever it is, and raised again
+        except Exception as err:  # sent as an event, whatever it is, and raised again
             self._event(kinds.VOLUMES, volume, "Warning", "VolumeFailedDelete", str(err))
             raise
         if names.VOLUME_PROTECTION in (meta.get("finalizers") or ()):
@@ -142,7 +142,7 @@ class Acts:
         return bool(claim["metadata"]["uid"] == ref["uid"])
 
     async def _protect(self, what: tuple[str, str], obj: Obj, step: plans.Protect | plans.Unprotect) -> None:
-        """Adds or removes a finalizer. An object without its last one may be gone, and is not waited for."""
+        """Adds or removes a finalizer. After a removal the object may be gone, so it is not awaited."""
         if isinstance(step, plans.Protect):
             changed = copy_of(obj)
             _add_finalizer(changed, step.finalizer)

@@ -1,7 +1,7 @@
-"""The loop of the volume controller: one object at a time, so that no volume is thought of twice at once.
+"""The loop of the volume controller: one worker, so that no volume is considered for two claims at once.
 
-Pods are not followed: thousands come and go for each claim. They are read when a claim is being deleted,
-once a second until none uses it.
+Pods are not watched: thousands come and go for each claim. They are listed once a second while a claim is
+being deleted, until none uses it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Key(NamedTuple):
 
 
 async def run(context: ControllerContext, *, volumes: Directories) -> None:
-    """Binds, provisions and reclaims until cancelled. New volumes are directories made by `volumes`."""
+    """Binds, provisions and reclaims until cancelled. `volumes` makes the directories of new volumes."""
     await Controller(context, volumes).run()
 
 
@@ -57,7 +57,7 @@ class Controller:
             tasks.create_task(run_workers(self._queue, self._sync))
 
     async def _make_class(self) -> None:
-        """The class is made once; who changed it meant it."""
+        """Creates the class if it is missing. Never updates it, so that changes to it stay."""
         if self._classes.cache.get("", names.CLASS) is None:
             with errors.tolerated("AlreadyExists"):
                 await self._client.create(kinds.STORAGE_CLASSES, names.LOCAL_CLASS)
@@ -107,7 +107,7 @@ class Controller:
         return plan.look_again
 
     async def _is_used(self, namespace: str, name: str) -> bool:
-        """Whether a pod that has a node, and is not over, uses the claim."""
+        """Whether a pod that is assigned to a node and has not ended uses the claim."""
         pods = await self._client.list(kinds.PODS, namespace)
         return any(_uses(pod, name) for pod in pods.items)
 

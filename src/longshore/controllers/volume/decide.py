@@ -1,7 +1,7 @@
-"""The decisions about one claim, or one volume. Pure functions of what is there.
+"""Decides about one claim, or one volume. Pure functions.
 
-The words of events are Kubernetes'. Data is deleted only in directories that longshore made for a claim, and
-only once that claim is gone and its volume's policy says so.
+The texts of events are Kubernetes'. Data is deleted only in directories that longshore made for a claim, and
+only once that claim is gone and the volume's reclaim policy is Delete.
 """
 
 from __future__ import annotations
@@ -17,53 +17,43 @@ from longshore.api.types import Obj
 from longshore.controllers.volume import matching, names
 from longshore.controllers.volume.plan import (
     Bind,
-    Event,
     Lose,
-    Plan,
     Protect,
     Provision,
     Reclaim,
     SetClass,
     SetPhase,
     Unprotect,
+    VolumePlan,
 )
-from longshore.machinery.reasons import Reason
+from longshore.machinery.reasons import Number, Reason
 
 IN_USE_SECONDS: Final = 1.0
-"""Until a claim that is deleted and still used is looked at again: pods are not followed."""
+"""Seconds until the next sync of a deleted claim that is still used: pods are not watched."""
 
 
 class ClaimView(msgspec.Struct, frozen=True):
-    """All that is known when a claim is decided on."""
+    """The input of `claim`."""
 
     claim: Obj
     volumes: Sequence[Obj] = ()
     classes: Sequence[Obj] = ()
     in_use: bool = False
-    """Whether a pod uses it; looked at only for one that is being deleted."""
+    """Whether a pod uses the claim; checked only if the claim is being deleted."""
 
 
 class VolumeView(msgspec.Struct, frozen=True):
-    """All that is known when a volume is decided on."""
+    """The input of `volume`."""
 
     volume: Obj
     holder: Obj | None
-    """The claim of the name that the volume refers to."""
+    """The claim with the name in the volume's claimRef."""
     is_ours: bool
-    """Whether longshore made its directory for it."""
+    """Whether longshore made the volume's directory."""
 
 
-_LOST: Final = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
-_MISBOUND: Final = "Two claims are bound to the same volume, this one is bound incorrectly"
-_ANOTHER: Final = (
-    "Waiting for a volume to be created either by the external provisioner '{}' or manually by the system "
-    "administrator. If volume creation is delayed, please verify that the provisioner is running and "
-    "correctly registered."
-)
-
-
-def claim(view: ClaimView) -> Plan:
-    """The next step for a claim."""
+def claim(view: ClaimView) -> VolumePlan:
+    """Returns the next step for a claim."""
     obj = view.claim
     if names.is_going(obj):
         return _going_claim(view)
@@ -75,49 +65,48 @@ def claim(view: ClaimView) -> Plan:
     return _protected(obj, plan, names.CLAIM_PROTECTION)
 
 
-def _protected(obj: Obj, plan: Plan, finalizer: str) -> Plan:
-    """Protects a claim or volume that needs no other step, so that nobody deletes it while it is used."""
+def _protected(obj: Obj, plan: VolumePlan, finalizer: str) -> VolumePlan:
+    """Adds the finalizer to a claim or volume that needs no other step, so that it stays while it is used."""
     if plan.step is not None or finalizer in (obj["metadata"].get("finalizers") or ()):
         return plan
-    why = Reason("Protected", f"gets the finalizer {finalizer}, which it lacks")
+    why = Reason("Protected", {"finalizer": finalizer})
     return replace(plan, step=Protect(finalizer), why=(*plan.why, why))
 
 
-def _going_claim(view: ClaimView) -> Plan:
+def _going_claim(view: ClaimView) -> VolumePlan:
     if names.CLAIM_PROTECTION not in (view.claim["metadata"].get("finalizers") or ()):
-        return _left("Deleted", "it is being deleted, and nothing here holds it")
+        return _left("Deleted")
     if view.in_use:
-        plan = _left("InUse", "it is being deleted, and stays as long as a pod uses it")
-        return replace(plan, look_again=IN_USE_SECONDS)
-    return _step(Unprotect(names.CLAIM_PROTECTION), "Unused", "it is being deleted, and no pod uses it")
+        return replace(_left("InUse"), look_again=IN_USE_SECONDS)
+    return _step(Unprotect(names.CLAIM_PROTECTION), "Unused")
 
 
-def _chosen(obj: Obj, volume: Obj | None) -> Plan:
+def _chosen(obj: Obj, volume: Obj | None) -> VolumePlan:
     name = obj["spec"]["volumeName"]
     if names.BIND_COMPLETED in names.marks_of(obj):
         return _bound(obj, volume)
     if volume is None:
-        return _left("VolumeMissing", f"waits for volume {name}, which does not exist")
+        return _left("VolumeMissing", volume=name)
     if not matching.is_free_for(volume, obj):
-        return _left("VolumeTaken", f"waits for volume {name}, which another claim has")
+        return _left("VolumeTaken", volume=name)
     if names.is_going(volume):
-        return _left("VolumeGoing", f"waits for volume {name}, which is being deleted")
+        return _left("VolumeGoing", volume=name)
     if wrong := matching.why_not(volume, obj):
-        return _told("VolumeMismatch", f'Cannot bind to requested volume "{name}": {wrong}', "Warning")
-    return _step(Bind(volume), "VolumeNamed", f"is bound to volume {name}, which it names")
+        return _told("VolumeMismatch", volume=name, problem=wrong)
+    return _step(Bind(volume), "VolumeNamed", volume=name)
 
 
-def _bound(obj: Obj, volume: Obj | None) -> Plan:
+def _bound(obj: Obj, volume: Obj | None) -> VolumePlan:
     if (obj.get("status") or {}).get("phase") == "Lost":
-        return _left("Lost", "its volume was lost, which cannot be mended")
+        return _left("Lost")
     if volume is None:
-        return _lost("ClaimLost", _LOST)
+        return _told("ClaimLost", Lose())
     if not matching.is_free_for(volume, obj):
-        return _lost("ClaimMisbound", _MISBOUND)
+        return _told("ClaimMisbound", Lose())
     name = volume["metadata"]["name"]
     if _is_settled(obj, volume):
-        return _left("Bound", f"is bound to volume {name}")
-    return _step(Bind(volume), "BindingUnfinished", f"finishes its binding to volume {name}")
+        return _left("Bound", volume=name)
+    return _step(Bind(volume), "BindingUnfinished", volume=name)
 
 
 def _is_settled(obj: Obj, volume: Obj) -> bool:
@@ -125,48 +114,44 @@ def _is_settled(obj: Obj, volume: Obj) -> bool:
     return status.get("phase") == "Bound" and ref.get("uid") == obj["metadata"]["uid"]
 
 
-def _unbound(obj: Obj, volumes: Iterable[Obj], classes: dict[str, Obj]) -> Plan:
+def _unbound(obj: Obj, volumes: Iterable[Obj], classes: dict[str, Obj]) -> VolumePlan:
     wanted = obj["spec"].get("storageClassName")
     if wanted is None and (default := _default(classes.values())):
-        return _step(SetClass(default), "DefaultClass", f"gets the default storage class, {default}")
+        return _step(SetClass(default), "DefaultClass", name=default)
     found = classes.get(wanted) if wanted else None
     waits = found is not None and found.get("volumeBindingMode") == "WaitForFirstConsumer"
     if waits and names.SELECTED_NODE not in names.marks_of(obj):
-        return _told("WaitForFirstConsumer", "waiting for first consumer to be created before binding")
+        return _told("WaitForFirstConsumer")
     if (volume := matching.best(obj, volumes)) is not None:
-        words = f"is bound to volume {volume['metadata']['name']}, the best that fits"
-        return _step(Bind(volume), "VolumeFound", words)
+        return _step(Bind(volume), "VolumeFound", volume=volume["metadata"]["name"])
     if not wanted:
-        text = "no persistent volumes available for this claim and no storage class is set"
-        return _told("FailedBinding", text)
+        return _told("FailedBinding")
     if found is None:
-        return _told("ProvisioningFailed", f'storageclass.storage.k8s.io "{wanted}" not found', "Warning")
+        return _told("ProvisioningFailed", className=wanted)
     return _made(obj, found)
 
 
-def _made(obj: Obj, found: Obj) -> Plan:
-    provisioner = found["provisioner"]
+def _made(obj: Obj, found: Obj) -> VolumePlan:
+    provisioner, name = found["provisioner"], found["metadata"]["name"]
     if provisioner == names.NO_PROVISIONER:
-        return _told("FailedBinding", "no persistent volumes available for this claim")
+        return _told("FailedBinding", className=name)
     if provisioner != own_names.LOCAL_PROVISIONER:
-        return _told("ExternalProvisioning", _ANOTHER.format(provisioner))
-    spec, name = obj["spec"], found["metadata"]["name"]
-    failed = f'failed to provision volume with StorageClass "{name}": '
+        return _told("ExternalProvisioning", provisioner=provisioner)
+    spec, problem = obj["spec"], ""
     if spec.get("volumeMode") == "Block":
-        text = "longshore makes directories, no block devices"
-        return _told("ProvisioningFailed", failed + text, "Warning")
-    if spec.get("selector") is not None:
-        text = "claim.Spec.Selector is not supported for dynamic provisioning"
-        return _told("ProvisioningFailed", failed + text, "Warning")
-    if spec.get("dataSource") is not None or spec.get("dataSourceRef") is not None:
-        return _told("ProvisioningFailed", failed + "longshore copies no data into new volumes", "Warning")
+        problem = "longshore makes directories, no block devices"
+    elif spec.get("selector") is not None:
+        problem = "claim.Spec.Selector is not supported for dynamic provisioning"
+    elif spec.get("dataSource") is not None or spec.get("dataSourceRef") is not None:
+        problem = "longshore copies no data into new volumes"
+    if problem:
+        return _told("ProvisioningFailed", className=name, problem=problem)
     size = spec["resources"]["requests"]["storage"]
-    words = f"gets a new volume of storage class {name}, as none that is there fits"
-    return Plan(Provision(found), (Reason("VolumeProvisioned", words, {"storage": size}),))
+    return _step(Provision(found), "VolumeProvisioned", className=name, storage=size)
 
 
 def _default(classes: Iterable[Obj]) -> str:
-    """The newest of the default classes, then the first by name, as at the claim's creation."""
+    """Returns the newest default class; of equally new ones the first by name, as at the claim's creation."""
     marked = [c for c in classes if names.marks_of(c).get(names.DEFAULT_CLASS) == "true"]
     marked.sort(key=lambda c: str(c["metadata"]["name"]))
     newest = max(marked, key=lambda c: str(c["metadata"]["creationTimestamp"]), default=None)
@@ -174,8 +159,8 @@ def _default(classes: Iterable[Obj]) -> str:
     return name
 
 
-def volume(view: VolumeView) -> Plan:
-    """The next step for a volume."""
+def volume(view: VolumeView) -> VolumePlan:
+    """Returns the next step for a volume."""
     obj, holder = view.volume, view.holder
     phase = (obj.get("status") or {}).get("phase")
     ref = obj["spec"].get("claimRef")
@@ -184,68 +169,68 @@ def volume(view: VolumeView) -> Plan:
     if names.is_going(obj):
         return _going_volume(obj, phase, holder, view.is_ours)
     if ref is None or not ref.get("uid"):
-        plan = _phase(phase, "Available", "no claim has it")
+        plan = _phase(phase, "Available")
     elif holder is None:
         plan = _released(obj, phase, view.is_ours)
     elif holder["spec"].get("volumeName") == obj["metadata"]["name"]:
-        plan = _phase(phase, "Bound", f"claim {_title(ref)} has it")
+        plan = _phase(phase, "Bound", claim=_title(ref))
     else:
-        plan = _left("ClaimChosen", f"waits until claim {_title(ref)} names it")
+        plan = _left("ClaimChosen", claim=_title(ref))
     return _protected(obj, plan, names.VOLUME_PROTECTION)
 
 
-def _going_volume(obj: Obj, phase: str | None, holder: Obj | None, is_ours: bool) -> Plan:
-    """A volume that somebody deletes stays while a claim has it, and takes its data along if it is to. Its
-    protection goes after the data, so that data that could not be removed is tried again."""
+def _going_volume(obj: Obj, phase: str | None, holder: Obj | None, is_ours: bool) -> VolumePlan:
+    """Decides about a volume that is being deleted: it stays while a claim uses it, and is reclaimed if its
+    policy is Delete. Its finalizer is removed after the data, so that a failed removal is retried."""
     if phase == "Bound" and holder is not None:
-        return _left("InUse", "it is being deleted, and stays as long as its claim has it")
+        return _left("InUse", holder="claim")
     if names.VOLUME_PROTECTION not in (obj["metadata"].get("finalizers") or ()):
-        return _left("Deleted", "it is being deleted, and nothing here holds it")
+        return _left("Deleted")
     had_claim = holder is None and (obj["spec"].get("claimRef") or {}).get("uid")
     if had_claim and is_ours and obj["spec"].get("persistentVolumeReclaimPolicy") == "Delete":
-        return _step(Reclaim(), "DataDeleted", "it is being deleted, and its data with it")
-    return _step(Unprotect(names.VOLUME_PROTECTION), "Unused", "it is being deleted, and no claim has it")
+        return _step(Reclaim(), "DataDeleted")
+    return _step(Unprotect(names.VOLUME_PROTECTION), "Unused", holder="claim")
 
 
-def _released(obj: Obj, phase: str | None, is_ours: bool) -> Plan:
+def _released(obj: Obj, phase: str | None, is_ours: bool) -> VolumePlan:
     policy = obj["spec"].get("persistentVolumeReclaimPolicy")
     if policy == "Delete" and is_ours:
-        return _step(Reclaim(), "DataDeleted", "its claim is gone, and its reclaim policy is Delete")
+        return _step(Reclaim(), "DataDeleted", policy=policy)
     if policy == "Retain":
-        return _phase(phase, "Released", "its claim is gone, and its reclaim policy is Retain")
+        return _phase(phase, "Released", policy=policy)
     if phase == "Failed":
-        return _left("Failed", "nobody here can reclaim it")
+        return _left("Failed", policy=policy)
     if policy == "Delete":
-        return _failed("VolumeFailedDelete", "longshore deletes only the directories that it made itself")
-    return _failed("VolumeFailedRecycle", "longshore recycles no volumes; delete it and make a new one")
+        return _failed("VolumeFailedDelete")
+    return _failed("VolumeFailedRecycle")
 
 
 # ---- plans of each form
 
 
-def _left(code: str, words: str) -> Plan:
-    return Plan(None, (Reason(code, words),))
+def _left(code: str, **numbers: Number) -> VolumePlan:
+    return VolumePlan(None, (Reason(code, numbers),))
 
 
-def _step(step: Bind | SetClass | Unprotect | Reclaim, code: str, words: str) -> Plan:
-    return Plan(step, (Reason(code, words),))
+def _step(
+    step: Bind | SetClass | Unprotect | Reclaim | Provision, code: str, **numbers: Number
+) -> VolumePlan:
+    return VolumePlan(step, (Reason(code, numbers),))
 
 
-def _told(code: str, message: str, type_: str = "Normal") -> Plan:
-    return Plan(None, (Reason(code, message),), Event(type_, code, message))
+def _told(code: str, step: Lose | SetPhase | None = None, **numbers: Number) -> VolumePlan:
+    """Returns a plan with the Event of its reason."""
+    why = Reason(code, numbers)
+    return VolumePlan(step, (why,), why.event)
 
 
-def _lost(code: str, message: str) -> Plan:
-    return Plan(Lose(), (Reason(code, message),), Event("Warning", code, message))
+def _phase(phase: str | None, right: str, **numbers: Number) -> VolumePlan:
+    why = (Reason(right, numbers),)
+    return VolumePlan(None, why) if phase == right else VolumePlan(SetPhase(right), why)
 
 
-def _phase(phase: str | None, right: str, words: str) -> Plan:
-    why = (Reason(right, words),)
-    return Plan(None, why) if phase == right else Plan(SetPhase(right), why)
-
-
-def _failed(code: str, message: str) -> Plan:
-    return Plan(SetPhase("Failed", message), (Reason(code, message),), Event("Warning", code, message))
+def _failed(code: str) -> VolumePlan:
+    return _told(code, SetPhase("Failed", Reason(code).words))
 
 
 def _title(ref: Obj) -> str:

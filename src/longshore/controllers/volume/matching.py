@@ -1,7 +1,6 @@
-"""Which volume suits a claim. Pure.
+"""Finds a volume for a claim. Pure.
 
-One that was reserved for the claim comes first, whatever its size; of the others the smallest that is
-large enough.
+A volume reserved for the claim comes first, whatever its size; then the smallest volume that is large enough.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from longshore.controllers.volume import names
 
 
 def best(claim: Obj, volumes: Iterable[Obj]) -> Obj | None:
-    """The volume to bind, or None if no free one will do."""
+    """Returns the volume to bind; None if no free one matches."""
     fitting = []
     for volume in volumes:
         if names.is_going(volume) or not is_free_for(volume, claim):
@@ -29,7 +28,7 @@ def best(claim: Obj, volumes: Iterable[Obj]) -> Obj | None:
 
 
 def is_free_for(volume: Obj, claim: Obj) -> bool:
-    """Whether nobody else has the volume, or a right to it."""
+    """Whether the volume is neither bound to nor reserved for another claim."""
     ref = volume["spec"].get("claimRef")
     if ref is None:
         return (volume.get("status") or {}).get("phase") in ("Available", "Pending", None)
@@ -40,7 +39,7 @@ def is_free_for(volume: Obj, claim: Obj) -> bool:
 
 
 def why_not(volume: Obj, claim: Obj) -> str:
-    """Empty if the volume has what the claim asks for; else what it lacks, in Kubernetes' words."""
+    """Returns why the volume does not match the claim, in Kubernetes' words; empty if it does."""
     wanted, spec = claim["spec"], volume["spec"]
     if quantity.parse(_request(claim)).amount > _size(volume):
         return "requested PV is too small"

@@ -1,4 +1,4 @@
-"""Names that storage objects carry, Kubernetes' own but for the class and its provisioner."""
+"""Names of annotations, finalizers and classes: Kubernetes' own, except the class and its provisioner."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LOCAL_CLASS: Final[Obj] = {
     "reclaimPolicy": "Delete",
     "volumeBindingMode": "Immediate",
 }
-"""Binds at once: there is one node, so waiting for a pod would tell nothing."""
+"""Binds at once: there is one node, so there is no need to wait for a pod."""
 
 
 def marks_of(obj: Obj) -> dict[str, str]:
@@ -37,5 +37,5 @@ def is_going(obj: Obj) -> bool:
 
 
 def volume_name(claim: Obj) -> str:
-    """The name of a volume made for this claim, equal at every attempt, so that the volume is made once."""
+    """Returns the name of the volume for this claim, equal at every attempt, so that it is made once."""
     return f"pvc-{claim['metadata']['uid']}"

@@ -2,75 +2,68 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
 from longshore.api.types import Obj
+from longshore.machinery.catalogue import Event
 from longshore.machinery.reasons import Reason
 
 
 class Protect(msgspec.Struct, frozen=True):
-    """Add the finalizer that keeps it while it is used."""
+    """Adds the finalizer that keeps the object while it is used."""
 
     finalizer: str
 
 
 class Unprotect(msgspec.Struct, frozen=True):
-    """Takes the finalizer off a claim or volume that is being deleted and may go."""
+    """Removes the finalizer from a claim or volume that is being deleted and no longer used."""
 
     finalizer: str
 
 
 class SetClass(msgspec.Struct, frozen=True):
-    """The claim asked for no class when there was no default one; now there is."""
+    """Sets the default class on a claim that was created without one, before there was a default."""
 
     name: str
 
 
 class Bind(msgspec.Struct, frozen=True):
-    """Tie volume and claim to each other, or finish doing so."""
+    """Binds volume and claim to each other, or finishes doing so."""
 
     volume: Obj
 
 
 class Provision(msgspec.Struct, frozen=True):
-    """Make a directory and a volume for it."""
+    """Makes a directory and a volume for it."""
 
     storage_class: Obj
 
 
 class Lose(msgspec.Struct, frozen=True):
-    """The claim's volume is gone, or another's."""
+    """Sets the claim to Lost: its volume is gone, or bound to another claim."""
 
 
 class SetPhase(msgspec.Struct, frozen=True):
-    """Of a volume."""
+    """Sets the phase of a volume."""
 
     phase: str
     message: str = ""
 
 
 class Reclaim(msgspec.Struct, frozen=True):
-    """Delete the volume and the data in it."""
+    """Deletes the volume and its data."""
 
 
 Step: TypeAlias = Protect | Unprotect | SetClass | Bind | Provision | Lose | SetPhase | Reclaim
 
 
-class Event(NamedTuple):
-    """An event on the object, in Kubernetes' words."""
-
-    type: str
-    reason: str
-    message: str
-
-
-class Plan(msgspec.Struct, frozen=True):
+class VolumePlan(msgspec.Struct, frozen=True):
     step: Step | None
-    """None: nothing is written."""
+    """The step to carry out; None writes nothing."""
     why: tuple[Reason, ...]
     event: Event | None = None
-    """Told once the step is taken."""
+    """The event to send after the step."""
     look_again: float | None = None
-    """Seconds; None when nothing is due until the next change."""
+    """Seconds until the next sync; None if only a change causes one."""

@@ -1,9 +1,9 @@
-"""Which events are worth a write: upstream's rules against repetition and spam. A pure state machine.
+"""Decides which events are written: upstream's rules against repetition and spam. A pure state machine.
 
-The same event again only counts up. Ten events that differ in nothing but their message, each within ten
-minutes of the one before, become one that says so. And one object may cause 25 events of a type at once,
-then one every five minutes: a flood of warnings takes nothing from what went well. Remembers the 4096 most
-recent of each and forgets the oldest.
+A repeated event increments its count. Ten events that differ only in their message, each within ten minutes
+of the one before, become one combined event. Each object may cause 25 events of a type at once, then one
+every five minutes; warnings and normal events are counted apart. Each table remembers its 4096 most recent
+entries.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final, TypeAlias, TypeVar
 
 import msgspec
 
-from longshore.api.time.token_bucket import TokenBucket
+from longshore.api.time.backoff import TokenBucket
 from longshore.api.types import Obj
 
 SIMILAR: Final = 10
@@ -29,7 +29,7 @@ V = TypeVar("V")
 
 
 class Seen(msgspec.Struct):
-    """One event as it should be on the server by now."""
+    """One event in the state that the server should have."""
 
     name: str
     regarding: Obj
@@ -40,10 +40,10 @@ class Seen(msgspec.Struct):
     last: str
     count: int = 1
     stored: bool = False
-    """Whether the server has it already, so that a patch is enough."""
+    """Whether the server has the event already, so that a patch is enough."""
     tries: int = 0
     in_hand: bool = False
-    """Whether somebody is about to write it for the first time, and will look whether it happened again."""
+    """Whether the first write of the event is under way; its writer then checks for repetitions."""
 
 
 class _Similar(msgspec.Struct):
@@ -52,7 +52,7 @@ class _Similar(msgspec.Struct):
 
 
 class Correlator:
-    """Of one source of events."""
+    """Correlates the events of one source."""
 
     def __init__(self) -> None:
         self._seen: _Recent[Seen] = _Recent()
@@ -70,7 +70,7 @@ class Correlator:
         now: str,
         name: Callable[[Obj], str],
     ) -> Seen | None:
-        """The event to write now; None when it is spam. `name` makes the name of a new event about `ref`."""
+        """The event to write now; None if it is spam. `name` makes the name of a new event about `ref`."""
         get = ref.get
         about = (
             get("kind", ""),
@@ -120,10 +120,10 @@ class Correlator:
 
 
 class _Recent(OrderedDict[_Key, V]):
-    """Forgets what was not asked for longest. Who finds something moves it to the end."""
+    """A dictionary that drops its oldest entry. Readers move the entry that they find to the end."""
 
     def put(self, key: _Key, value: V) -> None:
-        """Adds what was not there."""
+        """Adds a new key."""
         self[key] = value
         if len(self) > _REMEMBERED:
             self.popitem(last=False)

@@ -1,12 +1,12 @@
-"""Tells people what a controller did, as core/v1 Events. Never holds a controller up.
+"""Records what a controller did as core/v1 Events. Never delays a controller.
 
-`event` only notes; what it noted is written in the background, at most one write per event and fewer when
-several are about the same thing. When too many wait, new ones are dropped and counted. What the server
-refuses is given up; while it is away, writes are tried again for two minutes.
+`event` only queues; writes happen in the background, at most one per event, and fewer if several are about
+the same thing. If 1000 wait, new events are dropped and counted. An event that the server refuses is dropped;
+while the server is unreachable, writes are retried for two minutes.
 
-Most events happen once. Where the server is in this process, those that were noted while the last ones were
-written go to it together. Repetitions are patches and go through a queue, as does every event on its way to a
-server that may be away: workers take them one by one, and one event is never written by two at a time.
+If the server is in this process, new events are written to it in batches: those queued during one write make
+the next. Repetitions are patches and go through a work queue, as does every event to a remote server. The
+queue gives each event to one worker at a time.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
-from longshore.client import Client, PatchType, Unreachable, in_process
+from longshore.client import Client, PatchType, Unreachable
+from longshore.client.writes import Create
 from longshore.machinery.events.correlation import Correlator, Seen
-from longshore.machinery.events.traffic import WRITERS, Traffic
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import Clock
 
-_TOGETHER: Final = 64
-"""New events that are written in one go, without letting others run."""
+MAX_WAITING: Final = 1000
+"""The size of upstream's queue."""
+WRITERS: Final = 4
 _TRIES, _RETRY_SECONDS = 12, 10.0
 _LAST_WORDS_SECONDS: Final = 5.0
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -41,7 +42,7 @@ log = logging.getLogger(__name__)
 
 
 def reference(obj: Obj, kind: tuple[str, str]) -> Obj:
-    """A reference to the object of an event. `kind` is its apiVersion and kind, which it does not carry."""
+    """A reference to the object of an event. `kind` is its apiVersion and kind, which `obj` may lack."""
     meta = obj["metadata"]
     ref = {"kind": kind[1], "apiVersion": kind[0]}
     for part in ("namespace", "name", "uid", "resourceVersion"):
@@ -51,25 +52,15 @@ def reference(obj: Obj, kind: tuple[str, str]) -> Obj:
 
 
 class Recorder:
-    """Events of one component, e.g. `job-controller`. Several of one component may share their `traffic`."""
+    """Records events of one component, e.g. `job-controller`."""
 
-    def __init__(
-        self,
-        client: Client,
-        component: str,
-        *,
-        clock: Clock,
-        rng: random.Random,
-        traffic: Traffic | None = None,
-    ) -> None:
+    def __init__(self, client: Client, component: str, *, clock: Clock, rng: random.Random) -> None:
         self.dropped = 0
-        """Events that nobody will see because too many waited."""
+        """The number of events that were dropped because too many waited."""
         self._client, self._component, self._clock, self._rng = client, component, clock, rng
-        self._creates_together = in_process.creates_together(client)
-        self._hears = in_process.listener(client)
         self._correlator = Correlator()
         self._new: list[Seen] = []
-        """Noted for the first time; only where they are written together."""
+        """New events that are to be written in one batch; used only with a client that can write batches."""
         self._any_new = asyncio.Event()
         self._waiting: dict[str, Seen] = {}
         self._queue: WorkQueue[str] = WorkQueue(clock)
@@ -77,13 +68,13 @@ class Recorder:
         self._now = (0, "")
         self._closing = asyncio.Event()
         self._closed = asyncio.Event()
-        self._traffic = traffic or Traffic()
-        self._traffic.join(self)
 
     def event(self, ref: Obj, type_: str, reason: str, message: str) -> None:
-        """Notes an event about the object that `ref` (see `reference`) names. Returns at once."""
-        if self._hears is not None:
-            self._hears(ref, reason, message)
+        """Queues an event about the object that `ref` (see `reference`) names. Returns at once."""
+        if log.isEnabledFor(logging.INFO):
+            _tell(ref, type_, reason, message)
+        if self._client.hears is not None:
+            self._client.hears(ref, reason, message)
             return
         micros = (self._clock.now() - _EPOCH) // _MICROSECOND
         seen = self._correlator.observe(
@@ -96,10 +87,10 @@ class Recorder:
             name=lambda ref: self._name(ref.get("name", ""), micros),
         )
         if seen is None or seen.in_hand:
-            return  # spam, or whoever writes it will see that there is more to tell
-        if seen.name not in self._waiting and self._traffic.is_full:
+            return  # spam, or its writer will see the new count
+        if seen.name not in self._waiting and self.waiting >= MAX_WAITING:
             self.dropped += 1
-        elif seen.count == 1 and self._creates_together:
+        elif seen.count == 1 and self._client.writes_at_once > 1:
             seen.in_hand = True
             self._new.append(seen)
             self._any_new.set()
@@ -116,7 +107,7 @@ class Recorder:
         self._queue.add(seen.name)
 
     async def run(self) -> None:
-        """Writes until cancelled or closed. What was noted before is still written, for some seconds."""
+        """Writes until cancelled or closed. Events queued before that are still written, for 5 s at most."""
         together = asyncio.create_task(self._write_new())
         writing = asyncio.create_task(run_workers(self._queue, self._write, count=WRITERS))
         try:
@@ -131,7 +122,6 @@ class Recorder:
             for task in (together, writing):
                 task.cancel()
             await asyncio.gather(together, writing, return_exceptions=True)
-            self._traffic.leave(self)
             self._closed.set()
 
     async def close(self) -> None:
@@ -140,13 +130,14 @@ class Recorder:
         await self._closed.wait()
 
     async def _write_new(self) -> None:
-        """Writes new events as they come, until closing and none is left."""
+        """Writes new events in batches until the recorder is closing and none is left."""
         while self._new or not self._closing.is_set():
             if not self._new:
                 self._any_new.clear()
                 await self._any_new.wait()
                 continue
-            these, self._new = self._new[:_TOGETHER], self._new[_TOGETHER:]
+            size = self._client.writes_at_once
+            these, self._new = self._new[:size], self._new[size:]
             try:
                 await self._create(these)
             except Exception:  # a bug loses these events, and not all later ones
@@ -155,7 +146,7 @@ class Recorder:
     async def _create(self, these: list[Seen]) -> None:
         objs = [self._object(seen) for seen in these]
         try:
-            answers = await self._client.create_together(kinds.EVENTS, objs)
+            answers = await self._client.write([Create(kinds.EVENTS, obj) for obj in objs])
         finally:
             for seen in these:
                 seen.in_hand = False
@@ -173,8 +164,7 @@ class Recorder:
         if seen is None:
             return None  # written already: an event of the same name came while this one waited to retry
         try:
-            async with self._traffic.turns:
-                await self._store(seen)
+            await self._store(seen)
         except StatusError as err:
             _say_refused(name, err)
         except Unreachable as err:
@@ -219,7 +209,7 @@ class Recorder:
         return self._now[1]
 
     def _name(self, about: str, micros: int) -> str:
-        """`<object>.<hex nanoseconds>`, never the same twice; a UUID where that is no name for an object."""
+        """A unique name `<object>.<hex nanoseconds>`; a UUID if that is no valid object name."""
         self._last_nanos = nanos = max(micros * 1000, self._last_nanos + 1)
         name = f"{about}.{nanos:x}"
         if names.dns1123_subdomain(name):
@@ -231,3 +221,10 @@ class Recorder:
 def _say_refused(name: str, err: StatusError) -> None:
     usual = err.reason == "AlreadyExists" or err.has_cause("NamespaceTerminating")
     log.log(logging.DEBUG if usual else logging.WARNING, "event %s was refused: %s", name, err)
+
+
+def _tell(ref: Obj, type_: str, reason: str, message: str) -> None:
+    """Logs an event with the fields object, type and reason."""
+    about = f"{ref.get('kind')} {ref.get('namespace') or ''}/{ref.get('name')}".replace(" /", " ")
+    fields = {"object": about, "type": type_, "reason": reason}
+    log.info("event: %s: %s %s: %s", about, type_, reason, message, extra={"fields": fields})

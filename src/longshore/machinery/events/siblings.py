@@ -1,8 +1,8 @@
-"""Pods of one owner: how many of them have the ordinary course of their lives told by events.
+"""Limits how many pods of one owner get Normal events about their ordinary life.
 
-Five thousand pods of a Job that all go the same way would cost more in events than in pods, and nobody reads
-them. The first pods of each owner are told of, then some in every second, as upstream's recorder does with
-the events about one object. Warnings are no part of this: each is told.
+Five thousand pods of a Job would cost more in events than in pods. So the first 50 pods of each owner get
+events, then 5 per second, much as upstream's recorder limits events about one object. Warnings are not
+limited here.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api.facts import owners
-from longshore.api.time.token_bucket import TokenBucket
+from longshore.api.time.backoff import TokenBucket
 from longshore.api.types import Obj
 
 BURST: Final = 50
@@ -19,13 +19,13 @@ _MAX_OWNERS: Final = 1024
 
 
 class Siblings:
-    """Of one source of events. Forgets the owners that it met first."""
+    """Limits the pods of one source of events. Remembers 1024 owners and drops the first that it saw."""
 
     def __init__(self) -> None:
         self._allowances: dict[str, TokenBucket] = {}
 
     def is_told_of(self, pod: Obj, seconds: float) -> bool:
-        """Whether this pod is one of those whose ordinary events are made. One without an owner always is."""
+        """Whether Normal events are made for this pod. Always true for a pod without a controller."""
         owner = owners.controller_of(pod)
         if owner is None:
             return True

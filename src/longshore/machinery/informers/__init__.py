@@ -1,1 +1,1 @@
-"""Caches that follow one resource on the server, and handlers that hear of every change."""
+"""Informers: caches that follow one resource on the server, and handlers called for every change."""

@@ -1,39 +1,38 @@
-"""Shared informer: a cache that follows one resource, and handlers that hear of every change.
+"""Shared informers: a cache that follows one resource, and handlers that are called for every change.
 
-Handlers are plain functions called in the event loop: they put keys on queues and return. One that raises is
-a bug; it is logged, and the others still hear.
+Handlers are plain functions called in the event loop: they put keys on queues and return. If a handler
+raises, that is a bug; it is logged, and the other handlers are still called.
 
-Informers that were got from one `shared.Informers` follow a selection together: one watch, one cache, each
-with its own handlers.
+A process makes one `Informers` and gives each user its `share()`: each resource is followed once, by one
+watch and one cache, while each user has its own handlers and lifetime. When a user ends, its handlers are
+removed; a watch ends with its last user.
 """
 
 from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Collection, Mapping
 from typing import TypeAlias
 
-from longshore.client import Client
-from longshore.client.protocol import Only
-from longshore.machinery.informers.cache import Cache
+from longshore.client import Client, What
+from longshore.machinery.informers.cache import Cache, Indexer
 from longshore.machinery.informers.followed_selection import FollowedSelection, Transform
-from longshore.machinery.informers.heard_objects import Handler, Newcomer, OnChange
-from longshore.machinery.informers.reflector import Selection
-from longshore.machinery.informers.scopes import matters
+from longshore.machinery.informers.heard_objects import Handler, OnChange
+from longshore.machinery.informers.reflector import Selection, named
 from longshore.machinery.time.clock import Clock
 
 Selected: TypeAlias = "dict[tuple[Selection, Transform | None], FollowedSelection]"
-"""The selections that informers of one process follow together, by `Selection.key` and what is kept."""
+"""The selections that the informers of one process share, by `Selection.key` and transform."""
 
 
 class Informer:
-    """`resync` seconds apart, every cached object is told once more as an update; None never does.
+    """Follows one selection; every `resync` seconds handlers get an update for each object (None: never).
 
-    With a `transform` the cache and the handlers need only what it returns: the rest takes no room, unless
-    others want it. Indexes of a shared cache must have different names. Updates of one object that come
-    together are told as one, unless `each_update`. In `selected` informers of one selection find each other;
-    None follows alone. `only` and `gradually` as of `Informers.share`: it must be the same function for all
-    users who want the same.
+    With a `transform`, cache and handlers get what it returns, and the rest takes no memory unless another
+    user wants it. Indexes of a shared cache must have different names. Updates of one object that arrive
+    together are folded, unless `each_update`. Informers with the same `selected` share one watch per
+    selection; with None this informer has its own.
     """
 
     def __init__(
@@ -47,19 +46,14 @@ class Informer:
         transform: Transform | None = None,
         each_update: bool = False,
         selected: Selected | None = None,
-        only: Only | None = None,
-        gradually: bool = False,
     ) -> None:
-        self.what, self._only, self._gradually = selection.what, only, gradually
-        self._newcomers: list[Newcomer] = []
-        self._all_heard = asyncio.Event()
+        self.what = selection.what
         self._handlers: list[Handler] = []
         self._key, self._selected = (selection.key, transform), {} if selected is None else selected
         self.followed = self._selected.get(self._key) or FollowedSelection(
             client, selection, clock=clock, rng=rng, resync=resync, transform=transform
         )
         self._selected[self._key] = self.followed
-        self._scope = self.followed.scopes.of(only)
         if each_update:
             self.followed.tell_each_update()
 
@@ -68,48 +62,132 @@ class Informer:
         return self.followed.cache
 
     def add_handler(self, handler: Handler) -> None:
-        """From now on `handler` hears every change. What is cached already it hears at once, as initial."""
-        only = self._only
-        if self._gradually:
-            handler = newcomer = Newcomer(handler, self.cache, only)
-            self._newcomers.append(newcomer)
+        """Adds a handler for all changes from now on; calls it at once, as initial, for cached objects."""
         self._handlers.append(handler)
-        self.followed.audience.add(handler, only)
-        if not self._gradually:
-            for obj in self.cache.list():
-                if matters(obj["metadata"].get("namespace") or "", only):
-                    handler.on_add(obj, True)
+        self.followed.audience.add(handler)
+        for obj in self.cache.list():
+            handler.on_add(obj, True)
 
     @property
     def has_synced(self) -> bool:
-        """Whether everything that existed at the first look is cached, and was told to the handlers."""
-        return self._scope.filled.is_set()
+        """Whether all objects of the first list are cached and the handlers were called for them."""
+        return self.followed.is_filled
 
     async def synced(self) -> None:
-        """Waits for `has_synced`, and for handlers that hear gradually of what was cached before."""
-        await self._scope.filled.wait()
-        if self._newcomers:
-            await self._all_heard.wait()
+        """Waits for `has_synced`."""
+        await self.followed.synced.wait()
 
     async def run(self) -> None:
-        """Follows the resource until cancelled; no handler is called after that."""
+        """Follows the resource until cancelled; after that no handler is called."""
         followed = self._selected[self._key] = self.followed
         for handler in self._handlers:
-            followed.audience.add(handler, self._only)  # run for a second time
-        hearing = asyncio.create_task(self._hear()) if self._newcomers else None
+            followed.audience.add(handler)  # run for a second time
         try:
-            await followed.run(self._scope)
+            await followed.run()
         finally:
-            if hearing is not None:
-                hearing.cancel()
             followed.audience.drop(self._handlers)
             if not followed.in_use and self._selected.get(self._key) is followed:
                 del self._selected[self._key]
 
-    async def _hear(self) -> None:
-        for newcomer in self._newcomers:
-            await newcomer.hear()
-        self._all_heard.set()
+
+class Informers:
+    """Makes informers while controllers are wired; `run` follows them all.
+
+    `whole` names resources that the process caches without transform in any case: a transform of those would
+    save nothing, so it is ignored. Informers with the same transform are shared.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        clock: Clock,
+        rng: random.Random,
+        resync: float | None = None,
+        whole: Collection[What] = (),
+    ) -> None:
+        self._client, self._clock, self._rng, self._resync = client, clock, rng, resync
+        self._whole = frozenset(named(what) for what in whole)
+        self._selected: Selected = {}
+        self._informers: dict[Selection, Informer] = {}
+        self._tasks: asyncio.TaskGroup | None = None
+        self._expected: set[object] = set()
+
+    def share(self) -> Informers:
+        """Informers for another user in this process, which share the watches and caches."""
+        made = Informers(self._client, clock=self._clock, rng=self._rng, resync=self._resync)
+        made._whole, made._selected, made._expected = self._whole, self._selected, self._expected
+        return made
+
+    def follows_whole(self, what: What) -> bool:
+        """Whether the process caches all objects of this resource untrimmed in any case."""
+        return named(what) in self._whole
+
+    def get(
+        self,
+        what: What,
+        *,
+        namespace: str = "",
+        labels: str = "",
+        fields: str = "",
+        indexers: Mapping[str, Indexer] | None = None,
+        transform: Transform | None = None,
+        each_update: bool = False,
+    ) -> Informer:
+        """The informer of this selection. Adds the indexes that it lacks."""
+        selection = Selection(what, namespace, labels, fields)
+        key = selection.key
+        informer = self._informers.get(key)
+        if informer is None:
+            if self.follows_whole(what):
+                transform = None
+            informer = self._informers[key] = Informer(
+                self._client,
+                selection,
+                clock=self._clock,
+                rng=self._rng,
+                resync=self._resync,
+                transform=transform,
+                each_update=each_update,
+                selected=self._selected,
+            )
+            if self._tasks is not None:
+                self._tasks.create_task(informer.run())
+        for name, indexer in (indexers or {}).items():
+            informer.cache.add_index(name, indexer)
+        return informer
+
+    def expect_more(self, who: object) -> None:
+        """Says that `who` will ask for further informers until it calls `expect_no_more`."""
+        self._expected.add(who)
+
+    def expect_no_more(self, who: object) -> None:
+        self._expected.discard(who)
+
+    @property
+    def expects_more(self) -> bool:
+        """Whether a user in the process has yet to find out what to follow."""
+        return bool(self._expected)
+
+    def watches(self) -> list[FollowedSelection]:
+        """The selections that are followed now in this process, each once."""
+        return [followed for followed in self._selected.values() if followed.in_use]
+
+    async def synced(self) -> None:
+        """Waits until every informer asked for so far has synced."""
+        for informer in [*self._informers.values()]:
+            await informer.synced()
+
+    async def run(self) -> None:
+        """Follows all selections until cancelled, including those added later."""
+        async with asyncio.TaskGroup() as tasks:
+            for informer in self._informers.values():
+                tasks.create_task(informer.run())
+            self._tasks = tasks
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self._tasks = None
 
 
-__all__ = ["FollowedSelection", "Handler", "Informer", "OnChange", "Selected", "Transform"]
+__all__ = ["FollowedSelection", "Handler", "Informer", "Informers", "OnChange", "Selected", "Transform"]

@@ -1,1 +1,1 @@
-"""Keys that wait to be looked at, the workers that take them, and how long to wait after a failure."""
+"""Work queues of keys, the workers that sync them, and the pauses after failures."""

@@ -1,11 +1,11 @@
-"""How long to wait after a failure: longer each time, never twice the same, short again after a calm."""
+"""Pauses after failures: longer each time, with jitter, and short again after two minutes without one."""
 
 from __future__ import annotations
 
 import random
 from typing import Final
 
-from longshore.api.time.doubling import Doubling
+from longshore.api.time.backoff import Doubling
 from longshore.machinery.time.clock import Clock
 
 _PAUSES: Final = Doubling(0.8, 30.0)
@@ -13,7 +13,7 @@ _CALM_SECONDS: Final = 120.0
 
 
 class Backoff:
-    """Upstream's numbers for reflectors. Chance adds up to once the pause on top."""
+    """Pauses with upstream's numbers for reflectors. Jitter adds up to 100 %."""
 
     __slots__ = ("_clock", "_last", "_pause", "_rng")
 

@@ -48,9 +48,6 @@ class QueueMetrics:
         if begun is not None:
             self._worked.observe(self._clock.monotonic() - begun, self._name)
 
-    def dropped(self, key: Hashable) -> None:
-        self._added.pop(key, None)
-
     def retried(self) -> None:
         self._retries.inc(self._name)
 

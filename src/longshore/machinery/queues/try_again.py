@@ -1,4 +1,4 @@
-"""The error of a sync that must be called again, while nothing is wrong with the controller."""
+"""The error of a sync that must be retried although the controller works correctly."""
 
 from __future__ import annotations
 

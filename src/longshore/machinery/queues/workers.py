@@ -1,8 +1,8 @@
-"""Workers: take a key, look at it, and put it back if that failed. One worker has a key at a time.
+"""Workers: each takes a key, syncs it, and queues it again if that failed. A key has one worker at a time.
 
-A fixed number of them does for most controllers; a `Crowd` has as many as there are keys to look at.
-Where the order of different keys matters too (requests that belong to one object), `Shards` gives each
-object one queue with one worker, chosen by a hash that is the same in every run.
+Most controllers have a fixed number of workers; a `Crowd` has as many as there are ready keys. If the order
+of different keys matters too (requests that belong to one object), `Shards` gives each object one queue with
+one worker, chosen by a hash that is the same in every run.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from longshore.machinery.queues.workqueue import ShutDown, WorkQueue
 K = TypeVar("K", bound=Hashable)
 
 Sync: TypeAlias = Callable[[K], Awaitable[float | None]]
-"""Looks at one key. Returns in how many seconds to look again by itself, or None when only a change calls
-for it. Raises when it must be tried again."""
+"""Syncs one key. Returns the seconds until the next sync, or None if only a change causes one. Raises if the
+sync must be retried."""
 
 _USUAL_REASONS: Final = ("Conflict", "NotFound")
 _USUAL_FAILURES: Final = 3
-"""Answers in a row that are no news: somebody else writes the object, too, or has just deleted it."""
+"""Conflicts or 404s in a row that are no news: another client also writes, or just deleted, the object."""
 _TURN_KEYS: Final = 64
-"""Keys that a crowd begins with before others in the event loop get their turn."""
+"""Keys that a crowd starts before other callbacks of the event loop run."""
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +52,7 @@ async def _work(queue: WorkQueue[K], sync: Sync[K]) -> None:
 
 
 async def _look(queue: WorkQueue[K], sync: Sync[K], key: K) -> None:
+    begun = queue.now() if log.isEnabledFor(logging.DEBUG) else None
     try:
         after = await sync(key)
     except Exception as err:  # a bug in a controller ends neither it nor the worker: the key comes back
@@ -62,19 +63,26 @@ async def _look(queue: WorkQueue[K], sync: Sync[K], key: K) -> None:
         queue.forget(key)
         if after is not None:
             queue.add_after(key, after)
+        if begun is not None and queue.owner:
+            _tell_duration(queue, key, queue.now() - begun)
     finally:
         queue.done(key)
 
 
+def _tell_duration(queue: WorkQueue[K], key: K, seconds: float) -> None:
+    fields = {"controller": queue.owner, "object": _named(key), "duration": seconds}
+    log.debug("%s: %s: synced in %.3f s", queue.owner, _named(key), seconds, extra={"fields": fields})
+
+
 def _is_usual(err: Exception, failures: int) -> bool:
-    """Whether the next try is likely to put it right: something has to come first, or another was quicker."""
+    """Whether the next try is likely to succeed: a TryAgain, or one of the first conflicts in a row."""
     if isinstance(err, StatusError):
         return err.reason in _USUAL_REASONS and failures < _USUAL_FAILURES
     return isinstance(err, TryAgain)
 
 
 def _report(queue: WorkQueue[K], key: K, err: Exception, pause: float, usual: bool) -> None:
-    """Logs a failed sync in one line. An error that is not the server's is a bug."""
+    """Logs a failed sync in one line. An error other than TryAgain or the server's counts as a bug."""
     failures, problem = queue.requeues(key), str(err) or repr(err)
     is_bug = not isinstance(err, TryAgain | StatusError | Unreachable)
     if is_bug:
@@ -97,23 +105,23 @@ def _report(queue: WorkQueue[K], key: K, err: Exception, pause: float, usual: bo
 
 
 def _named(key: Hashable) -> str:
-    """`default/hello` for a key of namespace and name; keys of other forms in all their parts."""
+    """Writes a key of namespace and name as `default/hello`; keys of other forms with all their parts."""
     if isinstance(key, tuple):
         return "/".join(_named(part) for part in key if part != "")
     return str(key)
 
 
 class Crowd(Generic[K]):
-    """A worker for every key that is ready, at most `limit` at a time, and none when there is none.
+    """Runs a worker for every ready key, at most `limit` at a time.
 
-    For keys that become ready together and whose syncs mostly wait for the server. A sync that has done what
-    is urgent can let the others come that far too, before it goes on (`others_first`).
+    For keys that become ready together and whose syncs mostly wait for the server. A sync that has done its
+    urgent part can wait until the other keys have reached the same point (`others_first`).
     """
 
     def __init__(self, queue: WorkQueue[K], sync: Sync[K], *, limit: int) -> None:
         self._queue, self._sync, self._limit = queue, sync, limit
         self._running = self._taken = 0
-        """Keys that were taken; those of them that nobody has begun with."""
+        """Keys that were taken and are not finished, and those of them whose sync has not started."""
         self._room = asyncio.Event()
         self._patient: deque[asyncio.Future[None]] = deque()
 
@@ -139,7 +147,7 @@ class Crowd(Generic[K]):
                     await asyncio.sleep(0)  # what has begun may run, and so may everybody else
 
     async def others_first(self) -> None:
-        """Waits until somebody has begun with every key that is ready, or no more can be taken anyhow."""
+        """Waits until the sync of every ready key has started, or `limit` syncs run."""
         if not self._blocked():
             waiter = asyncio.get_running_loop().create_future()
             self._patient.append(waiter)
@@ -149,7 +157,7 @@ class Crowd(Generic[K]):
         return self._running >= self._limit or not (self._taken or len(self._queue))
 
     def _go_on(self) -> None:
-        """Lets those go on who waited, some in each turn of the loop."""
+        """Wakes the syncs that wait in `others_first`, up to 64 in each turn of the loop."""
         for _ in range(min(_TURN_KEYS, len(self._patient))):
             waiter = self._patient.popleft()
             if not waiter.done():
@@ -169,14 +177,14 @@ class Crowd(Generic[K]):
 
 
 class Shards(Generic[K]):
-    """So many queues with one worker each. `object_of` names what must be kept in order."""
+    """Queues with one worker each, `count` of them. Keys with the same `object_of` are kept in order."""
 
     def __init__(self, make: Callable[[], WorkQueue[K]], count: int, object_of: Callable[[K], str]) -> None:
         self.queues = tuple(make() for _ in range(count))
         self._object_of = object_of
 
     def queue_of(self, key: K) -> WorkQueue[K]:
-        """The queue that `key` belongs on: add it there, forget it there."""
+        """The queue of `key`: add it there, forget it there."""
         return self.queues[zlib.crc32(self._object_of(key).encode()) % len(self.queues)]
 
     async def run(self, sync: Sync[K]) -> None:

@@ -1,8 +1,8 @@
-"""Keys that wait to be looked at: each once, one worker per key at a time, some only after a while.
+"""A work queue: each key waits once, has one worker at a time, and may be added with a delay.
 
-A key added while it waits changes nothing; one added while a worker has it is handed out again after
-`done`. A delayed add keeps the earliest time asked for, and an immediate add does not cancel it: a
-promise to look again is kept even if somebody looked in between. After a shutdown nothing is taken in.
+Adding a key that already waits changes nothing; a key added while a worker has it is handed out again after
+`done`. Of several delayed adds the earliest counts, and an immediate add does not cancel a delayed one: the
+promised later sync happens even if there was one in between. After a shutdown no key is accepted.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from __future__ import annotations
 import asyncio
 import heapq
 from collections import deque
-from collections.abc import Hashable
-from typing import Any, Final, Generic, Protocol, TypeVar
+from collections.abc import Callable, Hashable
+from typing import Final, Generic, Protocol, TypeVar
 
-from longshore.api.time.doubling import Doubling
+from longshore.api.time.backoff import Doubling
 from longshore.machinery.time.clock import Clock, Timer
 
 K = TypeVar("K", bound=Hashable)
 
 DEFAULT_PAUSES: Final = Doubling(0.005, 1000.0)
-"""Seconds of upstream's default rate limiter."""
+"""Pauses in seconds, as in upstream's default rate limiter."""
 SHORT_PAUSES: Final = Doubling(0.005, 30.0)
-"""For objects that others wait for: namespaces, accounts, volumes."""
+"""Pauses in seconds for objects that other objects wait for: namespaces, accounts, volumes."""
 _MIN_DELAY_SECONDS: Final = 1e-6
-"""Delays below a clock's resolution count as passed."""
+"""A delay shorter than this, below a clock's resolution, counts as over."""
 
 
 class ShutDown(Exception):
@@ -41,26 +41,16 @@ class Gauges(Protocol):
 
     def retried(self) -> None: ...
 
-    def dropped(self, key: Hashable) -> None: ...
-
-
-class Gate(Protocol):
-    """Says which keys are taken in; `key_gate.KeyGate` is one."""
-
-    def attach(self, queue: WorkQueue[Any]) -> None: ...
-
-    def admits(self, key: Hashable) -> bool: ...
-
 
 class Turns(Protocol):
-    """A limit for tries of all keys together; `retry_limiter.RetryLimiter` is one."""
+    """A limit on retries of all keys together; `retry_limiter.RetryLimiter` is one."""
 
     def pause(self) -> float: ...
 
 
 class WorkQueue(Generic[K]):
-    """`pauses` are those of `add_rate_limited`, for each key; `turns` limits all of them together. `owner` is
-    the controller's name, for logs. A key that the `gate` does not admit is not taken in."""
+    """`pauses` are the delays of `add_rate_limited` per key; `turns` limits the retries of all keys together.
+    `owner` is the controller's name for logs. Keys for which `belongs` returns false are ignored."""
 
     def __init__(
         self,
@@ -70,19 +60,17 @@ class WorkQueue(Generic[K]):
         gauges: Gauges | None = None,
         turns: Turns | None = None,
         owner: str = "",
-        gate: Gate | None = None,
+        belongs: Callable[[K], bool] | None = None,
     ) -> None:
         self._clock, self._pauses, self._gauges, self._turns = clock, pauses, gauges, turns
-        self.owner, self._gate = owner, gate
-        if gate is not None:
-            gate.attach(self)
+        self.owner, self._belongs = owner, belongs
         self._ready: deque[K] = deque()
         self._dirty: set[K] = set()
-        """Keys that must be looked at: those that are ready, and those added while being processed."""
+        """Keys that must be synced: those that are ready, and those added while a worker has them."""
         self._processing: set[K] = set()
         self._failures: dict[K, int] = {}
         self._due: dict[K, float] = {}
-        """When each delayed key is due; what the heap says otherwise is out of date."""
+        """When each delayed key is due. Heap entries with another time are obsolete."""
         self._heap: list[tuple[float, int, K]] = []
         self._sequence = 0
         self._timer: Timer | None = None
@@ -97,12 +85,16 @@ class WorkQueue(Generic[K]):
 
     @property
     def waiting(self) -> int:
-        """How many keys are added for later."""
+        """How many keys have a delayed add."""
         return len(self._due)
 
+    def now(self) -> float:
+        """Monotonic seconds of the queue's clock."""
+        return self._clock.monotonic()
+
     def add(self, key: K) -> None:
-        """Wants `key` looked at, now or, if a worker has it, after that."""
-        if self._closed or key in self._dirty or not (self._gate is None or self._gate.admits(key)):
+        """Queues `key` for a sync: now, or, if a worker has it, after that."""
+        if self._closed or key in self._dirty or not (self._belongs is None or self._belongs(key)):
             return
         self._dirty.add(key)
         if self._gauges is not None:
@@ -111,8 +103,8 @@ class WorkQueue(Generic[K]):
             self._offer(key)
 
     def add_after(self, key: K, seconds: float) -> None:
-        """Wants `key` looked at in so many seconds, or earlier if that was asked for before."""
-        if self._closed or not (self._gate is None or self._gate.admits(key)):
+        """Queues `key` for a sync in `seconds`, or earlier if an earlier one is pending."""
+        if self._closed or not (self._belongs is None or self._belongs(key)):
             return
         if seconds <= 0:
             self.add(key)
@@ -129,9 +121,9 @@ class WorkQueue(Generic[K]):
         self._arm()
 
     def add_rate_limited(self, key: K, *, in_turn: bool = False) -> float:
-        """Wants `key` again after a failure: later each time until `forget`. Returns in how many seconds.
+        """Queues `key` again after a failure: later each time until `forget`. Returns the delay in seconds.
 
-        `in_turn`: no earlier than its turn among all keys that failed.
+        `in_turn`: the overall limit of retries (`turns`) may delay it further.
         """
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         if self._gauges is not None:
@@ -143,15 +135,15 @@ class WorkQueue(Generic[K]):
         return pause
 
     def forget(self, key: K) -> None:
-        """Takes back the failures of `key`; a delayed add stays."""
+        """Resets the failures of `key`; a delayed add stays."""
         self._failures.pop(key, None)
 
     def requeues(self, key: K) -> int:
-        """How often `key` was added rate limited since it was forgotten."""
+        """The number of `add_rate_limited` calls for `key` since it was forgotten."""
         return self._failures.get(key, 0)
 
     async def get(self) -> K:
-        """The key that is ready for longest; `done` must follow. Raises `ShutDown` when none will come."""
+        """The key that is ready longest; call `done` after it. Raises `ShutDown` if none will follow."""
         while not self._ready:
             if self._closed:
                 raise ShutDown
@@ -173,7 +165,7 @@ class WorkQueue(Generic[K]):
         return key
 
     def done(self, key: K) -> None:
-        """The worker has finished with `key`; it is ready again if it was added meanwhile."""
+        """Ends the work on `key`; it is ready again if it was added meanwhile."""
         self._processing.discard(key)
         if self._gauges is not None:
             self._gauges.finished(key)
@@ -182,37 +174,19 @@ class WorkQueue(Generic[K]):
         self._tell_drained()
 
     def shut_down(self) -> None:
-        """Takes nothing in any more and drops delayed keys. What is ready can still be taken."""
+        """Accepts no more keys and drops delayed ones. Ready keys can still be taken."""
         self._closed = True
-        self._drop_delayed()
+        self._due.clear()
+        self._heap.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
         while self._idle:
             self._wake()
 
     async def drain(self) -> None:
         """Shuts down and waits until workers have finished everything that was ready."""
         self.shut_down()
-        await self._emptied()
-
-    async def abandon(self) -> None:
-        """Drops every key that waits, and waits until workers have finished with those that they have. The
-        gate must be closed; workers stay."""
-        if self._gauges is not None:
-            for key in self._dirty:
-                self._gauges.dropped(key)
-        self._ready.clear()
-        self._dirty.clear()
-        self._failures.clear()
-        self._drop_delayed()
-        await self._emptied()
-
-    def _drop_delayed(self) -> None:
-        self._due.clear()
-        self._heap.clear()
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    async def _emptied(self) -> None:
         if self._ready or self._processing:
             if self._drained is None:
                 self._drained = asyncio.get_running_loop().create_future()
@@ -239,7 +213,7 @@ class WorkQueue(Generic[K]):
             self._drained.set_result(None)
 
     def _arm(self) -> None:
-        """One timer for all delayed keys, set for the first of them."""
+        """Sets the one timer of all delayed keys for the earliest of them."""
         first = self._heap[0][0]
         if self._timer is not None:
             if self._armed_for <= first:

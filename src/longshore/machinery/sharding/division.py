@@ -1,7 +1,7 @@
-"""Which shard an object belongs to: rendezvous hashing, so that one more shard takes only its own part.
+"""The shard of an object, by rendezvous hashing: a further shard takes only its own share of the objects.
 
-Each shard gives each object a weight, and the heaviest wins. With N shards instead of N - 1, an object either
-stays or goes to the new shard: 1/N of them move. Every process computes the same.
+Each shard gives each object a weight, and the largest weight wins. With N shards instead of N - 1, an object
+either stays or moves to the new shard: 1/N of them move. Every process computes the same shard.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ By = Literal["namespace", "object"]
 BY: Final[tuple[By, ...]] = ("namespace", "object")
 
 _REMEMBERED: Final = 1 << 16
-"""Objects whose shard is not computed again."""
+"""Keys whose shard is cached."""
 _WEIGHTS: Final = struct.Struct("<8Q")
-"""One digest has the weights of eight shards."""
+"""One digest holds the weights of eight shards."""
 
 
 class Division:
-    """So many shards, by namespace, or by object where one namespace holds most of them."""
+    """Divides objects into `count` shards by namespace, or by object if one namespace has most of them."""
 
     def __init__(self, count: int, by: By = "namespace") -> None:
         if count < 1:
             raise ValueError(f"{count} shards: there must be at least one")
         self.count, self.by = count, by
         self.name = f"{count}-by-{by}"
-        """A name that replicas share when they divide alike."""
+        """A name that is equal for replicas that divide in the same way."""
         self._salts = tuple(number.to_bytes(2, "little") for number in range(-(-count // 8)))
         self._heaviest = lru_cache(_REMEMBERED)(self._compute)
 
@@ -50,13 +50,8 @@ class Division:
         return weights.index(max(weights))
 
 
-def weight(one: str, other: str) -> int:
-    """The rendezvous weight of two names for each other."""
-    return int.from_bytes(blake2b(f"{one}\n{other}".encode(), digest_size=8).digest(), "little")
-
-
 def place_of(key: Any) -> tuple[str, str]:
-    """Namespace and name from a key: these two, or something with them at its end or in its fields."""
+    """Namespace and name of a key: a pair, a tuple that ends in one, or an object with such fields."""
     if isinstance(key, tuple):
         return place_of(key[-1]) if isinstance(key[-1], tuple) else (key[0], key[1])
     inner = getattr(key, "key", None)

@@ -1,9 +1,11 @@
-"""One replica among several: takes shards that nobody holds, and hands over what others should have.
+"""One of several processes that work at the same time, each for one shard of all objects.
 
-A replica lives while it renews a Lease of its own; its shards are its own for as long. To hand a shard over
-is to close the gate before its queues, to wait for the syncs that run, to end its controllers with all that
-they remember, and only then to let its Lease go. A replica that was silent for too long ends at once, as a
-leader does; the others have its shards soon.
+A replica holds at most one shard, by a Lease that it renews as a leader does. It takes any shard without a
+living holder and keeps it until it ends; without a shard it is a spare. If it loses its Lease, it ends.
+
+Replicas of another division, or a leader without shards, never work at the same time. Each process first
+writes its own Lease, then looks for Leases of another form: of two that start together at least one sees the
+other and waits. If a leader without shards appears, replicas end, and it waits for that (`until_unheld`).
 """
 
 from __future__ import annotations
@@ -11,84 +13,52 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Coroutine
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import own_names
 from longshore.api.metrics import Registry
-from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 from longshore.machinery.election import Election, LeadershipLost
-from longshore.machinery.queues.key_gate import KeyGate
-from longshore.machinery.sharding.assignment import meant_for
+from longshore.machinery.fence import Fence
 from longshore.machinery.sharding.division import Division
-from longshore.machinery.sharding.shard_leases import Look, ShardLeases, term
-from longshore.machinery.sharding.sightings import Sightings
-from longshore.machinery.sharding.unbroken_fence import UnbrokenFence
+from longshore.machinery.sharding.shard_leases import ShardLeases, Sighting
 from longshore.machinery.time.clock import Clock
 
 LEASE_SECONDS: Final = 10.0
-"""A replica that was silent for so long is gone. A death is noticed after at most 13 s: two looks more."""
-LEADER_SECONDS: Final = 15.0
-"""A leader without shards that was silent for so long is gone."""
+"""A replica that has not renewed for so long is dead. It is noticed after at most 13 s, two looks later."""
 FENCE_SECONDS: Final = 7.0
-"""Writes stop so long after the last renewal: one on its way has three seconds to arrive."""
+"""Writes stop this long after the last renewal, so that a write on its way has three seconds to arrive."""
 RENEW_SECONDS: Final = 2.0
 LOOK_SECONDS: Final = 1.5
-DRAIN_SECONDS: Final = 20.0
-"""Syncs that take longer are cancelled when their shard is handed over."""
-_LAST_DRAIN_SECONDS: Final = 3.0
-"""Syncs that take longer are cancelled when the process ends."""
-_FORGET_SECONDS: Final = 600.0
-"""The Leases of replicas that died are deleted by whoever sees them, after so long."""
+_UNHELD_SECONDS: Final = 30.0
+"""If a shard has no holder for this long, a warning says that there are too few replicas."""
 _BROKEN_LOOKS: Final = (StatusError, Unreachable, TimeoutError)
 
 log = logging.getLogger(__name__)
 
 
 class Holding(NamedTuple):
-    """A shard that this replica holds."""
+    """The shard that this replica holds."""
 
     shard: int
     term: int
-    """Larger for each holder of this shard than for those before it."""
-    gate: KeyGate
+    """A number that grows with each new holder of this shard."""
 
 
 Work = Callable[[Holding], Coroutine[Any, Any, None]]
-"""Works for a shard until cancelled. Nothing of it may be left then."""
+"""Works for a shard until cancelled. When it returns, none of its tasks may still run."""
 
 
-def fence(clock: Clock) -> UnbrokenFence:
-    """The fence that all writes of a replica must ask."""
-    return UnbrokenFence(clock, FENCE_SECONDS, LEASE_SECONDS)
-
-
-class _Held:
-    """One shard's Lease, and what runs for it."""
-
-    def __init__(self, lease: Obj, holding: Holding, working: asyncio.Task[None], taken: float) -> None:
-        self.lease, self.holding, self.working, self.taken = lease, holding, working, taken
-        self.leaving = False
-
-    async def end(self, clock: Clock, within: float) -> None:
-        """Ends the work: nothing is written for the shard after this."""
-        late = False
-        try:
-            async with clock.timeout(within):
-                await self.holding.gate.close()
-        except TimeoutError:
-            late = True
-        self.working.cancel()
-        await asyncio.gather(self.working, return_exceptions=True)
-        if late:  # a write on its way has as long to arrive as one that passed the fence
-            await clock.sleep(LEASE_SECONDS - FENCE_SECONDS)
+def fence(clock: Clock) -> Fence:
+    """The fence that all writes of a replica must check."""
+    return Fence(clock, FENCE_SECONDS)
 
 
 class Replica:
-    """`identity` must differ between replicas. `fence` comes from `fence()`."""
+    """Works for one shard. `identity` must differ between replicas; `fence` comes from `fence()`."""
 
     def __init__(
         self,
@@ -99,193 +69,158 @@ class Replica:
         group: str,
         identity: str,
         division: Division,
-        fence: UnbrokenFence,
+        fence: Fence,
         clock: Clock,
         rng: random.Random,
         registry: Registry | None = None,
         waiting: Callable[[str], object] = log.info,
     ) -> None:
-        self._work, self._identity, self._division, self._fence = work, identity, division, fence
-        self._clock, self._waiting, self._told = clock, waiting, ""
-        self._leases = ShardLeases(client, namespace, group, division, clock)
-        self._sightings = Sightings(LEASE_SECONDS)
-        self._leaders = Sightings(LEADER_SECONDS)
-        self._held: dict[int, _Held] = {}
-        self._handing: asyncio.Task[None] | None = None
-        self._name = self._leases.replica_name(identity)
-        self._election = Election(
-            client,
-            namespace=namespace,
-            name=self._name,
-            identity=identity,
-            clock=clock,
-            rng=rng,
-            fence=fence,
-            labels=self._leases.labels(),
-            annotations=self._leases.annotations,
+        self._client, self._namespace, self._group, self._identity = client, namespace, group, identity
+        self._work, self._division, self._fence = work, division, fence
+        self._clock, self._rng, self._waiting, self._told = clock, rng, waiting, ""
+        self._leases = ShardLeases(client, namespace, group, clock)
+        self._names = [self._leases.shard_name(division.name, shard) for shard in range(division.count)]
+        self.shard: int | None = None
+        """The shard that this replica works for; None for a spare."""
+        if registry is not None:
+            text = "Shards that this process holds: 1, or 0 for a spare."
+            registry.gauge("longshore_shards_held", text).ask(lambda: float(self.shard is not None))
+
+    async def run(self) -> None:
+        """Waits for a shard and works for it until cancelled; then releases it. Raises `LeadershipLost`."""
+        while True:
+            look = await self._look()
+            if look is not None:
+                blocker = self._blocker(look)
+                free = [] if blocker else self._free(look)
+                self._say(blocker or ("" if free else f"all {self._division.count} shards are held"))
+                for shard in free:
+                    if (election := await self._taken(shard, look)) is not None:
+                        await election.hold(partial(self._hold, Holding(shard, election.term)))
+                        self._fence.close()
+                        break
+            await self._clock.sleep(LOOK_SECONDS * (1 + self._rng.random() / 4))
+
+    async def _look(self) -> dict[str, Sighting] | None:
+        """Reads all Leases; None if the server does not answer."""
+        try:
+            async with self._clock.timeout(FENCE_SECONDS):
+                return await self._leases.look()
+        except _BROKEN_LOOKS as err:
+            log.info("cannot read the leases of the shards: %s", err or "no answer")
+            return None
+
+    def _blocker(self, look: Mapping[str, Sighting]) -> str:
+        """Why no shard may be held now; empty if nothing prevents it."""
+        for name, seen in look.items():
+            if seen.is_held and name == self._group:
+                return f"{seen.holder} leads without shards"
+            if seen.is_held and name not in self._names:
+                return f"{seen.holder} divides objects as {seen.division}"
+        return ""
+
+    def _free(self, look: Mapping[str, Sighting]) -> list[int]:
+        """The shards that may be taken, in the order of tries. A shard whose Lease names this replica comes
+        first: its request succeeded but the answer was lost."""
+        mine, others = [], []
+        for shard, name in enumerate(self._names):
+            seen = look.get(name)
+            if seen is not None and seen.holder == self._identity:
+                mine.append(shard)
+            elif seen is None or not seen.is_held:
+                others.append(shard)
+        self._rng.shuffle(others)
+        return mine + others
+
+    async def _taken(self, shard: int, look: Mapping[str, Sighting]) -> Election | None:
+        """Takes the shard's Lease; None if another replica was quicker."""
+        election = Election(
+            self._client,
+            namespace=self._namespace,
+            name=self._names[shard],
+            identity=self._identity,
+            clock=self._clock,
+            rng=self._rng,
+            fence=self._fence,
+            labels=self._leases.labels,
+            annotations={own_names.DIVISION: self._division.name},
             lease=LEASE_SECONDS,
             renew=FENCE_SECONDS,
             retry=RENEW_SECONDS,
         )
-        if registry is not None:
-            text = "Shards that this process holds."
-            registry.gauge("longshore_shards_held", text).ask(lambda: float(len(self._held)))
+        if (seen := look.get(self._names[shard])) is not None:
+            election.knows(seen.lease, seen.since)
+        return election if await election.attempt(FENCE_SECONDS) else None
 
-    @property
-    def shards(self) -> list[int]:
-        """The shards that this replica holds now."""
-        return sorted(self._held)
-
-    async def run(self) -> None:
-        """Takes part until cancelled; then everything is handed back. Raises `LeadershipLost`."""
-        await self._election.lead(self._take_part)
-
-    async def _take_part(self) -> None:
+    async def _hold(self, holding: Holding) -> None:
+        """Works for the shard, unless a process with another division, or none, has started meanwhile."""
+        while (look := await self._look()) is None:
+            await self._clock.sleep(LOOK_SECONDS)
+        if blocker := self._blocker(look):
+            self._say(blocker)
+            return
+        log.info("took shard %d of %s", holding.shard, self._division.name)
+        self.shard, self._told = holding.shard, ""
+        tasks = [asyncio.create_task(self._work(holding)), asyncio.create_task(self._until_led())]
         try:
-            while not self._fence.broken:
-                await self._one_look()
-                await self._clock.sleep(LOOK_SECONDS)
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in tasks:
+                if task.done():
+                    task.result()
             raise LeadershipLost
         finally:
-            await self._leave()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            if (age := self._fence.age) is not None and age < FENCE_SECONDS:
+                # A write on its way has as long to arrive as one that passed the fence.
+                await self._clock.sleep(LEASE_SECONDS - FENCE_SECONDS)
+            self.shard = None
 
-    async def _one_look(self) -> None:
-        try:
-            async with self._clock.timeout(FENCE_SECONDS):
-                look = await self._leases.look()
-        except _BROKEN_LOOKS as err:
-            log.info("cannot read the leases of the shards: %s", err or "no answer")
-            return
-        holders = {name: holder for name, lease in look.shards.items() if (holder := _holder(lease))}
-        alive = self._sightings.look(look.replicas.values(), holders.values(), look.asked, look.answered)
-        self._check_held(look)
-        await self._clean_up(look)
-        blocker = self._blocker(look, alive)
-        self._say(blocker)
-        if blocker:
-            self._hand_over([*self._held])
-            return
-        names = [self._leases.shard_name(shard) for shard in range(self._division.count)]
-        live = {shard: who for shard, name in enumerate(names) if (who := holders.get(name, "")) in alive}
-        members = {_holder(lease) for lease in look.replicas.values() if self._divides_alike(lease)} & alive
-        meant = meant_for(self._division.count, live, members)
-        self._hand_over([shard for shard in self._held if meant.get(shard) != self._identity])
-        for shard, who in meant.items():
-            # One that names this replica and is not held was taken by a request without an answer.
-            free = shard not in live or live[shard] == self._identity
-            if who == self._identity and free and shard not in self._held:
-                await self._take(shard, look.shards.get(names[shard]))
-
-    # ---- who else there is
-
-    def _check_held(self, look: Look) -> None:
-        """Ends the process when somebody else has written the Lease of a shard that is held, or when what
-        runs for it has failed."""
-        for held in self._held.values():
-            if held.leaving:
+    async def _until_led(self) -> None:
+        """Returns when a process leads without shards. Meanwhile warns of shards without a replica."""
+        held_at, told = dict.fromkeys(self._names, self._clock.monotonic()), 0
+        while True:
+            await self._clock.sleep(LOOK_SECONDS)
+            look = await self._look()
+            if look is None:
                 continue
-            if held.working.done():
-                held.working.result()
-            lease = look.shards.get(held.lease["metadata"]["name"])
-            if look.asked > held.taken and (lease is None or _holder(lease) != self._identity):
-                raise LeadershipLost
-
-    def _blocker(self, look: Look, alive: set[str]) -> str:
-        """Why nothing may be held now; empty when nothing is in the way."""
-        leader = look.leader.get("holderIdentity") or ""
-        leads = self._leaders.look([{"spec": look.leader}], (), look.asked, look.answered)
-        if leader in leads and leader not in map(_holder, look.replicas.values()):
-            return f"{leader} leads without shards"
-        mine = look.replicas.get(self._name)
-        for lease in look.replicas.values():
-            strange = _holder(lease) in alive and not self._divides_alike(lease)
-            if strange and (mine is None or _age(lease) < _age(mine)):
-                return f"{_holder(lease)} divides objects as {_division(lease)}"
-        for lease in look.shards.values():
-            if _holder(lease) in alive and not self._divides_alike(lease):
-                return f"{_holder(lease)} holds a shard of {_division(lease)}"
-        return ""
-
-    def _divides_alike(self, lease: Obj) -> bool:
-        return _division(lease) == self._division.name
+            if (leader := look.get(self._group)) is not None and leader.is_held:
+                log.warning("%s leads without shards", leader.holder)
+                return
+            now = self._clock.monotonic()
+            held_at |= {name: now for name in self._names if name in look and look[name].is_held}
+            unheld = sum(now - at >= _UNHELD_SECONDS for at in held_at.values())
+            if unheld > told:
+                log.warning("%d of %d shards have no replica: start more", unheld, len(held_at))
+            told = unheld
 
     def _say(self, what: str) -> None:
-        """Says once why this replica does nothing."""
+        """Logs, once per reason, why this replica does nothing."""
         if what and what != self._told:
             self._waiting(what)
         self._told = what
 
-    async def _clean_up(self, look: Look) -> None:
-        for name, lease in look.replicas.items():
-            holder = _holder(lease)
-            if not holder or self._sightings.silence(holder, look.asked) > _FORGET_SECONDS:
-                with suppress(*_BROKEN_LOOKS):
-                    await self._leases.forget(name)
-                return
 
-    # ---- taking and leaving shards
-
-    async def _take(self, shard: int, lease: Obj | None) -> None:
+async def until_unheld(client: Client, namespace: str, group: str, clock: Clock) -> None:
+    """Waits until no living replica holds a shard. A leader without shards calls this before it works;
+    replicas that see its Lease end."""
+    leases, told = ShardLeases(client, namespace, group, clock), ""
+    while True:
         try:
-            async with self._clock.timeout(FENCE_SECONDS):
-                taken = await self._leases.take(shard, lease, self._identity, LEASE_SECONDS)
+            async with clock.timeout(FENCE_SECONDS):
+                look = await leases.look()
         except _BROKEN_LOOKS as err:
-            log.info("shard %d is not taken: %s", shard, err or "no answer")
-            return
-        log.info("took shard %d of %s", shard, self._division.name)
-        gate = KeyGate(lambda key: self._division.shard_of(key) == shard)
-        holding = Holding(shard, term(taken), gate)
-        working = asyncio.create_task(self._work(holding), name=f"shard {shard}")
-        self._held[shard] = _Held(taken, holding, working, self._clock.monotonic())
-
-    def _hand_over(self, shards: list[int]) -> None:
-        """Begins with the first of these, unless another is under way."""
-        if shards and (self._handing is None or self._handing.done()):
-            self._handing = asyncio.create_task(self._give(min(shards)), name="handing a shard over")
-
-    async def _give(self, shard: int) -> None:
-        held = self._held[shard]
-        held.leaving = True
-        await held.end(self._clock, DRAIN_SECONDS)
-        while not await self._released(held):
-            await self._clock.sleep(LOOK_SECONDS)
-        del self._held[shard]
-        log.info("handed shard %d of %s over", shard, self._division.name)
-
-    async def _released(self, held: _Held) -> bool:
-        """Whether the Lease is free, or is not this replica's any more."""
-        try:
-            async with self._clock.timeout(FENCE_SECONDS):
-                await self._leases.release(held.lease)
-        except StatusError as err:
-            log.info("shard %d was not handed back: %s", held.holding.shard, err)
-        except (Unreachable, TimeoutError):
-            return False
-        return True
-
-    async def _leave(self) -> None:
-        """Ends all work, then hands everything back. Where that fails, the Lease runs out."""
-        if self._handing is not None:
-            self._handing.cancel()
-            await asyncio.gather(self._handing, return_exceptions=True)
-        every = [*self._held.values()]
-        await asyncio.gather(*(held.end(self._clock, _LAST_DRAIN_SECONDS) for held in every))
-        with suppress(TimeoutError):
-            async with self._clock.timeout(_LAST_DRAIN_SECONDS):
-                await asyncio.gather(*map(self._released, every))
-        self._held.clear()
-
-
-def _holder(lease: Obj) -> str:
-    holder: str = (lease.get("spec") or {}).get("holderIdentity") or ""
-    return holder
-
-
-def _division(lease: Obj) -> str:
-    name: str = (lease["metadata"].get("annotations") or {}).get(own_names.DIVISION) or ""
-    return name
-
-
-def _age(lease: Obj) -> tuple[str, str]:
-    """Less for older Leases."""
-    return lease["metadata"]["creationTimestamp"], lease["metadata"]["name"]
+            if isinstance(err, StatusError) and err.code == 403:
+                log.warning("cannot see whether shards are held, so none can be: %s", err)
+                return  # replicas with these rights cannot take any
+            log.info("cannot read the leases of the shards: %s", err or "no answer")
+        else:
+            held = {seen.holder for name, seen in look.items() if seen.is_held and name != group}
+            names = ", ".join(sorted(held))
+            if not names:
+                return
+            if names != told:
+                log.warning("waiting until %s handed all shards of %s/%s over", names, namespace, group)
+            told = names
+        await clock.sleep(LOOK_SECONDS)

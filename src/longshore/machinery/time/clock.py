@@ -1,6 +1,6 @@
-"""The machine's clock. Nothing else in the plane asks the machine what time it is, or sleeps by itself.
+"""The machine's clock. No other code of the plane reads the machine's time or sleeps by itself.
 
-The protocol is `api.clock.Clock`, named here too, beside the engines.
+The protocol is `api.clock.Clock`, also exported here beside its implementation.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Notices when the machine slept, or somebody set its clock: timers count running time and ring too late."""
+"""Notices that the machine slept or its clock was set: timers count running time and would ring too late."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from longshore.machinery.time.clock import Clock
 
 _LOOK_SECONDS: Final = 30.0
 _JUMP_SECONDS: Final = 1.0
-"""Clocks are slewed a little all the time; more than this between two looks and it was set."""
+"""NTP slews clocks a little all the time; a larger difference than this between two looks is a jump."""
 
 
 async def watch(clock: Clock, jumped: Callable[[], None], *, every: float = _LOOK_SECONDS) -> None:

@@ -1,8 +1,8 @@
-"""An event loop whose time jumps to the next timer as soon as nothing is left to do.
+"""An event loop whose time jumps to the next timer as soon as no callback is ready.
 
-A whole control plane (store in memory, API, local client, controllers) runs on it: a month passes in
-seconds, and the same seed gives the same run, step by step. What it cannot make repeatable is what it
-cannot see: threads, sockets and other processes. Refuses to wait for ever (`Stuck`).
+A whole control plane (store in memory, API, local client, controllers) runs on it: a month passes in seconds,
+and the same seed gives the same run, step by step. Threads, sockets and other processes are not repeatable,
+since the loop cannot see them. If everything waits without a timer, it raises `Stuck`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 import selectors
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
@@ -21,12 +22,12 @@ T = TypeVar("T")
 
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _RESOLUTION_SECONDS: Final = 1e-6
-"""Timers this near count as due: less would drown in a float's error after some years."""
+"""A timer this near counts as due: after some years, a shorter time would be below a float's precision."""
 _BUSY_LOOKS: Final = 8
-"""While there is work and only threads could bring more, one look of so many is real: a look takes 2 µs,
-and a simulated Job of a CronJob 18 turns of the loop."""
+"""While there is work and only threads could bring more, one poll of so many is real: a poll takes 2 µs, and
+a simulated Job of a CronJob 18 turns of the loop."""
 _STUCK_SECONDS: Final = 10.0
-"""Real seconds to wait for a thread or a socket when no timer is set."""
+"""Real seconds to wait for a thread or a socket if no timer is set."""
 
 
 class Stuck(RuntimeError):
@@ -60,7 +61,7 @@ class VirtualClock:
         await asyncio.sleep(seconds)
 
     async def glance(self, seconds: float) -> float:
-        """Waits for `jump`: nobody else sets this clock."""
+        """Waits until `jump` is called, the only thing that sets this clock."""
         began = self.monotonic()
         waiter = self._loop.create_future()
         self._glances.append(waiter)
@@ -75,10 +76,10 @@ class VirtualClock:
         return asyncio.timeout(seconds)
 
     def call_later(self, seconds: float, fn: Callable[[], object]) -> Timer:
-        return self._loop.call_later(seconds, fn)
+        return self._loop.call_at(self._loop.elapsed + seconds, fn)
 
     def jump(self, seconds: float) -> None:
-        """Sets the wall clock forward, or back, as a person or NTP does. Timers do not notice."""
+        """Sets the wall clock forward or back, as a person or NTP does. Timers are not affected."""
         self._start += timedelta(seconds=seconds)
         self._start_seconds = self._start.timestamp()
         waiting, self._glances = self._glances, []
@@ -100,31 +101,44 @@ def run(main: Callable[[VirtualClock], Awaitable[T]], *, start: datetime = START
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """asyncio's own loop; only its idea of time, and what it does instead of waiting, differ."""
+    """asyncio's own loop, except for its time and for what it does instead of waiting."""
 
     def __init__(self, selector: selectors.BaseSelector | None = None) -> None:
         self.elapsed = 0.0
-        """Seconds that have passed."""
+        """Virtual seconds since the start."""
         super().__init__(selector or Jumping(self.jump))
         self._clock_resolution = _RESOLUTION_SECONDS
+
+        self._debug: bool
+        self._ready: deque[asyncio.Handle]
 
     def time(self) -> float:
         return self.elapsed
 
+    def call_soon(  # type: ignore[override] # as typeshed's, but for the types of callback and arguments
+        self, callback: Any, *args: Any, context: Any = None
+    ) -> asyncio.Handle:
+        """Does what asyncio does without its checks: four calls, not six, 55 times per simulated Job."""
+        if self._debug:
+            return super().call_soon(callback, *args, context=context)
+        handle = asyncio.Handle(callback, args, self, context)
+        self._ready.append(handle)
+        return handle
+
     def call_at(  # type: ignore[override] # as typeshed's, but for the types of callback and arguments
         self, when: float, callback: Any, *args: Any, context: Any = None
     ) -> asyncio.TimerHandle:
-        # What is due later must not be due now: who looks again in a nanosecond would look again for ever.
+        # A later timer must not be due now: a callback that rearms in a nanosecond would run for ever.
         if when > self.elapsed:
             when = max(when, self.elapsed + _RESOLUTION_SECONDS)
         return super().call_at(when, callback, *args, context=context)
 
     async def shutdown_default_executor(self, timeout: float | None = None) -> None:  # noqa: ASYNC109 # asyncio's own signature
-        """Waits for threads without a limit: asyncio's five minutes pass here before a thread gets a turn."""
+        """Waits for threads without a limit: asyncio's five minutes are virtual, so no thread could run."""
         await super().shutdown_default_executor()
 
     def jump(self, seconds: float) -> None:
-        """Lets so much time pass at once. For the selector: timers that are due then run in the next turn."""
+        """Advances the time at once. For the selector: timers that are then due run in the next turn."""
         self.elapsed += seconds
 
 
@@ -132,7 +146,7 @@ Ready: TypeAlias = list[tuple[selectors.SelectorKey, int]]
 
 
 class Jumping(selectors.BaseSelector):
-    """Looks at the sockets without waiting; where the loop would wait, lets virtual time pass instead."""
+    """Polls the sockets without waiting; where the loop would wait, advances virtual time instead."""
 
     def __init__(self, jump: Callable[[float], None]) -> None:
         self._real = selectors.DefaultSelector()
@@ -147,7 +161,7 @@ class Jumping(selectors.BaseSelector):
         return self._real.select(0) or self.idle(timeout)
 
     def idle(self, timeout: float | None) -> Ready:
-        """Nothing is left to do for so long, or, with None, until something comes from outside."""
+        """Advances time by `timeout`. With None, waits for a thread or socket; raises `Stuck` without one."""
         if timeout is not None:
             self._jump(timeout)
             return []

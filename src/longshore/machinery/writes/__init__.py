@@ -1,1 +1,1 @@
-"""Writes of controllers: those not seen yet in a cache, and those that many make (pods, owners)."""
+"""Writes of controllers: writes that a cache does not show yet, and writes common to many (pods, owners)."""

@@ -1,7 +1,7 @@
 """Claims objects for an owner: keeps, adopts and releases them.
 
-Before the first adoption the owner is read live once: a cache may still show an owner that is deleted, or
-another one of the same name.
+Before the first adoption the owner is read from the API once, because a cache may still show an owner that
+was deleted or replaced by another one of the same name.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from longshore.machinery.queues.try_again import TryAgain
 
 
 def adoption_patch(obj: Obj, ref: Obj, finalizers: Iterable[str] = ()) -> Obj:
-    """Makes `ref` a controller of `obj`, and of no other object that has its name by then."""
+    """A patch that makes `ref` the controller of `obj`; its uid keeps it from another object of that name."""
     meta: Obj = {"ownerReferences": [ref], "uid": obj["metadata"]["uid"]}
     if finalizers := [*finalizers]:
         meta["finalizers"] = finalizers
@@ -26,7 +26,7 @@ def adoption_patch(obj: Obj, ref: Obj, finalizers: Iterable[str] = ()) -> Obj:
 
 
 def release_patch(obj: Obj, owner_uid: str, finalizers: Iterable[str] = ()) -> Obj:
-    """Takes `obj` from this owner, together with the finalizers the owner has put on it."""
+    """A patch that removes this owner from `obj`, together with the finalizers that the owner added."""
     meta: Obj = {
         "uid": obj["metadata"]["uid"],
         "ownerReferences": [{"$patch": "delete", "uid": owner_uid}],
@@ -41,7 +41,7 @@ class CannotAdopt(TryAgain):
 
 
 class Claims:
-    """Claims objects of one resource for one owner, for one pass; make a new one for the next."""
+    """Claims objects of one resource for one owner, in one sync; make a new one for the next sync."""
 
     def __init__(
         self,
@@ -54,8 +54,8 @@ class Claims:
         finalizers: tuple[str, ...] = (),
         on_write: Callable[[Obj], Any] | None = None,
     ) -> None:
-        """`what` names the objects' apiVersion and kind; `matches` is the owner's selector. Adopted objects
-        get `finalizers`, released ones lose them. `on_write` gets the answer of every patch."""
+        """`what` is the objects' apiVersion and kind; `matches` is the owner's selector. Adopted objects get
+        `finalizers`, released objects lose them. `on_write` is called with the answer of every patch."""
         self._client, self._what, self._owner, self._kind = client, what, owner, owner_kind
         self._matches, self._finalizers, self._on_write = matches, finalizers, on_write
         self._uid: str = owner["metadata"]["uid"]
@@ -65,7 +65,7 @@ class Claims:
     async def claim(self, objects: Iterable[Obj]) -> list[Obj]:
         """The members of `objects` that belong to the owner now, in their order; adopted ones as patched.
 
-        Goes through all of them, then raises the first error there was: `StatusError`, `Unreachable` or
+        Processes all objects, then raises the first error, if any: `StatusError`, `Unreachable` or
         `CannotAdopt`.
         """
         claimed: list[Obj] = []
@@ -101,7 +101,7 @@ class Claims:
         return await self._patched(obj, adoption_patch(obj, wanted, self._finalizers), (404,))
 
     async def _patched(self, obj: Obj, patch: Obj, harmless: tuple[int, ...]) -> Obj | None:
-        """None after an error that says the object is gone or another one."""
+        """Patches the object. None if the error says that the object is gone or was replaced."""
         meta = obj["metadata"]
         try:
             answer = await self._client.patch(
@@ -116,7 +116,7 @@ class Claims:
         return answer
 
     async def _recheck(self, obj: Obj) -> None:
-        """Raises unless the owner is there and stays; asks the server once."""
+        """Raises unless the owner exists and is not being deleted; asks the server once."""
         if self._may_adopt is False:
             try:
                 await self._look()

@@ -1,8 +1,8 @@
-"""Expectations: writes of a controller that its cache does not show yet, so that it is too old to count by.
+"""Expectations: writes of a controller that its cache does not show yet, so that the cache is too old.
 
-`Expectations` counts creations and deletions per key and gives up after five minutes, since a lost
-event must not stop a controller for ever. `UidExpectations` remembers which objects, and never gives up.
-Both live in memory alone; a restarted controller lists everything anew and expects nothing.
+`Expectations` counts creations and deletions per key and gives up after five minutes, since a lost event must
+not stop a controller for ever. `UidExpectations` remembers which objects, and never gives up. Both are kept
+in memory only; a restarted controller lists everything again and expects nothing.
 """
 
 from __future__ import annotations
@@ -18,47 +18,46 @@ TIMEOUT_SECONDS: Final = 300.0
 
 
 class Pending(NamedTuple):
-    """Creations and deletions still to be seen. Below zero when more were seen than expected."""
+    """Creations and deletions still to be seen. Negative if more were seen than expected."""
 
     creations: int
     deletions: int
 
 
 class Expectations(Generic[K]):
-    """Counters per key."""
+    """Counts expected creations and deletions per key."""
 
     def __init__(self, clock: Clock, *, timeout: float = TIMEOUT_SECONDS) -> None:
         self._clock, self._timeout = clock, timeout
         self._entries: dict[K, _Entry] = {}
 
     def expect_creations(self, key: K, count: int) -> None:
-        """Expects so many creations and no deletion, whatever was expected before."""
+        """Expects `count` creations and no deletion, in place of what was expected before."""
         self._entries[key] = _Entry(count, 0, self._clock.monotonic())
 
     def expect_deletions(self, key: K, count: int) -> None:
-        """Expects so many deletions and no creation, whatever was expected before."""
+        """Expects `count` deletions and no creation, in place of what was expected before."""
         self._entries[key] = _Entry(0, count, self._clock.monotonic())
 
     def creations_observed(self, key: K, count: int = 1) -> None:
-        """Saw so many creations, or knows that they will not come. Nothing without an expectation."""
+        """Counts creations that were seen or will not come. No effect if nothing is expected."""
         entry = self._entries.get(key)
         if entry is not None:
             entry.creations -= count
 
     def deletions_observed(self, key: K, count: int = 1) -> None:
-        """Saw so many deletions, or knows that they will not come. Nothing without an expectation."""
+        """Counts deletions that were seen or will not come. No effect if nothing is expected."""
         entry = self._entries.get(key)
         if entry is not None:
             entry.deletions -= count
 
     def satisfied(self, key: K) -> bool:
-        """Whether the cache shows all that was done: nothing is expected any more, or for too long."""
+        """Whether the cache shows all writes: nothing is expected any more, or the timeout has passed."""
         return self.patience(key) is None
 
     def patience(self, key: K) -> float | None:
-        """Seconds until an expectation is given up; None when it is satisfied. Whoever waits for it has to
-        look again then, since the event may never come.
-        """
+        """Seconds until the expectation is given up; None if it is satisfied. A waiting controller must sync
+        again at that time, since the event may never come."""
         entry = self._entries.get(key)
         if entry is None or (entry.creations <= 0 and entry.deletions <= 0):
             return None
@@ -66,7 +65,7 @@ class Expectations(Generic[K]):
         return left if left > 0 else None
 
     def pending(self, key: K) -> Pending | None:
-        """The expectation of a key; None when there never was one."""
+        """The expectation of a key; None if there never was one."""
         entry = self._entries.get(key)
         return None if entry is None else Pending(entry.creations, entry.deletions)
 
@@ -85,17 +84,17 @@ _NONE: Final[Set[str]] = frozenset()
 
 
 class UidExpectations(Generic[K]):
-    """Per key, the UIDs of objects of which one more event is to come (say, a finalizer's removal)."""
+    """Per key, the UIDs of objects of which one more event is expected (say, a finalizer's removal)."""
 
     def __init__(self) -> None:
         self._entries: dict[K, set[str]] = {}
 
     def expect(self, key: K, uids: Iterable[str]) -> None:
-        """Expects these too."""
+        """Expects an event of these objects too."""
         self._entries.setdefault(key, set()).update(uids)
 
     def observed(self, key: K, uid: str) -> None:
-        """Saw it, or knows that it will not come."""
+        """Removes a UID: its event was seen or will not come."""
         entry = self._entries.get(key)
         if entry is not None:
             entry.discard(uid)
@@ -103,7 +102,7 @@ class UidExpectations(Generic[K]):
                 del self._entries[key]
 
     def uids(self, key: K) -> Set[str]:
-        """The UIDs still expected. A view: it changes as events come; copy it to keep it."""
+        """The UIDs still expected. A live view that shrinks as events arrive; copy it to keep it."""
         return self._entries.get(key, _NONE)
 
     def forget(self, key: K) -> None:

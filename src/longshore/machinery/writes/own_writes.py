@@ -1,11 +1,11 @@
-"""Read your own writes: a controller looks at a key again only when its caches show what it wrote.
+"""Read your own writes: a controller syncs a key again only when its caches show what it wrote.
 
-Remembers the highest resourceVersion each owner's writes were answered with, per resource, and compares
-it with what the informer of that resource has seen. Deletes have no version of their own and are not
-recorded; expectations cover them. Versions that are not numbers never hold anything up.
+Remembers, per owner and resource, the highest resourceVersion that a write returned, and compares it with the
+revision of that resource's informer. Deletes have no version and are not recorded; expectations cover them.
+Versions that are not numbers are ignored.
 
-So a change that the controller made itself is always heard before it looks at the key again, and tells it
-nothing that the look which made it did not know (`own`).
+So the event of a controller's own write always arrives before the next sync of the key, and tells it nothing
+that the sync which made the write did not know (`own`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class StaleCache(TryAgain):
 
 
 class Versioned(Protocol):
-    """The part of a cache that is used here."""
+    """The part of a cache that `OwnWrites` uses."""
 
     @property
     def revision(self) -> int: ...
@@ -43,14 +43,14 @@ class Versioned(Protocol):
 
 
 class OwnWrites(Generic[K]):
-    """`caches` by qualified resource: `{"jobs.batch": jobs.cache, "pods": pods.cache}`."""
+    """Own writes by key. `caches` by resource: `{"jobs.batch": jobs.cache, "pods": pods.cache}`."""
 
     def __init__(self, caches: Mapping[str, Versioned], clock: Clock) -> None:
         self._caches, self._clock = caches, clock
         self._records: dict[K, _Record] = {}
 
     def wrote(self, key: K, uid: str, resource: str, answer: Obj) -> None:
-        """Records the object a write of `key` (whose own uid is `uid`) was answered with."""
+        """Records the object that a write for `key` (an object with this `uid`) returned."""
         version: str = answer["metadata"].get("resourceVersion") or ""
         if not version.isdecimal():
             return
@@ -63,12 +63,12 @@ class OwnWrites(Generic[K]):
         record.versions.add((resource, version))
 
     def own(self, key: K, resource: str, obj: Obj) -> bool:
-        """Whether `obj`, just heard of, is in a state that a write of `key` was answered with."""
+        """Whether the state of `obj`, just received, is one that a write for `key` returned."""
         record = self._records.get(key)
         return record is not None and (resource, obj["metadata"]["resourceVersion"]) in record.versions
 
     def check(self, key: K) -> None:
-        """Raises `StaleCache` while a cache is older than a write; once it is not, forgets the writes."""
+        """Raises `StaleCache` while a cache is older than a write; otherwise forgets the writes of `key`."""
         record = self._records.get(key)
         if record is None:
             return
@@ -79,8 +79,8 @@ class OwnWrites(Generic[K]):
         del self._records[key]
 
     async def wait(self, key: K, *, patience: float = 1.0) -> None:
-        """Waits until the caches show the writes of `key`, which is a moment as a rule. Raises `StaleCache`
-        when it takes longer than `patience` seconds."""
+        """Waits until the caches show the writes of `key`, usually a moment. Raises `StaleCache` after
+        `patience` seconds."""
         record = self._records.get(key)
         if record is None:
             return
@@ -107,6 +107,6 @@ class _Record:
     def __init__(self, uid: str) -> None:
         self.uid = uid
         self.highest: dict[str, int] = {}
-        """The last revision by resource."""
+        """The highest revision written, by resource."""
         self.versions: set[tuple[str, str]] = set()
-        """Resource and version of every write since the last look."""
+        """Resource and version of every write since the last sync."""

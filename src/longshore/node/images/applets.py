@@ -1,6 +1,6 @@
 """Directories with the applets of a program such as busybox, each a link to the program.
 
-Made once for a program as it is now; a program that was replaced gets another directory.
+A directory is made once for each version of a program: a replaced program gets another directory.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SHELL: Final = "sh"
 
 class Applets(msgspec.Struct, frozen=True):
     program: str
-    """The program's file, without links on the way."""
+    """The program's file, with symbolic links resolved."""
     directory: str
     """The directory with a link for each applet."""
     has_shell: bool
@@ -35,11 +35,12 @@ class AppletDirectories:
         self._made: dict[str, Applets] = {}
 
     def known(self, program: str) -> Applets | None:
-        """Applets that were made before; None if nobody asked for them, or the program was not there."""
+        """The applets that `of` returned for the program before; None if there are none."""
         return self._made.get(program)
 
     def of(self, program: str) -> Applets | None:
-        """The applets of a program; None where it is not installed or lists none. Runs it the first time."""
+        """The applets of a program; None if it is not installed or lists none. The first call runs the
+        program."""
         made = self._made.get(program)
         if made is not None and os.path.isdir(made.directory):
             return made
@@ -73,7 +74,7 @@ def file_of(program: str) -> str | None:
 
 
 def listed(file: str) -> list[str]:
-    """The names of a program's applets, by its own word; empty if it says none."""
+    """The names of a program's applets, as its `--list` prints them; empty if it prints none."""
     try:
         told = subprocess.run([file, "--list"], capture_output=True, timeout=_LIST_SECONDS, check=True)
     except (OSError, subprocess.SubprocessError):

@@ -1,11 +1,14 @@
 """The table of images: patterns of image names, and what a container of such an image runs here. Pure.
 
+`BUILT_IN` has the rows that longshore knows by itself; a user's row of the same or a narrower pattern wins.
+
     "*/pause:*": [sleep, infinity]
     "nginx:*": {command: [nginx], args: [-g, daemon off;]}
     "python:*": {path: ~/.pyenv/versions/3.12.4/bin}
 
-Names are compared in full (`image_names.py`), so is a pattern, unless it begins with `*`. Of several patterns
-that match, the one with most letters of its own wins; of equal ones, that of the user's file.
+Image names are completed as Kubernetes does before they are compared; so is a pattern, unless it begins with
+`*`. If several patterns match, the one with most literal characters wins; among equal ones, that of the
+user's file.
 """
 
 from __future__ import annotations
@@ -14,12 +17,9 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping
 from fnmatch import translate
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
-
-from longshore.node.images import image_names
-from longshore.node.images.image_names import Name
 
 _FIELDS: Final = ("command", "args", "path", "applets")
 _SHAPE: Final = "a list of words, or a mapping with some of command, args, path and applets"
@@ -34,7 +34,7 @@ class BadImages(Exception):
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """The meaning of an image. An empty one says that its containers bring their commands with them."""
+    """The meaning of an image. An empty entry means that its containers have commands of their own."""
 
     command: tuple[str, ...] = ()
     """The image's entry point: runs where a container has no `command`, before the container's `args`."""
@@ -68,7 +68,7 @@ class Table:
             return self._found[image]
         except KeyError:
             pass
-        name = image_names.complete(image)
+        name = complete_name(image)
         found = next((pattern.row for pattern in self._patterns if pattern.matches(name)), None)
         if len(self._found) >= _MAX_REMEMBERED:
             self._found.clear()
@@ -79,9 +79,9 @@ class Table:
 class _Pattern:
     def __init__(self, row: Row) -> None:
         self.row = row
-        repository, tag, digest = image_names.split(row.pattern)
+        repository, tag, digest = split_name(row.pattern)
         if not repository.startswith("*"):
-            repository = image_names.with_registry(repository)
+            repository = with_registry(repository)
         tag, digest = tag or "*", digest or "*"
         self._parts = tuple(re.compile(translate(part)).match for part in (repository, tag, digest))
         self.rank = (*_letters(repository), *_letters(f"{tag}{digest}"), row.source == "file")
@@ -91,13 +91,13 @@ class _Pattern:
 
 
 def _letters(pattern: str) -> tuple[int, int]:
-    """How particular a pattern is: its letters, and of equal ones the fewest wildcards."""
+    """How specific a pattern is: by its literal characters, then by fewer wildcards."""
     return len(_WILD.sub("", pattern)), -len(_WILD.findall(pattern))
 
 
 def no_command(container: str, image: str, row: Row | None) -> str:
     """Why a container has nothing to run, and the ways out."""
-    repository, _, _ = image_names.split(image)
+    repository, _, _ = split_name(image)
     add = f"longshore images add {shlex.quote(f'{repository}:*')} -- COMMAND"
     known = f'its entry "{row.pattern}" names none' if row is not None else "nobody said what it runs here"
     return (
@@ -144,7 +144,7 @@ def entry_of(pattern: str, value: Any) -> Entry:
 
 
 def _pattern(text: str) -> str:
-    if not text or text != text.strip() or image_names.split(text)[0].endswith("/"):
+    if not text or text != text.strip() or split_name(text)[0].endswith("/"):
         raise BadImages(
             f'"{text}" is no pattern of image names, such as "nginx:*" or "registry.example/tools/*"'
         )
@@ -175,3 +175,63 @@ def _kind(value: Any) -> str:
         case list():
             return "a list" if value else "an empty list"
     return "a mapping"
+
+
+_LATEST: Final = "latest"
+
+
+class Name(NamedTuple):
+    repository: str
+    """With its registry: `docker.io/library/busybox`."""
+    tag: str
+    """Empty where the name has a digest alone."""
+    digest: str
+
+    def __str__(self) -> str:
+        tag = f":{self.tag}" if self.tag else ""
+        return f"{self.repository}{tag}{'@' if self.digest else ''}{self.digest}"
+
+
+def complete_name(image: str) -> Name:
+    """The full name: Docker's registry where none is named, `latest` without tag and digest."""
+    repository, tag, digest = split_name(image)
+    return Name(with_registry(repository), tag or ("" if digest else _LATEST), digest)
+
+
+def split_name(text: str) -> tuple[str, str, str]:
+    """Repository, tag and digest as they are written; a part that is not there is empty."""
+    whole, _, digest = text.partition("@")
+    above, slash, last = whole.rpartition("/")
+    name, _, tag = last.partition(":")
+    return above + slash + name, tag, digest
+
+
+def with_registry(repository: str) -> str:
+    first, slash, _ = repository.partition("/")
+    if not slash:
+        return f"docker.io/library/{repository}"
+    if "." in first or ":" in first or first == "localhost":
+        return repository
+    return f"docker.io/{repository}"
+
+
+PAUSE: Final = ("sh", "-c", 'trap "kill \\$!; exit 0" INT TERM; while :; do sleep 86400 & wait; done')
+"""Waits for SIGTERM or SIGINT and exits with 0. As the first process of a container it also reaps orphans,
+because the shell's `wait` does."""
+_SHELL: Final = Entry(args=("sh",))
+HOST: Final = "host"
+"""The image name in pods of `longshore run -- COMMAND`; it stands for no image."""
+
+BUILT_IN: Final = tuple(
+    Row(pattern, entry, "built-in")
+    for pattern, entry in (
+        (HOST, Entry()),
+        ("*/pause:*", Entry(command=PAUSE)),
+        ("*/pause-*:*", Entry(command=PAUSE)),
+        ("*/busybox:*", Entry(args=("sh",), applets="busybox")),
+        ("*/alpine:*", _SHELL),
+        ("*/debian:*", _SHELL),
+        ("*/ubuntu:*", _SHELL),
+    )
+)
+BUILT_IN_TABLE: Final = Table(BUILT_IN)

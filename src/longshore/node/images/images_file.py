@@ -1,20 +1,23 @@
-"""The user's file of images, `images.yaml`, followed while longshore runs.
+"""The user's file of images, `images.yaml`: followed while longshore runs, and edited by `longshore images`.
 
-A file that cannot be read or has a mistake changes nothing: the last good table stays, `problem` says why.
-No file is an empty one.
+A file that cannot be read or has a mistake changes nothing: the last good table stays, `problem` says why. A
+missing file counts as empty. An edit leaves everything else as it was written, comments too.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from longshore.api.codec.decoded import DecodeError
 from longshore.machinery.followed_files import identity
 from longshore.machinery.time.clock import Clock
-from longshore.node.images import built_in
-from longshore.node.images.image_table import BadImages, Row, Table, rows_of
+from longshore.node.images import image_table
+from longshore.node.images.image_table import BadImages, Entry, Row, Table, rows_of
 
 NAME: Final = "images.yaml"
 """The file's name in a data directory."""
@@ -25,7 +28,7 @@ log = logging.getLogger(__name__)
 
 def read(path: Path) -> Table:
     """The table of a file and the built-in rows. Raises BadImages, whose message names the file."""
-    return Table((*read_rows(path), *built_in.ROWS))
+    return Table((*read_rows(path), *image_table.BUILT_IN))
 
 
 def read_rows(path: Path) -> tuple[Row, ...]:
@@ -56,7 +59,7 @@ def parsed(raw: bytes) -> tuple[Row, ...]:
 
 
 class ImagesFile:
-    """`table` is the one in force. Without a path it is the built-in one for ever."""
+    """`table` is the table in force; without a path it is always the built-in one."""
 
     def __init__(self, path: Path | None = None) -> None:
         """Raises BadImages if the file is bad from the beginning."""
@@ -64,13 +67,13 @@ class ImagesFile:
         self.problem = ""
         """Why the file as it is now is not in force; empty when it is."""
         self._seen = None if path is None else identity(path)
-        self.table = built_in.TABLE if path is None else read(path)
+        self.table = image_table.BUILT_IN_TABLE if path is None else read(path)
 
     def find(self, image: str) -> Row | None:
         return self.table.find(image)
 
     def look(self) -> bool:
-        """Reads the file again if it has changed since the last look. Whether it had."""
+        """Reads the file again if it has changed since the last look; returns whether it has."""
         if self.path is None or (now := identity(self.path)) == self._seen:
             return False
         self._seen = now
@@ -88,3 +91,43 @@ class ImagesFile:
         while True:
             await clock.sleep(LOOK_SECONDS)
             self.look()
+
+
+def added(text: str, pattern: str, entry: Entry) -> str:
+    """The text with this entry at its end, instead of an earlier one of the same pattern."""
+    rest = removed(text, pattern)
+    if rest and not rest.endswith("\n"):
+        rest += "\n"
+    return f"{rest}{line(pattern, entry)}\n"
+
+
+def removed(text: str, pattern: str) -> str:
+    """The text without the entry of this pattern; the same text if it has none. Raises BadImages."""
+    import yaml  # 10 ms of every start, and only `longshore images` edits the file
+
+    parsed(text.encode())
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    if not isinstance(root, yaml.MappingNode):
+        return text
+    if root.flow_style:
+        rows = {row.pattern: row.entry for row in parsed(text.encode()) if row.pattern != pattern}
+        return "".join(f"{line(key, entry)}\n" for key, entry in rows.items())
+    lines = text.splitlines(keepends=True)
+    for key, value in root.value:
+        if key.value == pattern:
+            begin, end = key.start_mark.line, value.end_mark.line + (value.end_mark.column > 0)
+            while end > begin + 1 and _is_between(lines[end - 1]):
+                end -= 1  # remarks before the next entry belong to that one
+            return "".join(lines[:begin] + lines[end:])
+    return text
+
+
+def line(pattern: str, entry: Entry) -> str:
+    """An entry as a line of the file: a command alone is a list."""
+    value = {key: found for key, found in msgspec.to_builtins(entry).items() if found}
+    short = value["command"] if value.keys() == {"command"} else value
+    return f"{json.dumps(pattern, ensure_ascii=False)}: {json.dumps(short, ensure_ascii=False)}"
+
+
+def _is_between(text: str) -> bool:
+    return not text.strip() or text.lstrip().startswith("#")

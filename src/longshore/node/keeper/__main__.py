@@ -1,6 +1,6 @@
 """`python -m longshore.node.keeper DIR`: becomes the keeper of a directory, in the background.
 
-Returns when the keeper answers (0), or says on standard error why it cannot (1). A directory has one keeper:
+Exits with 0 when the keeper answers, or with 1 and the reason on standard error. A directory has one keeper:
 a second one waits a moment for the first to leave and then gives up.
 """
 
@@ -15,12 +15,11 @@ import socket
 import sys
 import time
 
+from longshore.node.keeper import frames, linux
 from longshore.node.keeper.keeper import Keeper
-from longshore.node.keeper.processes import linux
-from longshore.node.keeper.talking import frames
 from longshore.node.keeper.walls import permissions
+from longshore.node.keeper.walls.fork_server import ForkServer
 from longshore.node.keeper.walls.namespaces import Namespaces
-from longshore.node.keeper.walls.nursery import Nursery
 
 _LOCK_SECONDS = 5.0
 _FILES = 65536
@@ -49,8 +48,8 @@ def main() -> int:
         _allow_many_files()
         linux.set_name("longshore-keep")
         problem = permissions.become_own_root()
-        nursery = None if problem else Nursery()
-        keeper = Keeper(directory, _listen(directory), Namespaces(directory, problem, nursery))
+        fork_server = None if problem else ForkServer()
+        keeper = Keeper(directory, _listen(directory), Namespaces(directory, problem, fork_server))
         keeper.recover()
     except OSError as error:
         os.write(tell, f"{error}\n".encode())
@@ -64,7 +63,8 @@ def main() -> int:
 
 
 def _close_inherited() -> None:
-    """All but the standard streams: event loops leave some open, and containers would have them."""
+    """Closes all descriptors but the standard streams: event loops leave some open, and containers would
+    inherit them."""
     for name in os.listdir("/proc/self/fd"):
         if int(name) > 2:
             with contextlib.suppress(OSError):  # the one that listed them
@@ -72,7 +72,8 @@ def _close_inherited() -> None:
 
 
 def _detach(directory: str) -> None:
-    """Standard streams that nobody has to keep open, and a directory that nobody wants to unmount."""
+    """Replaces the standard streams and the working directory, so that the keeper holds no terminal and no
+    mount of its caller."""
     null = os.open("/dev/null", os.O_RDWR)
     log = os.open(os.path.join(directory, "keeper.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(null, 0)
@@ -85,7 +86,7 @@ def _detach(directory: str) -> None:
 
 
 def _allow_many_files() -> None:
-    """Three for each running container; the usual limit of 1024 is for programs that use select."""
+    """Raises the limit of open files: each running container takes three, and the usual limit is 1024."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _FILES if hard == resource.RLIM_INFINITY else min(hard, _FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -105,7 +106,7 @@ def _acquire(lock: int) -> bool:
 
 
 def _listen(directory: str) -> socket.socket:
-    """The socket, which only this user can open. A long path is reached through the directory."""
+    """Listens on the socket, which only this user can open. A long path is bound from its directory."""
     os.chdir(directory)
     with contextlib.suppress(FileNotFoundError):
         os.unlink(frames.SOCKET)

@@ -1,7 +1,7 @@
-"""The keeper's day: hears requests, answers them, tells what ended, and leaves when it is not needed.
+"""The keeper's main loop: answers requests, reports ends, and exits when it is idle.
 
 Everything happens in one loop. Requests that arrive together get one answer. The answer to a start waits a
-moment: the end of a container that does next to nothing is told with it.
+moment, so that the end of a very short container is sent with it.
 """
 
 from __future__ import annotations
@@ -11,14 +11,12 @@ import signal
 import socket
 import time
 
+from longshore.node.keeper import exec_sessions, frames
+from longshore.node.keeper.container_records import ContainerRecord, ContainerRecords
 from longshore.node.keeper.containers import Containers
-from longshore.node.keeper.processes import exec_sessions
-from longshore.node.keeper.records.book import Book
-from longshore.node.keeper.records.entry import Entry
-from longshore.node.keeper.talking import frames
-from longshore.node.keeper.talking.loop import Loop
-from longshore.node.keeper.talking.peer import Connection
-from longshore.node.keeper.talking.refused import Refused
+from longshore.node.keeper.frames import Refused
+from longshore.node.keeper.loop import Loop
+from longshore.node.keeper.peer import Connection
 from longshore.node.keeper.walls import limits
 from longshore.node.keeper.walls.namespaces import Namespaces
 
@@ -26,24 +24,24 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from longshore.node.keeper.talking.frames import Message, Spec
-    from longshore.node.keeper.talking.peer import Late
+    from longshore.node.keeper.frames import Message, Spec
+    from longshore.node.keeper.peer import Late
 
-_IDLE_SECONDS = 10.0  # seconds with nothing running and nobody connected, after which it leaves
+_IDLE_SECONDS = 10.0  # seconds without containers and peers, after which the keeper exits
 _ANSWER_SECONDS = 0.01  # seconds that the answer to a start waits for the end of what was started
-_TOGETHER = 4  # starts with one write to the journal; if it dies meanwhile, so many are lost at most
+_TOGETHER = 4  # starts per write to the journal; at most this many are lost if the keeper dies meanwhile
 
 
 class Keeper:
     def __init__(self, directory: str, server: socket.socket, namespaces: Namespaces) -> None:
         self._loop = Loop()
-        self._book = Book(os.path.join(directory, "journal"))
+        self._records = ContainerRecords(os.path.join(directory, "journal"))
         self._namespaces = namespaces
         self._limiter = limits.choose()
-        self._containers = Containers(self._loop, self._book, namespaces, self._limiter, self._ended)
+        self._containers = Containers(self._loop, self._records, namespaces, self._limiter, self._ended)
         self._connections: set[Connection] = set()
         self._owner: Connection | None = None
-        """Whose end is the end of everything: a longshore that keeps nothing."""
+        """The connection of a longshore that keeps nothing: when it closes, all containers are killed."""
         self._stopping: list[tuple[Connection, int]] = []
         self._leaving = False
         self._idle_since = 0.0
@@ -61,7 +59,7 @@ class Keeper:
     def run(self) -> None:
         self._rest()
         self._loop.run()
-        self._namespaces.close()
+        self._containers.close()
 
     def _accept(self, mask: int) -> None:
         try:
@@ -80,7 +78,7 @@ class Keeper:
         self._rest()
 
     def _rest(self) -> None:
-        """Leaves when there has been nothing to do and nobody to do it for."""
+        """Exits after some seconds without containers and peers."""
         self._idle_since = time.monotonic()
         if self._is_idle():
             self._loop.at("idle", 0.0 if self._leaving else _IDLE_SECONDS, self._leave_if_idle)
@@ -104,9 +102,9 @@ class Keeper:
             if starts and (op != "start" or payload["key"] in starts or len(starts) == _TOGETHER):
                 answers += self._start(connection, starts)
                 starts = {}
-                self._containers.hear_ends()  # longshore has work with these while the others are started
+                self._containers.hear_ends()  # longshore handles these ends while the others are started
                 if connection.is_closed:
-                    return  # nobody is there any more who could want the rest
+                    return  # no peer waits for the rest
             if op == "start":
                 starts[payload["key"]] = (number, payload)
                 continue
@@ -127,12 +125,12 @@ class Keeper:
                 connection.subscribed = True
                 if payload and payload["owned"]:
                     self._owner = connection
-                states = [entry.state() for entry in self._book.entries.values()]
+                states = [entry.state() for entry in self._records.entries.values()]
                 return {
                     "version": frames.VERSION,
                     "pid": os.getpid(),
                     "states": states,
-                    "copied": self._book.copied,
+                    "copied": self._records.copied,
                 }
             case "signal":
                 return self._containers.signal(*payload)
@@ -169,7 +167,7 @@ class Keeper:
                     "notes": self._limiter.notes,
                 }
             case "remove":
-                return self._book.remove(payload)
+                return self._containers.forget(payload)
             case "stop":
                 self._leaving = True
                 self._stopping.append((connection, number))
@@ -179,11 +177,11 @@ class Keeper:
         raise Refused("RunContainerError", f"the keeper does not know {op!r}")
 
     def _start(self, connection: Connection, requests: dict[str, tuple[int, Spec]]) -> list[bytes]:
-        """Answers for at once; what runs now is told later."""
+        """Starts containers. Returns the answers to send now; answers about running ones wait a moment."""
         results = self._containers.start([spec for _, spec in requests.values()])
         answers, due = [], time.monotonic() + _ANSWER_SECONDS
         for (number, _), result in zip(requests.values(), results, strict=True):
-            if not isinstance(result, Entry):
+            if not isinstance(result, ContainerRecord):
                 answers.append(_refusal(number, result))
             elif result.phase == "running":
                 connection.late.append((due, number, result.state()))
@@ -202,7 +200,7 @@ class Keeper:
             if waiting:
                 self._loop.at("answers", waiting[0][0] - now, self._answer_late)
 
-    def _ended(self, ended: list[Entry]) -> None:
+    def _ended(self, ended: list[ContainerRecord]) -> None:
         keys = {entry.key for entry in ended}
         message = frames.pack(("ended", 0, [entry.state() for entry in ended]))
         for connection in list(self._connections):
@@ -224,7 +222,7 @@ class Keeper:
         self._stopping = []
 
     def _terminated(self) -> None:
-        """SIGTERM: the machine or the service is stopped, and nothing may be left behind."""
+        """Handles SIGTERM: kills all containers, because the machine or the service is being stopped."""
         self._end_all()
         self._rest()
 

@@ -1,7 +1,7 @@
 """Carries out plans, and writes down what containers do by themselves: end, answer hooks and probes.
 
-Nothing here decides. Each action ends with the pod being looked at again; what an engine was asked for and
-has not answered is marked in the memory first, so that nobody asks twice. The way in is in `starting.py`.
+Nothing here decides. Each action ends with another sync of the pod. A request that the runtime has not
+answered is marked in the memory first, so that it is not sent twice. Starts are in `starting.py`.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ class Actor:
             plan.Fail: self._fail,
         }
 
-    def act(self, life: Life, decided: plan.Plan) -> None:
+    def act(self, life: Life, decided: plan.PodPlan) -> None:
         for action in decided.actions:
             self._do[type(action)](life, action)
 
     @property
     def starts(self) -> int:
-        """How often an engine was asked to start something."""
+        """How often a runtime was asked to start something."""
         return self._starter.starts
 
     async def close(self) -> None:
@@ -58,7 +58,7 @@ class Actor:
         await self._starter.close()
 
     def changed(self, life: Life, state: State) -> None:
-        """The engine says that a container is over, or ready."""
+        """Notes the runtime's report that a container has ended or is ready."""
         record = life.record(state.key.container)
         if record is None or state.key.attempt != record.attempt or record.over:
             return
@@ -170,8 +170,8 @@ class Actor:
         record.probed = True
 
     def probed(self, life: Life, record: Record, verdict: str, event: str) -> None:
-        """A probe has something to say: `started`, `ready`, `unready`, or its own name if the container must
-        go; an empty verdict comes with an event about one failure."""
+        """Notes the verdict of a probe: `started`, `ready`, `unready`, or the probe's name if the container
+        must stop. An empty verdict comes with an event about one failure."""
         if event:
             self._events.pod(life.memory.pod, "Warning", "Unhealthy", event, record.facts.path)
         before = (record.started, record.ready, record.doom)

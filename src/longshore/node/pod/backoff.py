@@ -1,12 +1,12 @@
-"""How long a container that ended waits for its next start: not at all the first time, then 10 s, twice that
-and so on up to five minutes; one that ran for ten minutes starts over. Upstream's numbers.
+"""The back-off of restarts, with upstream's numbers: none before the first restart, then 10 s, doubling up to
+five minutes. After a run of ten minutes it starts over.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from longshore.api.time.doubling import Doubling
+from longshore.api.time.backoff import Doubling
 from longshore.node.pod.memory import Record
 
 PAUSES: Final = Doubling(10.0, 300.0)
@@ -14,7 +14,7 @@ FORGIVEN_SECONDS: Final = 600.0
 
 
 def due(record: Record) -> tuple[float, float]:
-    """When it may start again (seconds since 1970, 0 for at once), and what the next crash will cost."""
+    """When a container may restart (seconds since 1970, or 0), and the back-off after the next crash."""
     assert record.state is not None
     ended = record.state.finished_at
     if not record.backoff or ended - record.backoff_set > FORGIVEN_SECONDS:

@@ -15,14 +15,14 @@ from longshore.api.time import durations
 from longshore.machinery.reasons import Number, Reason
 from longshore.node.pod import backoff, stopping
 from longshore.node.pod.facts import restarts
-from longshore.node.pod.memory import Memory, Record, Verdict, View, Waiting
+from longshore.node.pod.memory import Memory, PodView, Record, Verdict, Waiting
 from longshore.node.pod.plan import (
     NOTHING,
     Action,
     BeginStop,
     Fail,
     Hook,
-    Plan,
+    PodPlan,
     Prepare,
     Probe,
     Start,
@@ -30,9 +30,9 @@ from longshore.node.pod.plan import (
 )
 
 DEADLINE_MESSAGE: Final = "Pod was active on the node longer than the specified deadline"
-_RUNS: Final = Plan(why=(Reason("Running", "runs"),))
-_PREPARES: Final = Reason("Prepared", "its volumes and environment are prepared first")
-_PREPARING: Final = Reason("Preparing", "its volumes and environment are being prepared")
+_RUNS: Final = PodPlan(why=(Reason("Running"),))
+_PREPARES: Final = Reason("Prepared")
+_PREPARING: Final = Reason("Preparing")
 
 
 class Draft:
@@ -45,21 +45,21 @@ class Draft:
         self.why: list[Reason] = []
         self.again: float | None = None
 
-    def because(self, code: str, words: str, **numbers: Number) -> None:
-        self.why.append(Reason(code, words, numbers) if numbers else Reason(code, words))
+    def because(self, code: str, **numbers: Number) -> None:
+        self.why.append(Reason(code, numbers))
 
     def look(self, seconds: float) -> None:
-        """Look again in so many seconds at the latest."""
+        """Asks for another sync in at most `seconds`."""
         if self.again is None or seconds < self.again:
             self.again = max(seconds, 0.0)
 
-    def plan(self, *, done: bool = False) -> Plan:
-        return Plan(tuple(self.actions), tuple(self.why), self.again, done)
+    def plan(self, *, done: bool = False) -> PodPlan:
+        return PodPlan(tuple(self.actions), tuple(self.why), self.again, done)
 
 
 def outcome(memory: Memory) -> str:
-    """Succeeded or Failed if nothing of the pod will be started again, else empty. What still runs then (a
-    sidecar) is in the way of the phase, not of the outcome."""
+    """Succeeded or Failed if nothing of the pod will be started again, else empty. A container that still
+    runs then (a sidecar) delays the phase, not the outcome."""
     if memory.terminal:
         return memory.terminal
     if memory.verdict is not None or memory.rejected:
@@ -82,7 +82,7 @@ def outcome(memory: Memory) -> str:
     return "Failed" if failed else "Succeeded"
 
 
-def decide(view: View) -> Plan:
+def decide(view: PodView) -> PodPlan:
     """The next actions for the pod, and when to look at it again."""
     memory, now, wall = view.memory, view.now, view.wall
     if memory.gone or memory.deleting is not None or memory.terminal or memory.verdict or memory.rejected:
@@ -115,14 +115,13 @@ def decide(view: View) -> Plan:
 
 
 def _outlived(memory: Memory, moment: float) -> bool:
-    """Whether a main container ended after this moment: it was stopped for it, by an agent that died."""
+    """Whether a main container ended after its deadline: an agent that has died since had stopped it."""
     return any(r.state is not None and r.state.finished_at >= moment for r in memory.mains)
 
 
-def _too_late(deadline: float, draft: Draft) -> Plan:
+def _too_late(deadline: float, draft: Draft) -> PodPlan:
     draft.actions.append(Fail(Verdict("DeadlineExceeded", DEADLINE_MESSAGE)))
-    words = f"active for more than its activeDeadlineSeconds ({deadline:g})"
-    draft.because("DeadlineExceeded", words, seconds=deadline)
+    draft.because("DeadlineExceeded", seconds=deadline)
     return draft.plan()
 
 
@@ -133,48 +132,50 @@ def _given_up(memory: Memory, draft: Draft, now: float) -> bool:
         return False
     assert memory.unstartable_since is not None
     left = memory.unstartable_since + patience - now
-    if left > 0:
+    if left > 0 and not memory.never_starts:
         draft.look(left)
         return False
     waiting = memory.unprepared or next((r.waiting for r in memory.records() if r.waiting), None)
     reason = waiting.reason if waiting else "Unstartable"
+    said = waiting.message if waiting else ""
+    if memory.never_starts:
+        condition = {"type": own_names.UNSTARTABLE, "status": "True", "reason": reason, "message": said}
+        draft.actions.append(Fail(Verdict(reason, f"The pod cannot start: {said}", condition=condition)))
+        draft.because("NeverStarts")
+        return True
     shown = durations.text(int(patience * 1e9))
-    message = f"The pod could not start within {shown}: {waiting.message if waiting else ''}"
+    message = f"The pod could not start within {shown}: {said}"
     draft.actions.append(Fail(Verdict(reason, message)))
-    words = f"could not start within the {shown} of {own_names.FAIL_UNSTARTABLE_AFTER}"
-    draft.because("Unstartable", words, seconds=patience)
+    draft.because("Unstartable", seconds=patience, patience=shown)
     return True
 
 
-def _prepare(memory: Memory, draft: Draft, now: float) -> Plan:
+def _prepare(memory: Memory, draft: Draft, now: float) -> PodPlan:
     if memory.preparing:
         draft.why.append(_PREPARING)
     elif memory.retry_at > now:
         draft.look(memory.retry_at - now)
         if memory.unprepared is not None:
-            words = f"cannot be prepared yet: {memory.unprepared.message}"
-            draft.because("Unprepared", words, failures=memory.failures)
+            draft.because("Unprepared", message=memory.unprepared.message, failures=memory.failures)
     else:
-        return Plan((Prepare(),), (_PREPARES,), draft.again)
+        return PodPlan((Prepare(),), (_PREPARES,), draft.again)
     return draft.plan()
 
 
 def _inits(memory: Memory, draft: Draft, now: float, wall: float) -> bool:
-    """Brings init containers forward in their order. True when main containers may run."""
+    """Plans the init containers in their order. True when main containers may run."""
     for record in memory.inits:
         facts = record.facts
         if facts.is_sidecar:
             _keep(memory, record, draft, now, wall)
             if record.started or memory.initialized:
                 continue
-            words = f"what comes after sidecar {facts.name} waits until it has started"
-            draft.because("WaitsForSidecar", words)
+            draft.because("WaitsForSidecar", container=facts.name)
             return False
         if memory.initialized or (record.over and record.code == 0):
             continue
         _keep(memory, record, draft, now, wall)
-        words = f"what comes after init container {facts.name} waits until it has ended well"
-        draft.because("WaitsForInit", words)
+        draft.because("WaitsForInit", container=facts.name)
         return False
     return True
 
@@ -183,15 +184,14 @@ def _keep(memory: Memory, record: Record, draft: Draft, now: float, wall: float)
     """The steps for one container that should run."""
     state, facts = record.state, record.facts
     if record.starting:
-        draft.because("Starting", f"{facts.name} waits for the engine to start it")
+        draft.because("Starting", container=facts.name)
     elif state is None:
         if record.retry_at > now:
             draft.look(record.retry_at - now)
-            words = f"{facts.name} did not start, and is tried again after a pause"
-            draft.because("StartFailed", words, failures=record.failures)
+            draft.because("StartFailed", container=facts.name, failures=record.failures)
         else:
             draft.actions.append(Start(record))
-            draft.because("ContainerStarted", f"{facts.name} is started")
+            draft.because("ContainerStarted", container=facts.name)
     elif state.phase == "running":
         _accompany(record, draft, now)
     elif restarts(memory.facts, facts, record.code):
@@ -199,20 +199,20 @@ def _keep(memory: Memory, record: Record, draft: Draft, now: float, wall: float)
 
 
 def _accompany(record: Record, draft: Draft, now: float) -> None:
-    """Hooks and probes of a container that runs, or its end if one of them condemned it."""
+    """Plans hooks and probes of a running container, or its stop if one of them requires that."""
     facts = record.facts
     if record.doom is not None and record.stopping is None:
         message, grace = record.doom
         draft.actions.append(BeginStop(record, grace, message))
-        draft.because("Unhealthy", message, grace=grace)
+        draft.because("Unhealthy", message=message, grace=grace)
     elif record.stopping is not None:
         stopping.progress(record, draft, now)
     elif facts.post_start is not None and not record.hook:
         draft.actions.append(Hook(record, "postStart"))
-        draft.because("PostStartHook", f"{facts.name} runs; its postStart hook is next")
+        draft.because("PostStartHook", container=facts.name)
     elif facts.has_probes and not record.probed and record.hook != "running":
         draft.actions.append(Probe(record))
-        draft.because("Probed", f"{facts.name} runs and is probed")
+        draft.because("Probed", container=facts.name)
 
 
 def _restart(memory: Memory, record: Record, draft: Draft, wall: float) -> None:
@@ -223,10 +223,9 @@ def _restart(memory: Memory, record: Record, draft: Draft, wall: float) -> None:
         text = f"back-off {shown} restarting failed container={name} pod={memory.facts.title}"
         if record.waiting is None or record.waiting.message != text:
             draft.actions.append(Wait(record, Waiting("CrashLoopBackOff", text)))
-        words = f"{name} ended with {record.code}; {text}"
-        draft.because("CrashLoopBackOff", words, exit_code=record.code, seconds=record.backoff)
+        numbers: dict[str, Number] = {"container": name, "exit_code": record.code, "seconds": record.backoff}
+        draft.because("CrashLoopBackOff", message=text, **numbers)
         draft.look(at - wall)
     else:
         draft.actions.append(Start(record, again=True, backoff=following))
-        words = f"{name} ended with {record.code} and is restarted by its restart policy"
-        draft.because("Restarted", words, exit_code=record.code, restarts=record.attempt + 1)
+        draft.because("Restarted", container=name, exit_code=record.code, restarts=record.attempt + 1)

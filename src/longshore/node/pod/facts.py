@@ -1,6 +1,6 @@
 """The node's facts of a pod's spec, looked up once. The spec of a bound pod hardly ever changes.
 
-Facts are never changed. They are not `frozen`, as every pod has some: that would cost ten times as much.
+Facts are never changed. They are not `frozen`, because frozen ones take ten times as long to make.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ class ContainerFacts(msgspec.Struct):
     name: str
     spec: Obj
     path: str
-    """Where it stands, as events name it: `spec.containers{main}`."""
+    """The place in the spec, as events name it: `spec.containers{main}`."""
     is_init: bool = False
     is_sidecar: bool = False
-    """An init container that goes on beside the others."""
+    """Whether it is an init container that goes on beside the others."""
     is_ephemeral: bool = False
-    """Added to a running pod by `kubectl debug`: no part of its work, and never restarted."""
+    """Whether `kubectl debug` added it to the running pod: it is no part of the work and never restarted."""
     has_probes: bool = False
     has_startup: bool = False
     has_readiness: bool = False
@@ -52,7 +52,7 @@ class Facts(msgspec.Struct):
     """Seconds it may be active, from its start."""
     fail_unstartable: float | None
     plain: bool
-    """No init containers, hooks and probes: what 95 pods of 100 are."""
+    """Whether it has no init containers, hooks and probes, as 95 pods of 100."""
 
     @property
     def title(self) -> str:
@@ -133,7 +133,7 @@ def restarts(facts: Facts, container: ContainerFacts, code: int) -> bool:
 
 
 def _seconds(text: str) -> float | None:
-    """`30s`, `2m`, or plain seconds; None for what is neither, which is as if nobody had asked."""
+    """`30s`, `2m`, or plain seconds; None for any other text, as if there were no annotation."""
     try:
         return float(text) if text.isdecimal() else durations.parse(text) / 1e9
     except ValueError:

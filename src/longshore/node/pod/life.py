@@ -1,4 +1,4 @@
-"""One pod on this node: its memory, its engine, and what is under way for it."""
+"""One pod on this node: its memory, its runtime, and what is under way for it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Paths(msgspec.Struct):
-    """Where a container's last words are."""
+    """The files with a container's termination message and log."""
 
     termination: FilePath | None
     log: FilePath | None
@@ -26,11 +26,11 @@ class Paths(msgspec.Struct):
 class Life(msgspec.Struct):
     memory: Memory
     runtime: Runtime | None
-    """None when the pod wants an engine this node does not have."""
+    """None when the pod wants a runtime this node does not have."""
     adopting: bool = False
     """Whether the pod is being recalled after a restart; nothing is decided meanwhile."""
     queued: bool = False
-    """Whether the pod will be looked at in this turn of the loop."""
+    """Whether the pod will be synced in this turn of the loop."""
     timer: Timer | None = None
     due: float = 0.0
     """When the timer rings."""
@@ -40,20 +40,20 @@ class Life(msgspec.Struct):
     """The probes that run on its containers, by name."""
     paths: dict[str, Paths] = msgspec.field(default_factory=dict)
     keys: set[Key] = msgspec.field(default_factory=set)
-    """The containers that the engine remembers."""
+    """The containers that the runtime remembers."""
     final: bool = False
-    """Nothing of it runs, and nothing will again."""
+    """Whether nothing of the pod runs or will run again."""
     hold: float = 0.0
-    """The moment until which the status is held back; 0 when it is not,"""
+    """The moment until which the status is held back; 0 when it is not."""
     held: float = 0.0
-    """and since when."""
+    """The moment since which the status is held back."""
     writing: bool = False
     dirty: bool = False
     """Whether the status must be written again after the write under way."""
     written: Obj | None = None
     """The status as last written."""
     closed: bool = False
-    """All is reported, and deleted if it was to be."""
+    """Whether the final status is in the API, or the pod is gone from there."""
 
     @property
     def engine(self) -> str:

@@ -1,5 +1,5 @@
-"""The node's memory of one pod. `decide` reads it and never writes; everything else that happens to a
-pod (a container ended, a probe answered, somebody deletes it) is written down here first.
+"""The node's memory of one pod. `decide` reads it and never writes; everything else that happens to a pod (a
+container ended, a probe answered, its deletion is requested) is written down here first.
 
 Plain data, so that it can be saved and looked at elsewhere (`machinery/views.py`). What is under way for a
 pod, its volumes, probes and timers, is in `life.py`.
@@ -25,15 +25,15 @@ class Waiting(msgspec.Struct):
 
 
 class Stopping(msgspec.Struct):
-    """A container on its way out. Times are the monotonic clock's."""
+    """The stop of a container. Times are the monotonic clock's."""
 
     since: float
     grace: float
-    """Seconds from then to the kill."""
+    """Seconds from `since` to the kill."""
     given: float
-    """The grace period as it was last given; a shorter one counts from the moment it is."""
+    """The grace period as it was last requested; a shorter one counts from its request."""
     hook: Literal["", "running", "done"] = ""
-    """How far its preStop hook is; empty when it was not begun."""
+    """The progress of its preStop hook; empty before it begins."""
     asked: float | None = None
     """When it got the stop signal."""
     killed: float | None = None
@@ -44,26 +44,26 @@ class Record(msgspec.Struct):
 
     facts: ContainerFacts
     attempt: int = 0
-    """Of the run `state` tells of, or of the next one if there is no state. It is the restart count."""
+    """The attempt of the run in `state`, or of the next run if there is no state. It is the restart count."""
     state: State | None = None
     ended: Obj | None = None
     """`state.terminated` of the status, made once when the run ended."""
     last: Obj | None = None
     """`state.terminated` of the run before."""
     starting: bool = False
-    """The engine has been asked and has not answered."""
+    """Whether the runtime was asked to start it and has not answered."""
     waiting: Waiting | None = None
     """Why the last try to start it failed, or why it waits for the next."""
     retry_at: float = 0.0
-    """Not before this moment is it started (again)."""
+    """The moment before which it is not started again."""
     failures: int = 0
     """Tries in a row that did not get it started."""
     backoff: float = 0.0
-    """Seconds that the last crash cost; 0 before the first."""
+    """The back-off after the last crash in seconds; 0 before the first."""
     backoff_set: float = 0.0
-    """When that was decided, in seconds since 1970."""
+    """When `backoff` was set, in seconds since 1970."""
     hook: Literal["", "running", "done"] = ""
-    """How far its postStart hook is."""
+    """The progress of its postStart hook."""
     started: bool = False
     """Whether the container runs, its postStart hook is done and its startup probe has succeeded."""
     ready: bool = False
@@ -88,14 +88,14 @@ class Record(msgspec.Struct):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """The pod fails, whatever its containers do."""
+    """The reason for which a pod fails, whatever its containers do."""
 
     reason: str
     message: str
     grace: float | None = None
-    """Seconds for its containers; None leaves it to the pod."""
+    """The grace period of its containers; None for the pod's own."""
     condition: Obj | None = None
-    """One that says why, e.g. DisruptionTarget."""
+    """A condition that says why, e.g. DisruptionTarget."""
 
 
 class Memory(msgspec.Struct):
@@ -110,38 +110,40 @@ class Memory(msgspec.Struct):
     ephemerals: list[Record] = msgspec.field(default_factory=list)
     start_time: str = ""
     started_at: float = 0.0
-    """The start time in seconds since 1970; with its fraction in the process that began the pod, so that a
-    deadline of a second is not cut to a part of one."""
+    """The start time in seconds since 1970. The process that started the pod knows its fraction, so that a
+    deadline of one second is a whole second."""
     rejected: bool = False
-    """The node did not take it in; nothing of it ever ran."""
+    """Whether the node refused the pod; nothing of it ever ran."""
     verdict: Verdict | None = None
     prepared: bool = False
-    """The preparer has made what it needs."""
+    """Whether the preparer has made what the pod needs."""
     preparing: bool = False
     unprepared: Waiting | None = None
     """Why it could not be prepared."""
     retry_at: float = 0.0
     failures: int = 0
     unstartable_since: float | None = None
+    never_starts: bool = False
+    """Whether trying again cannot help: see `CannotPrepare.for_good`."""
     deleting: float | None = None
-    """Since when somebody wants it gone."""
+    """The moment its deletion was requested."""
     delete_grace: float = 0.0
     stopping_since: float | None = None
     """Since when the pod as a whole stops."""
     gone: bool = False
     """Whether the pod is not in the API any more."""
     leaving: bool = False
-    """The node is stopping: start nothing, whatever else."""
+    """Whether the node is stopping, so that nothing is started."""
     initialized: bool = False
     """Whether the main containers have been started once; init containers do not run again."""
     terminal: str = ""
     """Succeeded or Failed, once it is in the API. It never changes."""
     news: list[Reason] = msgspec.field(default_factory=list)
-    """Ends of containers that the next look tells of."""
+    """Ends of containers that the next sync explains."""
 
     @property
     def busy(self) -> bool:
-        """Whether the preparer or the engine was asked for something and has not answered."""
+        """Whether the preparer or the runtime was asked for something and has not answered."""
         return (
             self.preparing
             or any(r.starting for r in self.mains)
@@ -165,20 +167,20 @@ class Memory(msgspec.Struct):
         return self.inits + self.mains + self.ephemerals if self.inits or self.ephemerals else self.mains
 
     def see(self, facts: Facts) -> None:
-        """The spec has changed where it may: its deadline, and more ephemeral containers than before."""
+        """Takes a spec with another deadline or more ephemeral containers."""
         known = {record.facts.name for record in self.ephemerals}
         self.facts = facts
         self.ephemerals += [Record(c) for c in facts.ephemerals if c.name not in known]
 
 
-class View(msgspec.Struct):
-    """All that `decide` may know: what is remembered of a pod, and the moment. Nobody changes one.
+class PodView(msgspec.Struct):
+    """All that `decide` may know: the memory of a pod, and the time. A view is never changed.
 
-    It is not `frozen`, as every look at a pod makes one: that would cost ten times as much.
+    It is not `frozen`, because every sync of a pod makes one: that would cost ten times as much.
     """
 
     memory: Memory
     now: float
-    """By the monotonic clock, which the times of stops and retries are by."""
+    """The time by the monotonic clock, as for stops and retries."""
     wall: float
     """Seconds since 1970."""

@@ -1,5 +1,5 @@
-"""The next steps of a pod, as data. Nobody changes a plan; what those of every pod are made of is not
-`frozen`, which would cost ten times as much.
+"""The next steps of a pod, as data. A plan is never changed; the parts that every pod needs are not `frozen`,
+which would cost ten times as much.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from longshore.node.pod.memory import Record, Verdict, Waiting
 
 
 class Start(msgspec.Struct, frozen=True):
-    """Prepare the container and have the engine start it; `again` after an earlier run."""
+    """Prepare the container and have the runtime start it; `again` after an earlier run."""
 
     record: Record
     again: bool = False
@@ -22,14 +22,14 @@ class Start(msgspec.Struct, frozen=True):
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """Nothing to do for this container until later; this is what its status says meanwhile."""
+    """Wait with the next start; the container's status says `waiting` meanwhile."""
 
     record: Record
     waiting: Waiting
 
 
 class BeginStop(msgspec.Struct, frozen=True):
-    """The container has to go: from now on its grace period runs."""
+    """Stop the container: its grace period begins."""
 
     record: Record
     grace: float
@@ -37,7 +37,7 @@ class BeginStop(msgspec.Struct, frozen=True):
 
 
 class Shorten(msgspec.Struct, frozen=True):
-    """Somebody is less patient than before."""
+    """Shorten the grace period of a stopping container."""
 
     record: Record
     grace: float
@@ -64,7 +64,7 @@ class Prepare(msgspec.Struct):
 
 
 class Fail(msgspec.Struct, frozen=True):
-    """The pod is to fail; its containers are stopped first."""
+    """Fail the pod; its containers are stopped first."""
 
     verdict: Verdict
 
@@ -72,14 +72,14 @@ class Fail(msgspec.Struct, frozen=True):
 Action: TypeAlias = Start | Wait | BeginStop | Shorten | Signal | Hook | Probe | Prepare | Fail
 
 
-class Plan(msgspec.Struct):
+class PodPlan(msgspec.Struct):
     actions: tuple[Action, ...] = ()
     why: tuple[Reason, ...] = ()
     """The rules that fired."""
     look_again: float | None = None
-    """In so many seconds something is due by itself; None when only a change can bring something."""
+    """Seconds until the next sync is due; None if only a change leads to one."""
     done: bool = False
-    """Nothing of the pod runs, and nothing will again."""
+    """Whether nothing of the pod runs or will run again."""
 
 
-NOTHING: Final = Plan()
+NOTHING: Final = PodPlan()

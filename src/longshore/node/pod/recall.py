@@ -1,24 +1,28 @@
-"""Remembers a pod after a restart of longshore, from its status and from what the engine knows.
+"""Remembers a pod after a restart of longshore, from its status and from what the runtime knows.
 
-The engine is the witness for its newest runs, the status for those the engine has forgotten. What ran by the
-status and is unknown to the engine is lost. A run is never begun again: the next one has the next attempt.
+The newest runs are read from the runtime, and runs that it has forgotten from the status. A run that is
+running by the status and unknown to the runtime is lost. No run is repeated: the next one has the next
+attempt.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 
 from longshore.api.facts import pod_state
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
-from longshore.node.pod import backoff
+from longshore.node.pod import backoff, ends
 from longshore.node.pod.facts import facts_of
+from longshore.node.pod.life import Life, Paths
 from longshore.node.pod.memory import Memory, Record
+from longshore.node.preparing.types import CannotPrepare, NotReady, Preparation
 from longshore.node.runtime import Key, State
 
 
 def new(pod: Obj, ip: str) -> Memory:
-    """A pod of which nothing ever ran."""
+    """The memory of a pod of which nothing ever ran."""
     facts = facts_of(pod)
     inits = [Record(c) for c in facts.inits] if facts.inits else []
     ephemerals = [Record(c) for c in facts.ephemerals] if facts.ephemerals else []
@@ -26,7 +30,7 @@ def new(pod: Obj, ip: str) -> Memory:
 
 
 def recalled(pod: Obj, ip: str, states: Iterable[State]) -> Memory:
-    """A pod of which something may have run."""
+    """The memory of a pod of which something may have run."""
     memory = new(pod, ip)
     status = pod.get("status") or {}
     memory.start_time = status.get("startTime") or ""
@@ -84,7 +88,7 @@ def _now(report: Obj) -> Obj:
 
 
 def _told(uid: str, name: str, report: Obj) -> tuple[State, Obj | None] | None:
-    """The newest run the status tells of, with its end; None when it tells of none."""
+    """The newest run in the status, with its end; None if there is none."""
     attempt = report.get("restartCount") or 0
     key = Key(uid, name, attempt)
     now, last = _now(report), report.get("lastState") or {}
@@ -118,3 +122,32 @@ def _terminated_before(state: State) -> Obj | None:
     from longshore.node.status.containers import terminated
 
     return terminated(state, "") if state.phase != "running" else None
+
+
+log = logging.getLogger(__name__)
+
+
+async def adopt(life: Life, preparer: Preparation) -> None:
+    memory = life.memory
+    try:
+        if not memory.terminal:
+            life.prepared = await preparer.pod(memory.pod)
+            memory.prepared = life.prepared is not None
+    except NotReady as err:
+        log.info("pod %s: %s", memory.facts.title, err)
+    except Exception:  # its containers run already, and are taken over in any case
+        log.exception("pod %s: could not be prepared again", memory.facts.title)
+    for record in memory.records():
+        if record.state is None:
+            continue
+        if memory.prepared:
+            try:
+                found = preparer.container(
+                    life.prepared, memory.pod, record.facts.spec, record.attempt, memory.ip
+                )
+            except CannotPrepare as err:
+                log.info("pod %s: %s", memory.facts.title, err)
+            else:
+                life.paths[record.facts.name] = Paths(found.termination_message, found.log)
+        if record.over and record.ended is None:
+            record.ended = ends.end_of(life, record)

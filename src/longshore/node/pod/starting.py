@@ -1,12 +1,13 @@
-"""The way in: has a pod prepared and its containers started, and writes down what came of it.
+"""Has a pod prepared and its containers started, and notes the results in its memory.
 
-Decides nothing. What was asked for and has not been answered is marked in the memory first, so that nobody
-asks twice; what could not be had gets a moment before which `decide` does not ask for it again.
+Decides nothing. A request without an answer is marked in the memory first, so that it is not sent twice; a
+failed one gets a time before which `decide` does not try again.
 """
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 from collections.abc import Callable, Coroutine
 from functools import partial
@@ -14,30 +15,31 @@ from typing import Any, Final
 
 import msgspec
 
-from longshore.api.time.doubling import Doubling
+from longshore.api.facts import owners
+from longshore.api.time.backoff import Doubling
 from longshore.api.types import Obj
 from longshore.machinery.events.siblings import Siblings
 from longshore.machinery.time.clock import Clock
 from longshore.node.events import Events
 from longshore.node.pod import backoff, ends, plan
+from longshore.node.pod.facts import Facts
 from longshore.node.pod.life import Life, Paths
 from longshore.node.pod.memory import Record, Waiting
-from longshore.node.pod.preparation import Preparation
-from longshore.node.pod.unused_images import UnusedImages
-from longshore.node.preparing.types import CannotPrepare, NotReady
+from longshore.node.preparing.types import CannotPrepare, NotReady, Preparation
 from longshore.node.runtime import CannotStart, Key, Runtime, State
 
 PREPARE_PAUSES: Final = Doubling(0.5, 122.0)
-"""After volumes could not be made: upstream's."""
+"""Delays after volumes could not be made, as upstream."""
+_FULL_DISK_ERRORS: Final = (errno.ENOSPC, errno.EDQUOT)
 CONFIG_PAUSES: Final = Doubling(1.0, 10.0)
-"""After a container could not be prepared: what it lacks may be created any moment."""
+"""Delays after a container could not be prepared; what it lacks may be created any moment."""
 
 log = logging.getLogger(__name__)
 
 
 class Starter:
-    """`engine_of` finds the engine of a pod, `spawn` runs a coroutine in the background, `wake` has the pod
-    looked at again."""
+    """`engine_of` finds the runtime of a pod, `spawn` runs a coroutine in the background, `wake` has the pod
+    synced again."""
 
     def __init__(
         self,
@@ -50,15 +52,15 @@ class Starter:
         wake: Callable[[Life], None],
     ) -> None:
         self.starts = 0
-        """How often an engine was asked."""
+        """How often a runtime was asked to start a container."""
         self._preparer, self.events, self.clock = preparer, events, clock
         self._engine_of, self.spawn, self.wake = engine_of, spawn, wake
         self._unused_images, self._siblings = UnusedImages(), Siblings()
         self._starting: set[asyncio.Future[State]] = set()
-        """The starts that engines have not answered yet."""
+        """The starts that runtimes have not answered yet."""
 
     async def close(self) -> None:
-        """Nothing is heard any more of what an engine was asked to start; the next run finds it there."""
+        """Cancels starts without an answer; the next run finds their containers in the runtime."""
         starting = [*self._starting]
         for each in starting:
             each.cancel()
@@ -108,6 +110,8 @@ class Starter:
     def _not_prepared(self, life: Life, err: Exception) -> None:
         if isinstance(err, NotReady):
             self._unprepared(life, err.reason, err.message)
+        elif isinstance(err, OSError) and err.errno in _FULL_DISK_ERRORS:
+            self._unprepared(life, "FailedMount", f"the disk is full: {err.strerror}; free some space")
         else:
             log.error("pod %s: could not be prepared", life.memory.facts.title, exc_info=err)
             self._unprepared(life, "FailedMount", str(err))
@@ -141,8 +145,8 @@ class Starter:
             self._begin(life, record)
 
     async def _begin_anew(self, life: Life, record: Record) -> None:
-        """Tries again: the missing object may exist by now. An ephemeral container was not there when its pod
-        was prepared, and may refer to other objects."""
+        """Reads references again before the start: a missing object may exist by now, and an ephemeral
+        container was added after its pod was prepared."""
         try:
             if record.facts.is_ephemeral:
                 life.prepared = await self._preparer.pod(life.memory.pod)
@@ -187,8 +191,10 @@ class Starter:
     def _not_started(self, life: Life, record: Record, err: Exception) -> None:
         if isinstance(err, CannotPrepare):
             self._unstarted(life, record, err.reason, err.message, CONFIG_PAUSES)
+            self._note_never(life, record, err.for_good)
         elif isinstance(err, CannotStart):
             self._unstarted(life, record, err.reason, err.message, backoff.PAUSES)
+            self._note_never(life, record, err.for_good)
         else:
             title, name = life.memory.facts.title, record.facts.name
             log.error("pod %s: container %s could not be started", title, name, exc_info=err)
@@ -205,6 +211,10 @@ class Starter:
             memory.unstartable_since = now
         self.events.pod(memory.pod, "Warning", "Failed", f"Error: {message}", record.facts.path)
 
+    def _note_never(self, life: Life, record: Record, for_good: bool) -> None:
+        if for_good and not record.facts.is_ephemeral:
+            life.memory.never_starts = True
+
     def _started(self, life: Life, record: Record, state: State) -> None:
         memory, facts = life.memory, record.facts
         record.waiting, record.failures = None, 0
@@ -213,13 +223,13 @@ class Starter:
             memory.initialized = memory.initialized or not facts.is_init
         events, pod = self.events, memory.pod
         if life.engine == "process" and self._unused_images.is_news(pod, memory.facts):
-            text = "Container images are not used: the process engine runs commands of this machine"
+            text = "Container images are not used: the process runtime runs commands of this machine"
             events.pod(pod, "Normal", "ImageNotUsed", text)
         if self._siblings.is_told_of(pod, self.clock.monotonic()):
             events.pod(pod, "Normal", "Created", "Container created", facts.path)
             events.pod(pod, "Normal", "Started", "Container started", facts.path)
         if record.state is not None:
-            return  # its end was told before its start
+            return  # its end was reported before its start
         record.state = state
         if state.phase == "running":
             record.started = not facts.has_startup and facts.post_start is None
@@ -228,7 +238,7 @@ class Starter:
             ends.over(life, record)
 
     def _forget_old(self, life: Life, record: Record) -> None:
-        """Of each container the engine keeps the last two runs: what the status tells of."""
+        """Has the runtime remove all but the last two runs of the container, which are in the status."""
         old = [k for k in life.keys if k.container == record.facts.name and k.attempt < record.attempt]
         if old and life.runtime is not None:
             life.keys.difference_update(old)
@@ -241,3 +251,26 @@ def _running(life: Life, name: str) -> Key:
     if record is None or record.state is None or not record.running:
         raise CannotPrepare("CreateContainerConfigError", f"unable to find target container {name}")
     return record.state.key
+
+
+_MAX_REMEMBERED: Final = 1024
+
+
+class UnusedImages:
+    """Remembers the owners whose pods got the event `ImageNotUsed`, and forgets the oldest."""
+
+    def __init__(self) -> None:
+        self._told: dict[tuple[str, ...], None] = {}
+
+    def is_news(self, pod: Obj, facts: Facts) -> bool:
+        """True the first time a pod of this owner with these images is seen; remembers it."""
+        owner = owners.controller_of(pod)
+        containers = (*facts.inits, *facts.mains)
+        images = [container.spec.get("image") or "" for container in containers]
+        what = (facts.uid if owner is None else owner["uid"], *images)
+        if what in self._told:
+            return False
+        if len(self._told) >= _MAX_REMEMBERED:
+            del self._told[next(iter(self._told))]
+        self._told[what] = None
+        return True

@@ -1,6 +1,6 @@
-"""The way out. Main containers and init containers that still run stop at once and together; sidecars follow
-when these are over, the last one first. Each gets its preStop hook, the stop signal and, when the grace
-period is over, the kill signal; at least two seconds lie between the signals.
+"""Plans the stop of a pod. Main containers and init containers that still run stop at once and together;
+sidecars follow when these have ended, the last one first. Each gets its preStop hook, the stop signal and,
+when the grace period is over, the kill signal; at least two seconds lie between the signals.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Final
 
 from longshore.machinery.reasons import Reason
 from longshore.node.pod.memory import Memory, Record
-from longshore.node.pod.plan import BeginStop, Hook, Plan, Shorten, Signal
+from longshore.node.pod.plan import BeginStop, Hook, PodPlan, Shorten, Signal
 
 if TYPE_CHECKING:
     from longshore.node.pod.decide import Draft
 
 MIN_GRACE_SECONDS: Final = 2.0
-"""Upstream gives every container so much time after the stop signal."""
+"""Seconds that every container has after the stop signal, as upstream."""
 _KILL_AGAIN_SECONDS: Final = 5.0
 """Seconds after which a container that outlived a kill is killed again."""
-_DONE: Final = Plan(why=(Reason("Over", "nothing of it runs, and nothing will again"),), done=True)
+_DONE: Final = PodPlan(why=(Reason("Over"),), done=True)
 
 
-def decide(memory: Memory, draft: Draft, now: float) -> Plan:
+def decide(memory: Memory, draft: Draft, now: float) -> PodPlan:
     """Stops what runs; `done` when nothing does."""
     records = memory.records()
     busy = [r for r in records if r.starting or r.running]
@@ -32,7 +32,7 @@ def decide(memory: Memory, draft: Draft, now: float) -> Plan:
     grace = _grace(memory)
     for record in first or busy[-1:]:
         if record.starting and not record.running:
-            draft.because("Starting", f"{record.facts.name} is just being started, and stopped then")
+            draft.because("Starting", container=record.facts.name)
         elif record.stopping is None:
             spent = now - memory.stopping_since if memory.stopping_since is not None else 0.0
             left = grace if record in first else max(grace - spent, 0.0)
@@ -45,23 +45,23 @@ def decide(memory: Memory, draft: Draft, now: float) -> Plan:
 
 
 def progress(record: Record, draft: Draft, now: float) -> None:
-    """The next step of a container that is on its way out."""
+    """The next step of a stopping container."""
     going, name = record.stopping, record.facts.name
     assert going is not None
     deadline = going.since + going.grace
     if record.facts.pre_stop is not None and going.asked is None:
         if not going.hook and going.grace > 0:
             draft.actions.append(Hook(record, "preStop"))
-            draft.because("PreStopHook", f"{name} runs its preStop hook")
+            draft.because("PreStopHook", container=name)
             draft.look(deadline - now)
             return
         if going.hook == "running" and now < deadline:
             draft.look(deadline - now)
-            draft.because("PreStopHook", f"{name} runs its preStop hook")
+            draft.because("PreStopHook", container=name)
             return
     if going.asked is None:
         draft.actions.append(Signal(record, "stop"))
-        draft.because("AskedToStop", f"{name} gets SIGTERM")
+        draft.because("AskedToStop", container=name)
         draft.look(max(deadline - now, MIN_GRACE_SECONDS))
         return
     due = (
@@ -71,10 +71,10 @@ def progress(record: Record, draft: Draft, now: float) -> None:
     )
     if now < due:
         draft.look(due - now)
-        draft.because("GracePeriod", f"{name} has time to end by itself", seconds=going.grace)
+        draft.because("GracePeriod", container=name, seconds=going.grace)
     else:
         draft.actions.append(Signal(record, "kill"))
-        draft.because("Killed", f"{name} did not end in time and is killed", seconds=going.grace)
+        draft.because("Killed", container=name, seconds=going.grace)
         draft.look(_KILL_AGAIN_SECONDS)
 
 
@@ -90,12 +90,11 @@ def _grace(memory: Memory) -> float:
 
 def _reason(memory: Memory) -> Reason:
     if memory.gone:
-        return Reason("Gone", "it is not in the API any more")
+        return Reason("Gone")
     if memory.deleting is not None:
-        words = f"it is deleted, with a grace period of {memory.delete_grace:g} s"
-        return Reason("Deleted", words, {"seconds": memory.delete_grace})
+        return Reason("Deleted", {"seconds": memory.delete_grace})
     if memory.verdict is not None:
-        return Reason(memory.verdict.reason, f"it fails: {memory.verdict.reason}")
+        return Reason(memory.verdict.reason)
     if memory.terminal:
-        return Reason(memory.terminal, f"it is {memory.terminal} already")
-    return Reason("MainsEnded", "its main containers have ended, and its sidecars stop")
+        return Reason(memory.terminal)
+    return Reason("MainsEnded")

@@ -1,4 +1,4 @@
-"""The things that a container of the process engine takes from its image: a command, PATH, mounts.
+"""The things that a container of the process runtime takes from its image: a command, PATH, mounts.
 
 Containers of podman have the image itself, and take nothing from here.
 """
@@ -24,7 +24,7 @@ SHELL_TARGET: Final = "/bin/sh"
 _APPLETS_TARGET: Final = "/run/longshore"
 """The directory in which pods see applets: the node's own may be closed to their users."""
 _WHOLE_SHELLS: Final = ("bash",)
-"""Shells that know what busybox's does, and that scripts ask for by name: these stay what /bin/sh is."""
+"""Shells that can do what busybox's can, and that scripts ask for by name: if /bin/sh is one, it stays."""
 
 
 class Tools(msgspec.Struct, frozen=True):
@@ -46,7 +46,7 @@ class ImageMeanings:
         self._tools: dict[tuple[Entry, bool, Applets | None], Tools] = {}
 
     async def ready(self, pod_spec: Obj) -> None:
-        """Has the applets made that a pod's images bring, because it takes some milliseconds."""
+        """Makes the applets of a pod's images in a thread, because that takes some milliseconds."""
         for applets in self._missing(pod_spec):
             await self._in_thread(self._applets.of, applets)
 
@@ -76,7 +76,7 @@ class ImageMeanings:
         return self._tools[key]
 
     def unknown(self, name: str, image: str) -> CannotPrepare:
-        """The refusal of a container without a command whose image says none either."""
+        """The error for a container without a command whose image has none either."""
         problem = f" ({self._images.problem}; the file before it is in force)" if self._images.problem else ""
         return CannotPrepare(
             "CreateContainerError", no_command(name, image, self._images.find(image)) + problem

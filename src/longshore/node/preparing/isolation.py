@@ -1,21 +1,22 @@
-"""The walls around a container of the process engine: the level that its pod or this longshore asks for, and
+"""The walls around a container of the process runtime: the level that its pod or this longshore asks for, and
 what its securityContext changes about them.
 
-Levels are permissions to have fewer walls, but one: a pod that asks for `full` itself gets it or does not
-start, and so does one that asks for no network.
+A level that this system cannot provide is lowered. But a pod that asks for `full` or for no network itself
+does not start without it.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
+from pathlib import Path
 from typing import Final, Literal
 
 from longshore.api.facts import own_names
+from longshore.api.facts.isolation_levels import LEVELS, weaker
 from longshore.api.types import Obj
-from longshore.node.keeper.walls.capabilities import USUAL_CAPABILITIES
-from longshore.node.preparing import namespace_cures
+from longshore.node.keeper.frames import USUAL_CAPABILITIES
 from longshore.node.preparing.types import CannotPrepare, NodeFacts
-from longshore.node.runtime import LEVELS, Walls, weaker
+from longshore.node.runtime import Walls
 
 _NOTHING: Final[Obj] = {}
 _ALL_CAPABILITIES: Final = (1 << 64) - 1
@@ -71,15 +72,15 @@ _SYS_ADMIN: Final = 1 << _CAPABILITIES["SYS_ADMIN"]
 
 
 def level_of(pod: Obj, node: NodeFacts, strongest: str) -> str:
-    """The level that is asked for, by the pod itself or for all pods of this longshore, as far as it can be
-    had."""
+    """The level that is asked for, by the pod itself or for all pods of this longshore, lowered to what can
+    be had here."""
     asked = (pod["metadata"].get("annotations") or _NOTHING).get(own_names.ISOLATION) or node.isolation
     return weaker(asked, strongest) if asked in LEVELS else "none"
 
 
 def walls(spec: Obj, pod: Obj, node: NodeFacts, strongest: str) -> Walls | None:
-    """The walls of one container; None for none. `strongest` is the level that can be had here. Raises
-    CannotPrepare where the container must have more."""
+    """The walls of one container, or None. `strongest` is the strongest level that can be had here. Raises
+    CannotPrepare if the container must have more."""
     pod_spec = pod["spec"]
     annotations = pod["metadata"].get("annotations") or _NOTHING
     asked = annotations.get(own_names.ISOLATION)
@@ -91,10 +92,10 @@ def walls(spec: Obj, pod: Obj, node: NodeFacts, strongest: str) -> Walls | None:
         raise _refused(own_names.NETWORK, "none", f"needs {own_names.ISOLATION} process or full")
     level = weaker(wanted, strongest)
     if asked == "full" and level != "full":
-        raise _refused(own_names.ISOLATION, "full", f"cannot be had here; {namespace_cures.way_out()}")
+        raise _refused(own_names.ISOLATION, "full", f"cannot be had here; {way_out()}")
     if level == "none":
         if no_network:
-            raise _refused(own_names.NETWORK, "none", f"cannot be had here; {namespace_cures.way_out()}")
+            raise _refused(own_names.NETWORK, "none", f"cannot be had here; {way_out()}")
         return None
     own, whole = spec.get("securityContext") or _NOTHING, pod_spec.get("securityContext") or _NOTHING
     host_pid = bool(pod_spec.get("hostPID"))
@@ -152,8 +153,7 @@ def _walls(
 
 
 def capabilities(asked: Obj | None) -> int:
-    """The set after `drop` and `add`, a bit each. `ALL` counts first; names this kernel cannot know count
-    nothing."""
+    """The set after `drop` and `add`, a bit each. `ALL` is applied first; unknown names are ignored."""
     if not asked:
         return USUAL_CAPABILITIES
     add, drop = _names(asked.get("add")), _names(asked.get("drop"))
@@ -177,7 +177,45 @@ def _no_network(annotations: Obj) -> bool:
 
 
 def _refused(name: str, value: str, problem: str) -> CannotPrepare:
-    return CannotPrepare("CreateContainerConfigError", f"annotation {name}: {value} {problem}")
+    text = f"annotation {name}: {value} {problem}"
+    return CannotPrepare("CreateContainerConfigError", text, for_good=True)
 
 
 _USUAL_RIGHTS: Final = _Asked({}, {})
+
+
+_SYSCTLS: Final = Path("/proc/sys")
+_FORBIDDING: Final = (
+    (
+        "kernel/apparmor_restrict_unprivileged_userns",
+        "1",
+        "allow them with an AppArmor profile (docs/reference/node.md) or for every program with: "
+        "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
+    ),
+    (
+        "kernel/unprivileged_userns_clone",
+        "0",
+        "allow them with: sudo sysctl -w kernel.unprivileged_userns_clone=1",
+    ),
+    ("user/max_user_namespaces", "0", "allow them with: sudo sysctl -w user.max_user_namespaces=15000"),
+)
+"""The setting, the value that forbids user namespaces, and the cure. AppArmor's is Ubuntu's since 24.04."""
+
+
+def way_out(sysctls: Path = _SYSCTLS) -> str:
+    """The way out: `allow them with …; or start longshore as root or with --runtime podman`."""
+    always = "start longshore as root or with --runtime podman"
+    cure = for_users(sysctls)
+    return f"{cure}; or {always}" if cure else always
+
+
+def for_users(sysctls: Path = _SYSCTLS) -> str:
+    """The cure where a setting forbids user namespaces to ordinary users; empty where none does."""
+    for name, forbidding, cure in _FORBIDDING:
+        try:
+            found = (sysctls / name).read_text().strip()
+        except OSError:
+            continue
+        if found == forbidding:
+            return cure
+    return ""

@@ -1,4 +1,4 @@
-"""A container's requests and limits in the numbers an engine takes."""
+"""A container's requests and limits in the numbers a runtime takes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NONE: Final = Limits()
 
 
 def of_container(spec: Obj, pod_spec: Obj) -> Limits:
-    """The container's own limits; where it has none, the pod's are the most it can use."""
+    """The container's own limits, or the pod's for resources of which the container has none."""
     resources = spec.get("resources")
     whole = pod_spec.get("resources")
     if not resources and not whole:
@@ -33,5 +33,5 @@ def _limits(cpu: str | None, request: str | None, memory: str | None) -> Limits:
 
 
 def _positive(amount: int | None) -> int | None:
-    """A limit of zero is none, as for every container engine."""
+    """A limit of zero is none, as for every container runtime."""
     return amount or None

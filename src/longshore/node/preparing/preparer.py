@@ -1,11 +1,12 @@
-"""The node's way from a pod's manifest to what an engine starts.
+"""Turns a pod's manifest into the containers that a runtime starts.
 
-A pod without volumes and references is prepared from caches alone: no request, nothing written. What others
-need is read when the pod is prepared, and again by `refresh`; `container` itself never waits for anything.
+A pod without volumes and references is prepared from caches alone: no request, nothing written. The
+references of other pods are read when the pod is prepared, and again by `refresh`; `container` itself never
+waits for anything.
 
 On disk, below `root`: `<uid>/volumes/<name>`, `<uid>/containers/<name>/<attempt>` (termination messages),
-`<uid>/etc-hosts`; shared by several pods are `.accounts/<namespace>/<name>`, `.hosts/` and `.shared/`.
-Logs lie beside `root`. emptyDirs of medium Memory lie in /dev/shm.
+`<uid>/etc-hosts`; shared by several pods are `.accounts/<namespace>/<name>`, `.hosts/` and `.shared/`. Logs
+lie beside `root`. emptyDirs of medium Memory lie in /dev/shm.
 """
 
 from __future__ import annotations
@@ -18,24 +19,21 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from longshore.api.facts import kinds, own_names
+from longshore.api.facts import account_volume, kinds, own_names
 from longshore.api.types import Obj
 from longshore.client import Client
-from longshore.machinery import remove_tree
+from longshore.machinery import file_trees
 from longshore.machinery.in_thread import InThread
-from longshore.machinery.informers.informer import Informer
-from longshore.machinery.informers.shared import Informers
+from longshore.machinery.informers.informer import Informer, Informers
 from longshore.machinery.time.clock import Clock
 from longshore.node.images.images_file import ImagesFile
 from longshore.node.preparing import hosts as hosts_files
-from longshore.node.preparing import image_meaning, isolation, limits, namespace_cures, security
-from longshore.node.preparing.accounts.directory import TARGET as ACCOUNT_TARGET
-from longshore.node.preparing.accounts.directory import Accounts, Ready
-from longshore.node.preparing.accounts.tokens import Tokens
-from longshore.node.preparing.environment import container_env, items, services
+from longshore.node.preparing import image_meaning, isolation, limits, security
+from longshore.node.preparing.environment import container_env, items
 from longshore.node.preparing.environment import sources as referenced
-from longshore.node.preparing.environment.expansion import from_maps
-from longshore.node.preparing.types import CannotPrepare, NodeFacts, PreparedPod, Server
+from longshore.node.preparing.environment.expansion import Room, from_maps
+from longshore.node.preparing.service_account import Accounts, Ready, Tokens
+from longshore.node.preparing.types import CannotPrepare, NodeFacts, PreparedPod, Server, Volume
 from longshore.node.preparing.volumes import emptydir, mounts
 from longshore.node.preparing.volumes import making as made
 from longshore.node.preparing.volumes.shared_directories import Shared
@@ -45,7 +43,7 @@ _RENEWAL_SECONDS: Final = 60.0
 _UID: Final = re.compile("[A-Za-z0-9][A-Za-z0-9-]*")
 _SHELL: Final = ("sh",)
 """The command of an ephemeral container without one: the images people debug with start a shell."""
-_TOLD_OTHERWISE: Final = ("/etc/volcano",)
+_TOLD_OTHERWISE: Final = ("/etc/volcano", account_volume.TARGET)
 """Mounts a container can do without where nothing can be mounted: Volcano's svc has variables, too."""
 
 log = logging.getLogger(__name__)
@@ -67,32 +65,34 @@ class Preparer:
         strongest_walls: Callable[[], Awaitable[str]] | None = None,
         images: ImagesFile | None = None,
     ) -> None:
-        """`can_mount` and `strongest_walls` are asked once, with the first pod: whether the process engine
-        can mount anything, and up to which level it can keep containers to themselves. It says so when it is
-        open. `images` say what images mean to that engine; without, the built-in ones."""
+        """`can_mount` and `strongest_walls` are called once, with the first pod, when the process runtime is
+        open: whether it can mount anything, and its strongest level of isolation. `images` says what images
+        mean to that runtime; by default the built-in ones."""
         self._client = client
         self._clock, self._in_thread = clock, in_thread
         self._root, self._root_text = root, str(root)
         self._logs = f"{root.parent}/logs"
         self._node = node
+        self._items = node.data_directory / "items" if node.data_directory is not None else None
         self._memory = emptydir.memory_root(node.memory_directory, root)
         self._can_mount, self._strongest_walls = can_mount, strongest_walls
         self._strongest = "none"
         self._mounting = True
         self._pods_are_known = False
-        """Whether the pods that run were found again: until then, files of nobody may be theirs."""
+        """Whether all running pods were found again: until then, files without an owner may be theirs."""
         self._has_accounts = server is not None
         self._accounts = Accounts(
             client, clock, Tokens(client, clock), root / ".accounts", server.ca_pem if server else None
         )
         self._hosts = hosts_files.Hosts(root, root / ".hosts")
         self._shared = Shared(root / ".shared")
-        self._server_env = services.of_server(server) if server else {}
+        self._server_env = container_env.of_server(server) if server else {}
         self._services: Informer | None = None
         self._images = image_meaning.ImageMeanings(images or ImagesFile(), root / ".applets", in_thread)
 
     async def run(self, informers: Informers) -> None:
-        """Renews tokens in time and follows the Services, whose addresses pods are told, until cancelled."""
+        """Renews tokens in time and follows the Services, whose addresses pods get as variables, until
+        cancelled."""
         self._services = informers.get(kinds.SERVICES)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._services.run())
@@ -102,17 +102,16 @@ class Preparer:
                 for step in (self._shared.sweep, self._hosts.settle) if self._pods_are_known else ():
                     try:
                         step()
-                    except (OSError, remove_tree.Mounted) as err:  # tried again in a minute
+                    except (OSError, file_trees.Mounted) as err:  # tried again in a minute
                         log.warning("files that pods share could not be put in order: %s", err)
 
     def at_once(self, pod: Obj) -> PreparedPod | None:
-        """The answer of `pod` for one without volumes and references, if nobody has to be asked for it."""
+        """The result of `pod` for a pod without volumes and references, if no request is needed."""
         meta, spec = pod["metadata"], pod["spec"]
         if (
             self._can_mount is not None
             or self._strongest_walls is not None
-            or spec.get("volumes")
-            or hosts_files.wants_own(spec)
+            or account_volume.others(spec)
             or referenced.of_environment(spec)
             or (self._is_process(pod) and not self._images.are_ready(spec))
         ):
@@ -122,7 +121,7 @@ class Preparer:
             ready = self._accounts.ready(meta["namespace"], _account_name(spec))
             if ready is None:
                 return None
-            prepared.account = _mounted(spec, ready)
+            _mount_account(prepared, spec, ready)
         prepared.warnings = security.warnings(pod, self._node, strongest=self._strongest)
         return prepared
 
@@ -132,8 +131,10 @@ class Preparer:
         Raises NotReady while something is missing.
         """
         meta, spec = pod["metadata"], pod["spec"]
+        volumes = account_volume.others(spec)
         prepared = PreparedPod(meta["uid"])
-        if spec.get("volumes"):
+        self._hosts.hold(meta["uid"])
+        if volumes:
             self._volumes(pod).hold_shared()  # whatever fails below: a container that runs may have them
         if self._can_mount is not None:
             self._mounting, self._can_mount = await self._can_mount(), None
@@ -142,22 +143,20 @@ class Preparer:
         if self._is_process(pod):
             await self._images.ready(spec)
         if self._wants_account(pod):
-            prepared.account = _mounted(spec, await self._account(pod))
+            _mount_account(prepared, spec, await self._account(pod))
         if refs := referenced.of_environment(spec):
             prepared.sources = referenced.Sources(meta["namespace"], refs)
             await prepared.sources.read(self._client)
-        if spec.get("volumes"):
-            prepared.follows = any(made.follows(volume) for volume in spec["volumes"])
-            prepared.volumes = await self._volumes(pod).make(await self._contents(pod))
-        if hosts_files.wants_own(spec):
-            prepared.hosts = Mount(str(self._hosts.path(pod)), hosts_files.TARGET)
-            if address := (pod.get("status") or {}).get("podIP"):
-                self._hosts.add(pod, address)
+        if volumes:
+            prepared.follows = any(made.follows(volume) for volume in volumes)
+            prepared.volumes |= await self._volumes(pod).make(await self._contents(pod))
+        if spec.get("subdomain") and (address := (pod.get("status") or {}).get("podIP")):
+            self._hosts.file(pod, address)  # its peers know it after a restart
         prepared.warnings = security.warnings(pod, self._node, strongest=self._strongest)
         return prepared
 
     def container(self, prepared: PreparedPod, pod: Obj, spec: Obj, attempt: int, pod_ip: str) -> Container:
-        """The container as the engine starts it for the `attempt`-th time, counted from 0.
+        """The container as the runtime starts it for the `attempt`-th time, counted from 0.
 
         Raises CannotPrepare; where a ConfigMap or Secret is missing, `refresh` looks for it again.
         """
@@ -165,16 +164,16 @@ class Preparer:
         uid, namespace, name = prepared.uid, meta["namespace"], spec["name"]
         get = spec.get
         is_process = self._is_process(pod)
-        found = items.added(pod, self._service_variables(pod_spec, namespace))
+        found = items.added(pod, self._service_variables(pod_spec, namespace), self._items)
         env: Mapping[str, str] = found
+        room = Room()
         if get("env") or get("envFrom"):
-            env = container_env.resolve(spec, pod, prepared.sources, self._node, pod_ip, found)
-        if prepared.hosts is not None and not self._mounts_for(pod):
-            self._hosts.add(pod, pod_ip)
-            env = {**env, hosts_files.VARIABLE: prepared.hosts.source}
+            env = container_env.resolve(spec, pod, prepared.sources, self._node, pod_ip, found, room)
+        if hosts_files.asks_for_names(pod_spec) and not self._mounts_for(pod):
+            env = {**env, hosts_files.VARIABLE: self._hosts.file(pod, pod_ip)}
         value_of = from_maps(env)
-        command = container_env.expand_all(get("command"), value_of)
-        args = container_env.expand_all(get("args"), value_of)
+        command = container_env.expand_all(get("command"), value_of, room, "command")
+        args = container_env.expand_all(get("args"), value_of, room, "args")
         mounts = self._mounts(prepared, pod, spec, env, pod_ip)
         tools, walls = image_meaning.NO_TOOLS, None
         if is_process:
@@ -235,8 +234,12 @@ class Preparer:
         if prepared.follows:
             await self._volumes(pod).follow(await self._contents(pod))
 
+    def stopped(self, pod_uid: str) -> None:
+        """Frees the /etc/hosts of a pod that has ended for good."""
+        self._hosts.stopped(pod_uid)
+
     async def remove(self, pod_uid: str) -> None:
-        """Removes everything the pod had on disk. Raises `removal.Mounted` if something is mounted there."""
+        """Removes all files of the pod. Raises `file_trees.Mounted` if something is mounted there."""
         if not _UID.fullmatch(pod_uid):
             raise ValueError(f"{pod_uid!r} is no pod's uid")
         if self._node.by_image is not None:
@@ -245,9 +248,9 @@ class Preparer:
         self._shared.remove(pod_uid)
         for top in self._directories_of(pod_uid):
             if (top / "containers").is_dir() and not (top / "volumes").is_dir():
-                remove_tree.remove_tree(top)  # a few small files; a thread would cost more
+                file_trees.remove_tree(top)  # a few small files; a thread would cost more
             else:
-                await self._in_thread(remove_tree.remove_tree, top)
+                await self._in_thread(file_trees.remove_tree, top)
             if top.parent == self._memory:
                 emptydir.leave(self._memory)
 
@@ -256,8 +259,8 @@ class Preparer:
         return [root / pod_uid for root in roots if os.path.isdir(f"{root}/{pod_uid}")]
 
     async def known(self) -> set[str]:
-        """The uids of pods that have something on disk. Asked when the pods of this node are known, it also
-        clears away what other longshores left in memory when their directory went."""
+        """The uids of pods that have something on disk. Called when the pods of this node are known; also
+        removes volumes in memory of longshores whose directory is gone."""
         self._pods_are_known = True
         found: set[str] = set()
         await self._in_thread(emptydir.sweep, self._node.memory_directory)
@@ -298,28 +301,29 @@ class Preparer:
             memory=self._memory / uid / "volumes",
             shared=self._shared,
             token=token,
+            in_thread=self._in_thread,
         )
 
     def _mounts(
         self, prepared: PreparedPod, pod: Obj, spec: Obj, env: Mapping[str, str], pod_ip: str
     ) -> tuple[Mount, ...]:
         asked = spec.get("volumeMounts")
+        if asked and (own := account_volume.name_in(pod["spec"])) and own not in prepared.volumes:
+            asked = [mount for mount in asked if mount["name"] != own]  # there are no accounts here
+            spec = {**spec, "volumeMounts": asked}
         if not asked and spec.get("targetContainerName") and self._is_process(pod):
             return ()  # it sees the files of its target
-        if not asked and prepared.hosts is None:
-            return prepared.account
         if not self._mounts_for(pod):
             if all(mount["mountPath"] in _TOLD_OTHERWISE for mount in asked or ()):
                 return ()
             text = "volumes cannot be mounted here: longshore may neither mount nor make user namespaces"
-            raise CannotPrepare("CreateContainerConfigError", f"{text}; {namespace_cures.way_out()}")
+            raise CannotPrepare("CreateContainerConfigError", f"{text}; {isolation.way_out()}")
         result = mounts.of_container(spec, prepared, env)
         targets = {os.path.normpath(mount.target) for mount in result}
-        if ACCOUNT_TARGET not in targets:
+        if account_volume.TARGET not in targets:
             result += prepared.account
-        if prepared.hosts is not None and hosts_files.TARGET not in targets:
-            self._hosts.add(pod, pod_ip)
-            result += (prepared.hosts,)
+        if hosts_files.TARGET not in targets:
+            result += (Mount(self._hosts.file(pod, pod_ip), hosts_files.TARGET),)
         return result
 
     def _mounts_for(self, pod: Obj) -> bool:
@@ -336,7 +340,7 @@ class Preparer:
             for service in self._services.cache
             if service["metadata"]["namespace"] == namespace and service["metadata"]["name"] != "kubernetes"
         ]
-        return {**self._server_env, **services.of_services(near)} if near else self._server_env
+        return {**self._server_env, **container_env.of_services(near)} if near else self._server_env
 
 
 def _is_ephemeral(pod_spec: Obj, name: str) -> bool:
@@ -344,8 +348,8 @@ def _is_ephemeral(pod_spec: Obj, name: str) -> bool:
 
 
 def _names_itself(pod_spec: Obj) -> bool:
-    """A container of the process engine keeps the machine's name unless its pod wants one: a namespace for
-    each pod would cost more than most pods do."""
+    """Whether the pod asks for a host name. Other pods of the process runtime keep the machine's: a namespace
+    for each pod would cost more than most pods do."""
     return bool(pod_spec.get("hostname") or pod_spec.get("subdomain") or pod_spec.get("hostnameOverride"))
 
 
@@ -353,6 +357,10 @@ def _account_name(spec: Obj) -> str:
     return spec.get("serviceAccountName") or "default"
 
 
-def _mounted(spec: Obj, ready: Ready) -> tuple[Mount, ...]:
-    """The files of its account that a pod gets, unless either says that it does not want them."""
-    return ready.mounts if spec.get("automountServiceAccountToken") or ready.automount else ()
+def _mount_account(prepared: PreparedPod, spec: Obj, ready: Ready) -> None:
+    """Mounts the files of its account into a pod, unless the pod or the account refuses that."""
+    name = account_volume.name_in(spec)
+    if ready.mounts and (name or spec.get("automountServiceAccountToken") or ready.automount):
+        prepared.account = ready.mounts
+        if name:
+            prepared.volumes[name] = Volume(ready.mounts[0].source, read_only=True)

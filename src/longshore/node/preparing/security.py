@@ -1,27 +1,31 @@
-"""Whom a container runs as, and what of its securityContext the process engine cannot do.
+"""The user of a container, and the parts of its securityContext that the process runtime cannot do.
 
-A wish that would be weakened by silence is refused (`runAsNonRoot`, a user that longshore cannot become)
-or said in a warning: a container of the process engine without walls (isolation.py) is a process of this
-machine like any other.
+A setting that cannot be honoured is refused (`runAsNonRoot`, a user that longshore cannot become) or named in
+a warning: a container of the process runtime without walls (isolation.py) is a process of this machine like
+any other.
 """
 
 from __future__ import annotations
 
+import os
+import re
 from typing import Any, Final
 
 import msgspec
 
+from longshore.api.facts import own_names
 from longshore.api.types import Obj
-from longshore.node.preparing import hidden_files, isolation
+from longshore.node.preparing import isolation
 from longshore.node.preparing.types import CannotPrepare, NodeFacts
 from longshore.node.runtime import Rights
 
 _ENGINES: Final = ("process", "podman")
 _NOTHING: Final[Obj] = {}
+_STORAGE: Final = "ephemeral-storage"
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """None means as the engine runs things anyway."""
+    """The user and groups of a container; None for the runtime's default."""
 
     user: int | None = None
     group: int | None = None
@@ -34,7 +38,7 @@ _USUAL_RIGHTS: Final = Rights()
 
 
 def engine_of(pod: Obj, node: NodeFacts) -> str:
-    """The engine that runs this pod."""
+    """The runtime that runs this pod."""
     name = pod["spec"].get("runtimeClassName")
     if not name:
         return node.engine if node.by_image is None else node.by_image.of(pod)
@@ -43,7 +47,7 @@ def engine_of(pod: Obj, node: NodeFacts) -> str:
 
 
 def identity(spec: Obj, pod: Obj, node: NodeFacts) -> Identity:
-    """Who the container runs as. Raises CannotPrepare if that cannot or must not be."""
+    """The user and groups of the container. Raises CannotPrepare if they are impossible or forbidden."""
     pod_spec = pod["spec"]
     own, whole = spec.get("securityContext") or _NOTHING, pod_spec.get("securityContext") or _NOTHING
     if not own and not whole:
@@ -95,7 +99,7 @@ def _refuse_root(spec: Obj, pod: Obj, user: int | None, default: int | None) -> 
         text = f"container has runAsNonRoot and image will run as root {who}"
     else:
         text = f"container's runAsUser breaks non-root policy {who}"
-    raise CannotPrepare("CreateContainerConfigError", text)
+    raise CannotPrepare("CreateContainerConfigError", text, for_good=True)
 
 
 def _refuse_others(spec: Obj, node: NodeFacts, user: int | None, group: int | None) -> None:
@@ -106,6 +110,7 @@ def _refuse_others(spec: Obj, node: NodeFacts, user: int | None, group: int | No
                 f"container {spec['name']} asks for {field} {wanted}, but longshore runs as {own} and cannot "
                 f"become another; start it as root, use {own}, run the pod with runtimeClassName podman, or "
                 "ignore the field with: longshore run --run-as-me",
+                for_good=True,
             )
 
 
@@ -127,7 +132,11 @@ def warnings(pod: Obj, node: NodeFacts, *, strongest: str = "none") -> tuple[str
         for container in spec.get(part) or ():
             if own := container.get("securityContext"):
                 _of_container(found, own, level, is_root=node.user == 0)
-    if level == "full" and (hidden := hidden_files.warning(spec)):
+    if any(
+        _STORAGE in ((c.get("resources") or _NOTHING).get("limits") or _NOTHING) for c in spec["containers"]
+    ):
+        found[f"limits of {_STORAGE} count logs and emptyDirs, not other files that a process writes"] = None
+    if level == "full" and (hidden := hidden_file_warning(spec)):
         found[hidden] = None
     if spec.get("hostUsers") is False:
         found["hostUsers: false is not honoured: users are those of this machine"] = None
@@ -157,3 +166,33 @@ def _of_container(found: dict[str, None], own: Obj, level: str, *, is_root: bool
         found["allowPrivilegeEscalation: false is not enforced"] = None
     if own.get("procMount") == "Unmasked":
         found["procMount is that of this machine"] = None
+
+
+_TMP: Final = "/tmp"
+_PATH: Final = re.compile(r"(?<![\w./-])/tmp/[\w.+@%/-]+")
+_PARTS: Final = ("initContainers", "containers", "ephemeralContainers")
+
+
+def hidden_file_warning(pod_spec: Obj) -> str:
+    """A sentence about the first file in the machine's /tmp that a container names and cannot see, or ""."""
+    for part in _PARTS:
+        for container in pod_spec.get(part) or ():
+            shown = [os.path.normpath(mount["mountPath"]) for mount in container.get("volumeMounts") or ()]
+            for path in _named(container):
+                if not _below(path, shown) and os.path.lexists(path):
+                    return (
+                        f"container {container['name']} has a {_TMP} of its own and does not see {path} of "
+                        f"this machine; mount it with a hostPath volume, or annotate the pod with "
+                        f"{own_names.ISOLATION}: process"
+                    )
+    return ""
+
+
+def _named(container: Obj) -> list[str]:
+    words = [*(container.get("command") or ()), *(container.get("args") or ())]
+    words.append(container.get("workingDir") or "")
+    return [os.path.normpath(path) for word in words if _TMP in word for path in _PATH.findall(word)]
+
+
+def _below(path: str, tops: list[str]) -> bool:
+    return any(path == top or path.startswith(f"{top}/") for top in tops)

@@ -1,19 +1,20 @@
-"""The inputs and results of preparing, and its two errors."""
+"""The contract of a preparer of pods, its inputs and results, and its two errors."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from longshore.node.engine_by_image import EngineByImage
-from longshore.node.runtime import Mount
-from longshore.node.runtime_classes import RuntimeClasses
+from longshore.api.types import Obj
+from longshore.node.runtime import Container, Mount
+from longshore.node.runtime_choice import RuntimeByImage, RuntimeClasses
 
 if TYPE_CHECKING:
+    from longshore.machinery.informers.informer import Informers
     from longshore.node.preparing.environment.sources import Sources
 
 
@@ -27,16 +28,18 @@ class NotReady(Exception):
 
 
 class CannotPrepare(Exception):
-    """One container cannot start as things are, and waits with `reason`. Try again after `refresh`."""
+    """One container cannot start as things are, and waits with `reason`. Try again after `refresh`; nothing
+    but another manifest, or another longshore, helps if it is `for_good`."""
 
-    def __init__(self, reason: str, message: str) -> None:
+    def __init__(self, reason: str, message: str, *, for_good: bool = False) -> None:
         super().__init__(message)
         self.reason = reason
         self.message = message
+        self.for_good = for_good
 
 
 class Server(msgspec.Struct, frozen=True):
-    """Where pods find the API server, and whom to trust about it."""
+    """The address of the API server for pods, and its CA."""
 
     host: str
     port: int
@@ -49,17 +52,20 @@ class NodeFacts(msgspec.Struct, frozen=True):
     name: str
     host_ip: str = "127.0.0.1"
     allocatable: Mapping[str, str] = msgspec.field(default_factory=dict)
-    """Quantities; what `limits.cpu` is in the downward API where a container has no limit."""
+    """Quantities, which the downward API shows as limits of a container without limits."""
     engine: str = "process"
-    """The engine of pods that name none by `runtimeClassName`."""
-    by_image: EngineByImage | None = None
-    """Chooses the engine of pods that name none; None where `engine` runs them all."""
+    """The runtime of pods that name none by `runtimeClassName`."""
+    by_image: RuntimeByImage | None = None
+    """Chooses the runtime of pods that name none; None where `engine` runs them all."""
     classes: RuntimeClasses = msgspec.field(default_factory=RuntimeClasses)
     user: int = msgspec.field(default_factory=os.geteuid)
     group: int = msgspec.field(default_factory=os.getegid)
-    """Whom the process engine runs containers as; only root can run them as somebody else."""
+    """The user that longshore runs as; only root can run containers as another user."""
     isolation: str = "none"
     """The level of pods that ask for none: `none`, `process` or `full`."""
+    data_directory: Path | None = None
+    """The data directory, of which pods may mount volumes and nothing else; None where there are no
+    secrets."""
     memory_directory: Path = Path("/dev/shm")
     """Where emptyDirs of medium Memory lie."""
 
@@ -70,7 +76,7 @@ class Volume(msgspec.Struct, frozen=True):
     path: str
     read_only: bool = False
     size_limit: int | None = None
-    """Bytes an emptyDir may grow to; crossing it evicts the pod, which is the agent's to do."""
+    """Bytes an emptyDir may grow to; the agent evicts a pod that exceeds it."""
 
 
 class PreparedPod(msgspec.Struct):
@@ -82,9 +88,33 @@ class PreparedPod(msgspec.Struct):
     """The ConfigMaps and Secrets that its containers' variables come from; None if none do."""
     account: tuple[Mount, ...] = ()
     """The service account's files, for containers that do not mount that path themselves."""
-    hosts: Mount | None = None
-    """The pod's own /etc/hosts, if it asks for names that the machine's does not have."""
     warnings: tuple[str, ...] = ()
     """Settings of the manifest that are not available here, a sentence each, for one event."""
     follows: bool = False
-    """Whether something on disk follows objects of the API: then call `refresh` now and then."""
+    """Whether files on disk follow objects of the API: then `refresh` must be called now and then."""
+
+
+class Preparation(Protocol):
+    """Prepares pods and containers. Raises NotReady and CannotPrepare."""
+
+    async def run(self, informers: Informers) -> None:
+        """Keeps shared files current, until cancelled."""
+
+    def at_once(self, pod: Obj) -> Any:
+        """The result of `pod` if it is known without waiting, else None."""
+
+    async def pod(self, pod: Obj) -> Any:
+        """Makes volumes, or finds them as they are; the result is handed to the other methods."""
+
+    def container(self, prepared: Any, pod: Obj, spec: Obj, attempt: int, pod_ip: str) -> Container: ...
+
+    async def refresh(self, prepared: Any, pod: Obj) -> None:
+        """Updates the files that come from other objects."""
+
+    def stopped(self, pod_uid: str) -> None:
+        """Called when nothing of the pod runs or will run again."""
+
+    async def remove(self, pod_uid: str) -> None: ...
+
+    async def known(self) -> set[str]:
+        """Uids of pods with something on disk. Called once, when all pods of the node are known."""

@@ -1,1 +1,1 @@
-"""Startup, liveness and readiness: asking a container how it is."""
+"""Startup, liveness and readiness probes of containers."""

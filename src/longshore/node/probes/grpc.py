@@ -1,7 +1,7 @@
 """The gRPC health check (`grpc.health.v1.Health/Check`), spoken by hand: one request on one connection.
 
 A probe needs no more of HTTP/2 than the preface, one request and the frames of its answer. The answer's only
-message says SERVING or not; headers are not read, since without that message nothing else makes it well.
+message says SERVING or not; headers are not read, because only that message can make the check succeed.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _request(authority: str, service: str) -> bytes:
         ("content-type", "application/grpc"),
         ("te", "trailers"),
     )
-    # Literal fields that nobody is to remember: no table, no compression.
+    # Literal fields without indexing: no table, no compression.
     block = b"".join(b"\x00" + _text(name) + _text(value) for name, value in fields)
     name = service.encode()
     message = b"\x0a" + bytes([len(name)]) + name if name else b""

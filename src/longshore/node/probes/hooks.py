@@ -24,7 +24,7 @@ class Result(msgspec.Struct, frozen=True):
 
 
 class Target(msgspec.Struct, frozen=True):
-    """A container, from outside."""
+    """A container as hooks and probes reach it."""
 
     runtime: Runtime
     key: Key
@@ -38,7 +38,7 @@ Handle: TypeAlias = Callable[[Obj, Target], Awaitable[Result]]
 
 
 async def run(handler: Obj, target: Target) -> Result:
-    """Carries out an exec, httpGet, tcpSocket, grpc or sleep handler. Whoever calls limits its time."""
+    """Carries out an exec, httpGet, tcpSocket, grpc or sleep handler. The caller limits its time."""
     if "exec" in handler:
         return await _exec(tuple(handler["exec"].get("command") or ()), target)
     if "httpGet" in handler:
@@ -58,7 +58,7 @@ async def run(handler: Obj, target: Target) -> Result:
 async def _exec(command: tuple[str, ...], target: Target) -> Result:
     try:
         session = await target.runtime.exec(target.key, command, stdin=False, tty=False)
-    except Exception as err:  # whatever the engine says, the command did not run
+    except Exception as err:  # whatever the runtime says, the command did not run
         return Result(False, f"failed to exec in container: {err}")
     said = b""
     try:
@@ -72,7 +72,7 @@ async def _exec(command: tuple[str, ...], target: Target) -> Result:
 
 
 def port_of(port: int | str, spec: Obj) -> int:
-    """A number, or the container port of this name. LookupError if it has none."""
+    """A number, or the container port of this name. Raises LookupError if there is none."""
     if isinstance(port, int):
         return port
     if port.isdecimal():
@@ -94,7 +94,7 @@ async def _tcp(handler: Obj, target: Target) -> Result:
 
 
 async def _http(handler: Obj, target: Target) -> Result:
-    """200 to 399 is well. Redirects are not followed, as upstream does not follow those to other hosts."""
+    """Requests a page; 200 to 399 is a success. Follows no redirects, as upstream none to other hosts."""
     host = handler.get("host") or target.ip
     try:
         port = port_of(handler["port"], target.spec)
@@ -135,7 +135,7 @@ def _escaped(path: str) -> str:
 
 
 def _unverified() -> ssl.SSLContext:
-    """A probe asks whether the container answers, not who it is; so does upstream's."""
+    """A TLS context that checks no certificates: as upstream, a probe asks only for an answer."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

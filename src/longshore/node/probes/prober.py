@@ -1,7 +1,7 @@
 """Runs the probes of a container: a startup probe until it succeeds once, then liveness and readiness.
 
-Each probe is asked every period, after its initial delay, with a time limit; so many failures or successes in
-a row change its mind. Readiness says no at first, the others yes. A probe ends with its container.
+Each probe runs every period, after its initial delay, with a time limit; enough failures or successes in a
+row change its result. Readiness fails at first, the others succeed. A probe ends with its container.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class Prober:
                 probing.tasks.append(asyncio.create_task(self._watch(name, life, record, target)))
 
     async def _watch(self, name: str, life: Any, record: Any, target: Target) -> None:
-        """Asks until the probe has nothing more to say: a startup probe that succeeded, any other's verdict
-        that the container must go."""
+        """Runs the probe until a startup probe has succeeded, or a startup or liveness probe has failed for
+        good."""
         probe: Obj = target.spec[name]
         needed = {True: probe.get("successThreshold") or 1, False: probe.get("failureThreshold") or 3}
         period = float(probe.get("periodSeconds") or 10)

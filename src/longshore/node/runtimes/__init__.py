@@ -1,1 +1,1 @@
-"""The engines that start containers: processes of this machine, or podman's containers."""
+"""The runtimes that start containers: processes of this machine, or podman's containers."""

@@ -1,11 +1,10 @@
-"""The podman engine: containers from real images, through podman's command line.
+"""The podman runtime: containers from real images, through podman's command line.
 
-Podman keeps the books: a container's name is made of its key, so the same key cannot be created twice, and
-after a restart of longshore all of them are found by a label. Before one is started a note is written, since
-podman would start an ended container again if asked: one that has the note is never started a second time.
-
-An ended container is noticed by the end of its monitor (conmon), a small process outside of longshore that
-has written down the exit code by then.
+Podman keeps the records: a container's name is made of its key, so a key cannot be created twice, and after a
+restart of longshore all containers are found by a label. A note is written before each start, because podman
+would start an ended container again: a container with a note is never started a second time. The end of a
+container is noticed by the end of its monitor (conmon), a small process outside of longshore that has
+recorded the exit code by then.
 """
 
 from __future__ import annotations
@@ -21,22 +20,19 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from longshore.api.exec_session import Session
+from longshore.api.container_streams import Session
 from longshore.api.time import rfc3339
-from longshore.api.time.doubling import Doubling
 from longshore.api.time.instants import SECOND
 from longshore.api.types import decode
-from longshore.node.runtime import CannotStart, Container, Features, Key, State, Usage
+from longshore.node.runtime import CannotStart, Container, Features, Key, Mount, State, Usage
 from longshore.node.runtimes import podman_arguments as arguments
-from longshore.node.runtimes import podman_image_user, podman_usage
-from longshore.node.runtimes.podman_cli import Cli, PodmanMissing, Ran, ulimits
+from longshore.node.runtimes.podman_cli import Cli, PodmanMissing, ulimits
+from longshore.node.runtimes.podman_images import PodmanImages
 from longshore.node.runtimes.podman_session import EXEC_TAG, PodmanSession
 
 _SETTLING_SECONDS: Final = 0.1
 _TRIES: Final = 50
 """How often, and how far apart, podman is asked about a container whose monitor has just ended."""
-_PULL_PAUSES: Final = Doubling(10.0, 300.0)
-"""Between two attempts to pull an image, as kubelets have it."""
 _ASK_SECONDS: Final = 300.0
 _NOT_STARTED: Final = ("created", "configured", "initialized")
 _RUNS: Final = ("running", "paused", "stopping")
@@ -45,16 +41,23 @@ log = logging.getLogger(__name__)
 
 
 class PodmanRuntime:
-    """`directory` holds the notes of what was started; its path tells whose the containers are."""
+    """`directory` holds the notes of starts; its path identifies the containers of this longshore."""
 
     name = "podman"
 
-    def __init__(self, directory: Path, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+        hidden: Iterable[Path] = (),
+    ) -> None:
+        """Containers do not see the directories and files `hidden`, which are listed anew for each."""
         self._monotonic = monotonic
-        self._pulls: dict[str, tuple[float, float, str]] = {}
-        """Images that could not be pulled: not before when, after which pause, and why."""
+        self._hidden = hidden
         self._notes = directory
         self._cli = Cli()
+        self._images = PodmanImages(self._cli, monotonic)
         self._machine = arguments.Machine(hashlib.sha256(str(directory.resolve()).encode()).hexdigest()[:16])
         self._is_asked = False
         self._trouble, self._ask_at = "", 0.0
@@ -68,7 +71,7 @@ class PodmanRuntime:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def open(self, changed: Callable[[State], None]) -> list[State]:
-        """Podman is not asked without a reason: that would take longer than all else at a start."""
+        """Runs podman only if there are notes: that takes longer than all else at a start."""
         self._changed = changed
         self._notes.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not any(self._notes.iterdir()):
@@ -79,12 +82,12 @@ class PodmanRuntime:
             await self._found(arguments.key_of(entry["Labels"][arguments.KEY_LABEL]))
         for note in self._notes.iterdir():
             key = arguments.key_of(note.read_text())
-            if key not in self._states:  # started once, and removed by somebody else
+            if key not in self._states:  # started once, and removed by another program
                 self._states[key] = State(key, "lost", exit_code=255, reason="Error")
         return list(self._states.values())
 
     async def _found(self, key: Key) -> None:
-        """A container of an earlier longshore."""
+        """Takes over a container of an earlier longshore."""
         seen = await self._inspect(key)
         if seen is None:
             return
@@ -128,9 +131,13 @@ class PodmanRuntime:
             machine = await self._asked()
         except (PodmanMissing, RuntimeError) as problem:
             raise CannotStart("CreateContainerError", str(problem)) from None
-        image = await self._image(container)
+        image = await self._images.present(container)
         words = arguments.create(
-            container, image, machine, await podman_image_user.of(self._cli, container, image)
+            container,
+            image,
+            machine,
+            await self._images.user(container, image),
+            self._masks(container),
         )
         _make_files(container)
         made = await self._cli.run(*words)
@@ -153,6 +160,15 @@ class PodmanRuntime:
             self._tell_later(state)
         return state
 
+    def _masks(self, container: Container) -> list[arguments.Mask]:
+        if not container.mounts:
+            return []
+        real = [
+            Mount(os.path.realpath(mount.source), mount.target, mount.read_only) for mount in container.mounts
+        ]
+        secrets = [(os.path.realpath(path), os.path.isdir(path)) for path in self._hidden]
+        return arguments.masks(real, secrets)
+
     async def _asked(self) -> arguments.Machine:
         """The settings that containers need on this machine, asked once."""
         if not self._is_asked:
@@ -160,41 +176,6 @@ class PodmanRuntime:
             self._machine = arguments.Machine(self._machine.owner, runtime, ulimits())
             self._is_asked = True
         return self._machine
-
-    async def _image(self, container: Container) -> str:
-        """The image as podman has it here, pulled if it has to be."""
-        try:
-            full = arguments.reference(container.image)
-        except ValueError as bad:
-            text = f'couldn\'t parse image name "{container.image}": {bad}'
-            raise CannotStart(
-                "InvalidImageName", f'Failed to apply default image tag "{container.image}": {text}'
-            ) from None
-        if container.pull != "Always":
-            for name in (container.image, full):
-                if (await self._cli.run("image", "exists", name)).code == 0:
-                    return name
-        if container.pull == "Never":
-            raise CannotStart(
-                "ErrImageNeverPull",
-                f'Container image "{container.image}" is not present with pull policy of Never',
-            )
-        self._refuse_while_backing_off(container.image, full)
-        pulled: Ran = await self._cli.run("pull", "--quiet", full)
-        if pulled.code:
-            message = f'failed to pull and unpack image "{full}": {pulled.problem}'
-            _, pause, _ = self._pulls.get(full, (0.0, 0.0, ""))
-            pause = _PULL_PAUSES.following(pause)
-            self._pulls[full] = (self._monotonic() + pause, pause, message)
-            raise CannotStart("ErrImagePull", message)
-        self._pulls.pop(full, None)
-        return full
-
-    def _refuse_while_backing_off(self, image: str, full: str) -> None:
-        until, _, message = self._pulls.get(full, (0.0, 0.0, ""))
-        if self._monotonic() < until:
-            text = f'Back-off pulling image "{image}": ErrImagePull: {message}'
-            raise CannotStart("ImagePullBackOff", text)
 
     async def signal(self, key: Key, number: int) -> None:
         if number == 9:
@@ -232,7 +213,7 @@ class PodmanRuntime:
         words = ["podman", "attach", "--sig-proxy=false", *(["--no-stdin"] * (not stdin))]
 
         async def exit_code() -> int:
-            """That of the container, once it has ended."""
+            """The exit code of the container, once it has ended."""
             end = self._ends.get(key)
             return (await asyncio.shield(end)).exit_code if end is not None else 0
 
@@ -245,7 +226,7 @@ class PodmanRuntime:
         for key in keys:
             state = self._states.get(key)
             if state is not None and state.phase == "running":
-                used = podman_usage.of_process(state.pid)
+                used = _usage_of(state.pid)
                 if used is not None:
                     found[key] = used
         return found
@@ -270,7 +251,7 @@ class PodmanRuntime:
         return self._notes / arguments.name_of(key)
 
     def _write_note(self, key: Key) -> None:
-        """Whole or not at all."""
+        """Writes the note of a start, whole or not at all."""
         fresh = self._notes.with_name(self._notes.name + ".new")
         fresh.write_text(str(key))
         fresh.rename(self._note(key))
@@ -283,7 +264,7 @@ class PodmanRuntime:
         return found
 
     async def _settled(self, key: Key, unlike: tuple[str, ...]) -> dict[str, Any] | None:
-        """The state once its status is none of these; None if it stays, or there is no container."""
+        """The inspected container once its status is none of `unlike`; None if it stays, or is gone."""
         for _ in range(_TRIES):
             seen = await self._inspect(key)
             if seen is None or seen["State"]["Status"] not in unlike:
@@ -304,7 +285,7 @@ class PodmanRuntime:
         if told["Status"] in _RUNS:
             return State(key, "running", seen["Id"], told["Pid"], began)
         if told["Status"] in _NOT_STARTED:
-            # It was to be started, and the machine went down: whether it ran nobody knows.
+            # It was to be started, and the machine went down: whether it ran is unknown.
             return State(key, "lost", seen["Id"], 0, began, began, 255, reason="Error")
         code = told["ExitCode"]
         number = code - 128 if 128 < code < 193 else 0
@@ -317,7 +298,7 @@ class PodmanRuntime:
         )
 
     def _watch(self, key: Key, pid: int) -> None:
-        """Has the container looked at when this process has ended."""
+        """Has the container inspected when this process has ended."""
         try:
             descriptor = os.pidfd_open(pid)
         except OSError:
@@ -349,7 +330,7 @@ class PodmanRuntime:
         self._tell(state)
 
     def _tell_later(self, state: State) -> None:
-        """After whoever waits for `start` has its answer."""
+        """Reports the state after `start` has returned."""
         asyncio.get_running_loop().call_soon(self._tell, state)
 
     def _tell(self, state: State) -> None:
@@ -380,5 +361,34 @@ def _make_files(container: Container) -> None:
 
 
 def _seconds(text: str) -> float:
-    """Podman's times have nanoseconds. The year 1 stands for never."""
+    """A time of podman in seconds since 1970. The year 1 stands for never: 0."""
     return 0.0 if text.startswith("0001-") else rfc3339.parse(text) / SECOND
+
+
+_GROUPS: Final = Path("/sys/fs/cgroup")
+
+
+def _usage_of(pid: int) -> Usage | None:
+    """The usage by cgroup; None if the process has ended, or its cgroup does not count."""
+    try:
+        lines = Path("/proc", str(pid), "cgroup").read_text().splitlines()
+    except OSError:
+        return None
+    where = {names: path.lstrip("/") for _, names, path in (line.split(":", 2) for line in lines)}
+    with contextlib.suppress(OSError, KeyError, ValueError):
+        by_name = {name: path for names, path in where.items() for name in names.split(",")}
+        if "cpuacct" in by_name:
+            cpu = _GROUPS / "cpuacct" / by_name["cpuacct"] / "cpuacct.usage"
+            memory = _GROUPS / "memory" / by_name["memory"]
+            used = int((memory / "memory.usage_in_bytes").read_text())
+            idle = _fields(memory / "memory.stat").get("total_inactive_file", 0)
+            return Usage(int(cpu.read_text()) / 1e9, max(used - idle, 0))
+        group = _GROUPS / by_name[""]
+        used = int((group / "memory.current").read_text())
+        idle = _fields(group / "memory.stat").get("inactive_file", 0)
+        return Usage(_fields(group / "cpu.stat")["usage_usec"] / 1e6, max(used - idle, 0))
+    return None
+
+
+def _fields(file: Path) -> dict[str, int]:
+    return {name: int(value) for name, value in (line.split() for line in file.read_text().splitlines())}

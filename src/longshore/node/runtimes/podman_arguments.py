@@ -1,4 +1,4 @@
-"""A container as `podman create` has it on its command line. Pure."""
+"""The arguments of `podman create` for a container. Pure."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Final
 import msgspec
 
 from longshore.api.types import encode
-from longshore.node.images import image_names
+from longshore.node.images import image_table
 from longshore.node.runtime import Container, Key, Mount
 
 KEY_LABEL: Final = "dev.longshore.key"
 OWNER_LABEL: Final = "dev.longshore.owner"
 _LOG_SIZE: Final = "50mb"
-"""The size of the other engine's five log files. Podman cannot rotate: the file starts over."""
+"""The size of the process runtime's five log files. Podman cannot rotate: the file starts over."""
 
 _DOMAIN: Final = (
     r"(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*"
@@ -39,6 +39,24 @@ class Machine(msgspec.Struct, frozen=True):
     """`nofile=…`, where podman's own limits are beyond what may be set here."""
 
 
+class Mask(msgspec.Struct, frozen=True):
+    """A path in a container that is covered, although a volume shows it."""
+
+    target: str
+    is_directory: bool
+
+
+def masks(mounts: Sequence[Mount], secrets: Sequence[tuple[str, bool]]) -> list[Mask]:
+    """The masks over secrets that mounts of directories above them show. Paths on this machine are real ones;
+    a secret says whether it is a directory."""
+    return [
+        Mask(mount.target.rstrip("/") + path[len(mount.source.rstrip("/")) :], is_directory)
+        for mount in mounts
+        for path, is_directory in secrets
+        if path == mount.source or path.startswith(mount.source.rstrip("/") + "/")
+    ]
+
+
 def name_of(key: Key) -> str:
     return f"longshore-{key.pod_uid}-{key.container}-{key.attempt}"
 
@@ -49,19 +67,21 @@ def key_of(text: str) -> Key:
 
 
 def reference(image: str) -> str:
-    """The full name of an image, as Kubernetes completes it. ValueError for what is none."""
+    """The full name of an image, as Kubernetes completes it. Raises ValueError for other text."""
     found = _REFERENCE.fullmatch(image)
     if found is None:
         raise ValueError("invalid reference format")
-    full = image_names.complete(image)
+    full = image_table.complete_name(image)
     if full.repository.startswith("docker.io/") and full.repository != full.repository.lower():
         raise ValueError("invalid reference format: repository name must be lowercase")
     return str(full)
 
 
-def create(container: Container, image: str, machine: Machine, image_user: str = "") -> list[str]:
-    """The words after `podman`. `image_user` is the user of the image, for a container that names a group
-    alone."""
+def create(
+    container: Container, image: str, machine: Machine, image_user: str = "", masks: Sequence[Mask] = ()
+) -> list[str]:
+    """The words after `podman`. `image_user` is the user of the image, for a container that names only a
+    group."""
     words = ["--runtime", machine.runtime] if machine.runtime else []
     words += ["create", "--name", name_of(container.key), "--pull", "never"]
     words += ["--label", f"{KEY_LABEL}={container.key}", "--label", f"{OWNER_LABEL}={machine.owner}"]
@@ -78,6 +98,8 @@ def create(container: Container, image: str, machine: Machine, image_user: str =
         words += ["--env", f"{name}={value}"]
     for mount in _mounts(container):
         words += ["--mount", _mount(mount)]
+    for mask in masks:
+        words += ["--mount", _mask(mask)]
     words += [*_identity(container, image_user), *_rights(container), *_limits(container)]
     if container.working_dir:
         words += ["--workdir", container.working_dir]
@@ -102,6 +124,14 @@ def _mount(mount: Mount) -> str:
     if mount.read_only:
         fields.append("ro=true")
     return ",".join(_quoted(field) for field in fields)
+
+
+def _mask(mask: Mask) -> str:
+    if not mask.is_directory:
+        return _mount(Mount("/dev/null", mask.target, read_only=True))
+    return ",".join(
+        ("type=tmpfs", _quoted(f"target={mask.target}"), "ro=true", "tmpfs-size=4096", "notmpcopyup")
+    )
 
 
 def _quoted(field: str) -> str:

@@ -1,4 +1,4 @@
-"""Runs podman's commands, a few at a time, and says what this machine asks of them."""
+"""Runs podman's commands, a few at a time, and finds the settings that this machine needs."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Ran(NamedTuple):
 
     @property
     def problem(self) -> str:
-        """The last thing it said, without its own name in front."""
+        """The last line of its errors, without `Error: ` in front."""
         lines = [line for line in self.err.splitlines() if line.strip()]
         return lines[-1].removeprefix("Error: ") if lines else f"podman ended with {self.code}"
 
 
 class PodmanMissing(Exception):
-    """There is no podman on this machine. Install it, or use the process engine."""
+    """There is no podman on this machine. Install it, or use the process runtime."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -52,7 +52,7 @@ class Cli:
                     stdout=out,
                     stderr=err,
                     env=environment(),
-                    cwd="/tmp",  # its monitor leaves a file where it stands when memory runs out
+                    cwd="/tmp",  # its monitor leaves a file here when memory runs out
                     start_new_session=True,  # Ctrl-C at longshore's terminal is not for it
                 )
                 code = await process.wait()
@@ -71,7 +71,7 @@ class Cli:
         return decode(ran.out or "null")
 
     async def oci_runtime(self) -> str:
-        """Another one where the default does not work: crun refuses version 1 of control groups beside parts
+        """The OCI runtime to use if the default does not work, else "": crun refuses cgroup v1 beside parts
         of version 2."""
         info = await self.json("info", "--format", "json")
         host = info["host"]
@@ -86,12 +86,13 @@ def _content(descriptor: int) -> str:
 
 
 def environment() -> dict[str, str]:
-    """Time stamps of logs are in UTC."""
+    """The environment of podman: timestamps of logs are in UTC."""
     return {**os.environ, "TZ": "UTC"}
 
 
 def ulimits() -> tuple[str, ...]:
-    """Who may not raise limits (CAP_SYS_RESOURCE) can only give containers less than there is."""
+    """The ulimits of containers if longshore may not raise limits (it lacks CAP_SYS_RESOURCE): no more than
+    its own."""
     with open("/proc/self/status") as status:
         rights = next(int(line.split()[1], 16) for line in status if line.startswith("CapEff:"))
     if rights & _CAP_SYS_RESOURCE or os.geteuid() != 0:

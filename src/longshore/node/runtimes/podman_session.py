@@ -24,8 +24,8 @@ Output = tuple[Literal["stdout", "stderr"], bytes]
 
 
 class PodmanSession:
-    """`exit_code` tells how it ended, where that is not what podman itself ends with. `tag` is in the
-    environment of what was started by exec, so that it can be found and killed."""
+    """`exit_code` returns the exit code if that is not podman's own. `tag` is in the environment of processes
+    that exec started, so that they can be found and killed."""
 
     def __init__(self, exit_code: Callable[[], Awaitable[int]] | None = None, tag: str = "") -> None:
         self._exit_code, self._tag = exit_code, tag
@@ -136,7 +136,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 
 def _kill_tagged(tag: bytes) -> None:
-    """Everything that has this in its environment: the command that exec ran, and what it started."""
+    """Kills all processes with this in their environment: the command of an exec, and what it started."""
     for directory in Path("/proc").iterdir():
         if directory.name.isdigit():
             with contextlib.suppress(OSError):

@@ -1,7 +1,8 @@
-"""The process engine: containers are processes of this machine, children of a keeper that outlives longshore.
+"""The process runtime: containers are processes of this machine, children of a keeper that outlives
+longshore.
 
-It keeps no state of its own: what ran and how it ended is the keeper's to remember. The image of a container
-is not used; its command runs with the host's files, in a mount namespace of its own where it has volumes. See
+It keeps no state of its own: the keeper remembers what ran and how it ended. The image of a container is not
+used; its command runs with the host's files, in a mount namespace of its own where it has volumes. See
 `node/keeper/` for how.
 """
 
@@ -18,10 +19,11 @@ from typing import Any
 
 import msgspec
 
-from longshore.api.exec_session import Session
-from longshore.node.keeper.talking import frames
-from longshore.node.runtime import CannotStart, Container, Features, Key, State, Usage, Walls, weaker
-from longshore.node.runtimes.process_link import Link
+from longshore.api.container_streams import Session
+from longshore.api.facts.isolation_levels import weaker
+from longshore.node.keeper import frames
+from longshore.node.runtime import CannotStart, Container, Features, Key, State, Usage, Walls
+from longshore.node.runtimes.process_keepers import Keepers
 from longshore.node.runtimes.process_session import ProcessSession
 
 _FROM_HOST = (
@@ -42,8 +44,8 @@ _TAG = "LONGSHORE_CONTAINER"
 class ProcessRuntime:
     """`directory` is the keeper's: socket and journal. `environ` is what containers see of the host's
     environment, of which only the variables that any program needs are taken. With `owned`, no container
-    outlives this process. Containers of level `full` do not see the directories `hidden`. `isolation` is the
-    level of pods that ask for none."""
+    outlives this process. Containers with walls do not see the directories and files `hidden`, which are
+    listed anew for each container. `isolation` is the level of pods that ask for none."""
 
     name = "process"
 
@@ -57,10 +59,12 @@ class ProcessRuntime:
         isolation: str = "none",
     ) -> None:
         self._isolation = isolation
-        self._hidden = [str(path.absolute()) for path in hidden]
-        self._link = Link(directory, self._greeted, self._ended, owned=owned)
+        self._hidden = hidden
+        self._keepers = Keepers(directory, self._greeted, self._ended, owned=owned)
         self._changed: Callable[[State], None] = _nobody
-        self._remembered: list[State] = []
+        self._remembered: dict[Key, State] | None = None
+        """The states from the keepers' greetings, while the runtime opens. If a keeper dies while it greets,
+        the next keeper sends its states."""
         self._running: dict[str, Key] = {}
         self._environ = {
             name: value for name, value in environ.items() if name in _FROM_HOST or name.startswith("LC_")
@@ -68,25 +72,31 @@ class ProcessRuntime:
         self._environ.setdefault("PATH", os.defpath)
         self._homes: dict[int, dict[str, str]] = {}
         self._walls: dict[Walls, frames.Walls] = {}
+        """The keeper's form of each container's walls; all with the same `hidden`."""
+        self._hidden_now: list[str] = []
 
     async def open(self, changed: Callable[[State], None]) -> list[State]:
         self._changed = changed  # first: a container may end while the keeper's greeting is on its way
-        await self._link.connect()
-        return self._remembered
+        remembered: dict[Key, State] = {}
+        self._remembered = remembered
+        try:
+            await self._keepers.connect()
+        finally:
+            self._remembered = None
+        return list(remembered.values())
 
     @property
     def keeper_pid(self) -> int:
-        """For `longshore status`."""
-        return self._link.keeper_pid
+        """The pid of the current keeper, for `longshore status`."""
+        return self._keepers.current.keeper_pid
 
     async def features(self) -> Features:
-        told = await self._link.request("features", None)
+        told = await self._keepers.current.request("features", None)
         notes = list(told["notes"])
         if told["problem"]:
             notes.append(f"Volumes cannot be mounted: {told['problem']}.")
         warning = ""
-        # A keeper that an older longshore started does not tell the problem of level full.
-        problem = told.get("full_problem", told["walls_problem"])
+        problem = told["full_problem"]
         strongest = "none" if told["walls_problem"] else "process" if problem else "full"
         level = weaker(strongest, self._isolation)
         if level != self._isolation:
@@ -107,10 +117,11 @@ class ProcessRuntime:
         )
 
     async def problem(self) -> str:
-        if self._link.is_up:
+        link = self._keepers.current
+        if link.is_up:
             return ""
-        self._link.revive()
-        return f"its keeper has ended and no other could be started; see {self._link.directory}/keeper.log"
+        link.revive()
+        return f"its keeper has ended and no other could be started; see {link.directory}/keeper.log"
 
     def start(self, container: Container) -> asyncio.Future[State]:
         if not container.command and not container.args:
@@ -119,63 +130,72 @@ class ProcessRuntime:
             )
         key = container.key
         text = str(key)
+        if container.target is not None:
+            self._keepers.check_target(str(container.target))
+        link = self._keepers.of(text)
+        asked = link.request("start", self._spec(text, container), partial(self._answered, key, text))
         self._running[text] = key
-        return self._link.request("start", self._spec(text, container), partial(self._answered, key, text))
+        return asked
 
     def _answered(self, key: Key, text: str, granted: bool, told: Any) -> Any:
-        """Forgets what does not run. Of a start that had no answer a keeper may yet tell."""
+        """Forgets a container that does not run. A start without an answer may still be reported."""
         state = _state(key, told) if granted else None
         if state is None or state.phase != "running":
             self._running.pop(text, None)
         return told if state is None else state
 
     async def signal(self, key: Key, number: int) -> None:
-        await self._link.request("signal", (str(key), int(number)))
+        text = str(key)
+        await self._keepers.of(text).request("signal", (text, int(number)))
 
     async def remove(self, keys: Iterable[Key]) -> None:
-        await self._link.request("remove", [str(key) for key in keys])
+        await self._keepers.remove([str(key) for key in keys])
 
     async def exec(self, key: Key, command: tuple[str, ...], *, stdin: bool, tty: bool) -> Session:
-        session = ProcessSession(self._link.dial())
+        link = self._keepers.of(str(key))
+        if tty:
+            self._keepers.check_terminal(link)
+        session = ProcessSession(link.dial())
         await session.begin_exec(str(key), command, stdin=stdin, tty=tty)
         return session
 
     async def attach(self, key: Key) -> Session:
-        session = ProcessSession(self._link.dial())
+        session = ProcessSession(self._keepers.of(str(key)).dial())
         await session.begin_attach(str(key))
         return session
 
     async def usage(self, keys: Iterable[Key]) -> dict[Key, Usage]:
         by_text = {str(key): key for key in keys}
-        used = await self._link.request("usage", list(by_text))
-        return {by_text[text]: Usage(cpu, memory) for text, cpu, memory in used}
+        found: dict[Key, Usage] = {}
+        for link, texts in self._keepers.by_link(by_text).items():
+            for text, cpu, memory in await link.request("usage", texts):
+                found[by_text[text]] = Usage(cpu, memory)
+        return found
 
     async def close(self, *, kill: bool) -> None:
-        if kill:
-            await self._link.request("stop", None)
-        await self._link.close()
+        await self._keepers.close(kill=kill)
 
-    # What the keeper tells
+    # Reports of the keeper
 
     def _greeted(self, states: list[frames.State]) -> None:
-        """All that a keeper remembers: at the beginning, and again after another one took over."""
-        self._remembered = []
+        """Takes the states that a keeper remembers, when it connects and again when another one took over."""
         for told in states:
             text = told[0]
             state = _state(self._running.get(text) or _key(text), told)
-            self._remembered.append(state)
+            if self._remembered is not None:
+                self._remembered[state.key] = state
             if state.phase == "running":
                 self._running[text] = state.key
             elif text in self._running:
                 self._ended(told)
 
     def _ended(self, told: frames.State) -> None:
-        """Said after whoever waits for `start` has its answer, which came before."""
+        """Reports the end of a container, after `start` has returned."""
         text = told[0]
         key = self._running.pop(text, None)
         asyncio.get_running_loop().call_soon(self._changed, _state(key or _key(text), told))
 
-    # What it is asked
+    # Requests to the keeper
 
     def _spec(self, text: str, container: Container) -> frames.Spec:
         limits = container.limits
@@ -209,10 +229,13 @@ class ProcessRuntime:
         return spec
 
     def _walls_of(self, walls: Walls) -> frames.Walls:
+        hidden = [str(path.absolute()) for path in self._hidden]
+        if hidden != self._hidden_now:
+            self._walls, self._hidden_now = {}, hidden
         known = self._walls.get(walls)
         if known is None:
             # One has the fields of the other, and the directories.
-            told: Any = {**msgspec.structs.asdict(walls), "hidden": self._hidden}
+            told: Any = {**msgspec.structs.asdict(walls), "hidden": hidden}
             known = self._walls[walls] = told
         return known
 
@@ -231,7 +254,7 @@ class ProcessRuntime:
         return env
 
     def _group(self, container: Container) -> int | None:
-        """A user's own group unless another is asked for. One that the host does not know has its number."""
+        """The wanted group, else the user's own; for a user unknown to the host, the user's number."""
         if container.group is not None or container.user is None or container.user == os.geteuid():
             return container.group
         try:
@@ -240,7 +263,7 @@ class ProcessRuntime:
             return container.user
 
     def _home(self, uid: int) -> dict[str, str]:
-        """Another user's, so that a program does not look into ours."""
+        """The variables of another user, so that a program does not use ours."""
         known = self._homes.get(uid)
         if known is None:
             try:
@@ -265,9 +288,9 @@ def _key(text: str) -> Key:
 
 @lru_cache(maxsize=1024)
 def _id(text: str) -> str:
-    """Looks as ids of containers do, and is the same for a key for ever."""
+    """An id like those of other runtimes; a key always has the same."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _nobody(state: State) -> None:
-    """Nobody listens before `open` is called."""
+    """The listener before `open` is called: does nothing."""

@@ -1,7 +1,7 @@
-"""The engine's line to its keeper: starts one where none answers, and another when it dies.
+"""The process runtime's link to a keeper: starts a keeper if none answers, and another when it dies.
 
 A request that was under way when the keeper died is sent again to the next one. That is safe, because every
-request names what should be, not what should be done once more: a key that was started is not started again.
+request may be repeated: a key that was started is not started again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import longshore
-from longshore.node.keeper.talking import frames
+from longshore.node.keeper import frames
 from longshore.node.runtime import CannotStart
 
 _RETRY_SECONDS = (0.0, 0.05, 0.2, 0.5, 1.0)  # seconds before each attempt to have a keeper again
@@ -28,13 +28,23 @@ _COPIED = (
 log = logging.getLogger(__name__)
 
 Heard: TypeAlias = Callable[[bool, Any], Any]
-"""Told whether a request was granted, and the answer; returns the answer as whoever waits is to have it."""
+"""Called with whether a request was granted and with its answer; returns the answer for the caller."""
 
 _SAID_NOTHING = "the keeper could not be started, and could not say why; perhaps the disk is full"
 
 
 class KeeperGone(Exception):
     """The keeper ended and no new one could be started. See keeper.log in its directory."""
+
+
+def packed(request: frames.Message) -> bytes:
+    """The frame of a request. Raises CannotStart for one that is longer than the keeper accepts."""
+    data = frames.pack(request)
+    if len(data) > frames.MAX_REQUEST_BYTES:
+        most = f"{frames.MAX_REQUEST_BYTES >> 20} MiB"
+        text = f"the container's arguments, variables and mounts are longer than the {most} of a request"
+        raise CannotStart("CreateContainerError", text)
+    return data
 
 
 class Link(asyncio.Protocol):
@@ -46,7 +56,7 @@ class Link(asyncio.Protocol):
         *,
         owned: bool = False,
     ) -> None:
-        """With `owned`, the keeper ends everything when this process does, however it does."""
+        """With `owned`, the keeper kills all containers when this process ends, in whatever way."""
         self._owned = owned
         self.directory = directory
         self._greeted = greeted
@@ -56,21 +66,49 @@ class Link(asyncio.Protocol):
         self._requests: dict[int, tuple[bytes, asyncio.Future[Any], Heard | None]] = {}
         self._number = 0
         self._outgoing: list[bytes] = []
+        self._unanswered: list[bytes] = []
+        """Requests to send again, to a keeper that has just answered."""
         self._closing = False
         self._again: asyncio.Task[None] | None = None
         self.keeper_pid = 0
+        self.version = 0
+        """The version of the keeper's protocol."""
 
     async def connect(self) -> None:
-        """To the keeper that is there, or a new one. Tells what it remembers to `greeted`."""
+        """Connects to the running keeper, or a new one. Passes the states that it remembers to `greeted`."""
+        hello = await self.greet()
+        self.welcome(hello if hello is not None else await self.start())
+
+    async def start(self) -> Any:
+        """Starts a keeper, if none runs or the old one is about to exit, and returns its greeting."""
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        await self._start_keeper()
+        return await self._dial()
+
+    async def greet(self) -> Any:
+        """The greeting of the running keeper, of any version; None if no keeper answers."""
         try:
-            await self._dial()
+            return await self._dial()
         except OSError:
-            await self._start_keeper()
-            await self._dial()
+            return None
+
+    def welcome(self, hello: Any) -> None:
+        """Takes the keeper of this greeting, and sends it the requests that others left unanswered."""
+        if hello.get("copied") and not self.keeper_pid:
+            log.warning("%s", _COPIED)
+        self.keeper_pid, self.version = hello["pid"], hello["version"]
+        self._greeted(hello["states"])
+        if self._unanswered and self._transport is not None:  # else it ended meanwhile: the next one is asked
+            self._transport.write(b"".join(self._unanswered))
+        self._unanswered = []
+
+    async def dismiss(self) -> None:
+        """Stops a keeper that runs nothing. Its directory is free then, or in a moment."""
+        await self.request("stop", None)
+        await self.close()
 
     def dial(self) -> socket.socket:
-        """A connection of its own, for a session. Its path may be longer than a socket's may be."""
+        """Opens a connection for a session. The path may be longer than a socket's path may be."""
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         directory = os.open(self.directory, os.O_PATH | os.O_DIRECTORY)
         try:
@@ -84,14 +122,14 @@ class Link(asyncio.Protocol):
         return sock
 
     def request(self, op: str, payload: Any, heard: Heard | None = None) -> asyncio.Future[Any]:
-        """Sends it with all others of this turn of the loop; the answer comes as the result. `heard` may look
-        at it first."""
+        """Sends a request, with all others of this turn of the loop; the result is the answer. `heard` gets
+        it first and may replace it."""
         if self._closing:
             raise KeeperGone("the engine was closed")
         loop = asyncio.get_running_loop()
         self._number += 1
         future: asyncio.Future[Any] = loop.create_future()
-        data = frames.pack((op, self._number, payload))
+        data = packed((op, self._number, payload))
         self._requests[self._number] = (data, future, heard)
         if self._transport is not None:
             if not self._outgoing:
@@ -107,7 +145,7 @@ class Link(asyncio.Protocol):
         return self._transport is not None
 
     def revive(self) -> None:
-        """Tries again to have a keeper if that was given up."""
+        """Tries again to connect to a keeper, if that was given up."""
         if self._again is not None and self._again.done():
             self._again = asyncio.get_running_loop().create_task(self._reconnect())
 
@@ -154,28 +192,18 @@ class Link(asyncio.Protocol):
             self._transport.write(b"".join(self._outgoing))
         self._outgoing.clear()
 
-    async def _dial(self) -> None:
+    async def _dial(self) -> Any:
+        """The keeper's greeting. Raises OSError if no keeper answers."""
         loop = asyncio.get_running_loop()
         self._unpacker = frames.Unpacker()
         transport, _ = await loop.create_unix_connection(lambda: self, sock=self.dial())
-        waiting = [data for data, *_ in self._requests.values()]
+        self._unanswered = [data for data, *_ in self._requests.values()]
         self._transport = transport
         self._outgoing.clear()
-        hello = await self.request("hello", {"owned": self._owned})
-        if hello["version"] != frames.VERSION:
-            raise KeeperGone(
-                f"the keeper (pid {hello['pid']}) is of another version of longshore and still runs; "
-                f"stop it with: kill {hello['pid']}"
-            )
-        if hello.get("copied") and not self.keeper_pid:
-            log.warning("%s", _COPIED)
-        self.keeper_pid = hello["pid"]
-        self._greeted(hello["states"])
-        if waiting and self._transport is transport:  # else the keeper ended meanwhile: the next one is asked
-            transport.write(b"".join(waiting))
+        return await self.request("hello", {"owned": self._owned})
 
     async def _start_keeper(self) -> None:
-        """In the background and in a session of its own; returns when it answers."""
+        """Starts a keeper in the background, in a session of its own; returns when it answers."""
         root = str(Path(longshore.__file__).parents[1])
         # A file, not a pipe: some event loops wait for the end of a pipe that the keeper's children hold.
         said = self.directory / "starting.log"

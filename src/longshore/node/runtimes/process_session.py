@@ -1,11 +1,12 @@
-"""Exec and attach of the process engine, as sessions on connections of their own to the keeper.
+"""Exec and attach of the process runtime, as sessions on connections of their own to the keeper.
 
 An exec's pipes are made here: the far ends go to the keeper, which gives them to the command. A terminal is
-made by the keeper, where the container lives, and its near end comes here. The bytes never pass through the
-keeper. An attached session hears the output from the keeper, and gets the near end of the container's input.
+opened by the keeper, in the container's namespaces, and its near end is sent here. The bytes never pass
+through the keeper. An attached session gets the output from the keeper, and gets the near end of the
+container's input.
 
-Whoever does not read an exec's output holds the command up. Nobody holds up a container: an attached session
-that is not read stops listening, and the keeper drops what it has no room for.
+An exec waits while its output is not read. A container never does: an attached session that is not read
+pauses, and the keeper drops what does not fit its buffer.
 """
 
 from __future__ import annotations
@@ -21,19 +22,19 @@ from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import Any, Literal
 
-from longshore.node.keeper.talking import frames
+from longshore.node.keeper import frames
 from longshore.node.runtime import CannotStart
-from longshore.node.runtimes.process_link import KeeperGone
+from longshore.node.runtimes.process_link import KeeperGone, packed
 
 _CHUNK = 1 << 16
-_QUEUED = 16  # chunks that wait for the reader before the command, or the keeper, has to
+_QUEUED = 16  # chunks in the queue at which reading pauses
 _END_OF_INPUT = b"\x04"  # what a terminal understands as its end
 
 Stream = Literal["stdout", "stderr"]
 
 
 class ProcessSession:
-    """One session. `begin_exec` and `begin_attach` make it."""
+    """One session. `begin_exec` or `begin_attach` begins it."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._loop = asyncio.get_running_loop()
@@ -64,8 +65,10 @@ class ProcessSession:
                 self._streams[near] = name
                 far.append(write)
         try:
-            request = frames.pack(("exec", 1, (key, list(command), tty, stdin)))
-            socket.send_fds(self._sock, [request], far)
+            request = packed(("exec", 1, (key, list(command), tty, stdin)))
+            sent = socket.send_fds(self._sock, [request], far)
+            if sent < len(request):  # a command longer than the socket's buffer
+                await self._loop.sock_sendall(self._sock, request[sent:])
             await self._begun()
         finally:
             for fd in far:
@@ -191,7 +194,7 @@ class ProcessSession:
         for future in (self._answer, self._exit):
             if not future.done():
                 future.set_exception(problem)
-                future.exception()  # nobody has to ask for it
+                future.exception()  # marks it as retrieved
         self._queue.put_nowait(None)
 
     def _readable(self, fd: int) -> None:

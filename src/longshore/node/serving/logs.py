@@ -1,11 +1,11 @@
-"""A container's log from its files: the lines asked for, and with `follow` those to come.
+"""Reads a container's log from its files: the requested lines, and with `follow` the lines to come.
 
-Lines are as engines write them, `TIME stdout|stderr F|P TEXT`; `P` is a piece of a line that goes on. When a
-file is full it becomes `.1`, what was `.1` becomes `.2`, and so on. A reader holds the file it reads open, so
-that being renamed, or even removed, takes nothing from it.
+Lines are as runtimes write them, `TIME stdout|stderr F|P TEXT`; `P` is a piece of a line that goes on. When a
+file is full it becomes `.1`, what was `.1` becomes `.2`, and so on. A reader holds its file open, so it loses
+nothing when the file is renamed or removed.
 
-A file that follows another begins with a line `TIME stdout R BYTES`: how much was logged before it. Where
-that is more than a follower has read, files went by that it never saw: it says how many bytes were in them.
+A file that follows another begins with a line `TIME stdout R BYTES`: how much was logged before it. If that
+is more than a follower has read, it has missed files, and prints how many bytes were in them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from longshore.api.log_options import LogOptions
+from longshore.api.container_streams import LogOptions
 from longshore.machinery.time.clock import Clock
 
 _BLOCK: Final = 1 << 17
@@ -32,7 +32,7 @@ _OTHER_STREAM: Final = {"All": b"", "Stdout": b"stderr", "Stderr": b"stdout"}
 async def read(
     path: Path, options: LogOptions, since: bytes, ended: asyncio.Event, clock: Clock
 ) -> AsyncGenerator[bytes, None]:
-    """The text. `since` is the least time stamp shown; `ended` is set when nothing more will be written."""
+    """The text. `since` is the earliest timestamp shown; `ended` is set when nothing more will be written."""
     printer = _Printer(options, since)
     files = _open_all(path)
     try:
@@ -60,15 +60,15 @@ async def read(
 
 
 def _open_all(path: Path) -> list[BinaryIO]:
-    """Every file of the log, oldest first. A rotation meanwhile makes a file appear twice or not at all, so
-    then it is tried again, a few times."""
+    """Every file of the log, oldest first. If a rotation meanwhile makes a file appear twice or not at all,
+    it tries again, a few times."""
     for left in reversed(range(_TRIES)):
         files: list[BinaryIO] = []
         number = 0
         while True:
             name = f"{path}.{number}" if number else str(path)
             try:
-                files.append(open(name, "rb"))  # noqa: SIM115 - closed by whoever asked
+                files.append(open(name, "rb"))  # noqa: SIM115 - closed by the caller
             except FileNotFoundError:
                 if number:
                     break
@@ -146,8 +146,8 @@ def _next(path: Path, file: BinaryIO | None) -> BinaryIO | None:
 
 
 def _lost(read: BinaryIO, fresh: BinaryIO) -> bytes:
-    """The line that says how much was logged between these two files, of which the first is read to its end;
-    empty when it was nothing, or the engine does not tell."""
+    """The line that says how much was logged between two files, of which the first is read to its end; empty
+    if nothing was, or the runtime does not count."""
     stamp, before = _marker(fresh)
     missing = before - _marker(read)[1] - os.fstat(read.fileno()).st_size
     if before <= 0 or missing <= 0:
@@ -170,7 +170,7 @@ def _marker(file: BinaryIO) -> tuple[bytes, int]:
 
 
 def _whole_lines(file: BinaryIO) -> bytes:
-    """The next block of lines; what is not a whole line yet is left for the next time."""
+    """The next block of lines; an incomplete line is left for the next call."""
     at = file.tell()
     block = file.read(_BLOCK)
     cut = block.rfind(b"\n") + 1
@@ -180,7 +180,7 @@ def _whole_lines(file: BinaryIO) -> bytes:
 
 
 def _start_of_tail(files: list[BinaryIO], lines: int | None) -> tuple[int, int]:
-    """In which file and where in it the last `lines` lines begin."""
+    """The file, and the place in it, where the last `lines` lines begin."""
     if lines is None:
         return 0, 0
     if lines == 0:
@@ -214,14 +214,14 @@ def _line_starts_from_end(file: BinaryIO) -> Iterator[int]:
 
 
 class _Printer:
-    """Turns stored lines into what the reader asked for."""
+    """Turns stored lines into text, by the options of the request."""
 
     def __init__(self, options: LogOptions, since: bytes) -> None:
         self._since, self._timestamps = since, options.timestamps
         self._left = options.limit_bytes
         self._other = _OTHER_STREAM[options.stream]
         self._begins = True
-        """The next piece begins a line."""
+        """Whether the next piece begins a line."""
         self.full = False
 
     def text(self, block: bytes) -> bytes:

@@ -1,39 +1,38 @@
-"""The node's side of the door that the API server knocks at: logs, commands, ports.
+"""The node's access to its containers for the API server: logs, commands, ports, usage.
 
-It runs nothing itself: engines do. What a container may be asked depends on what its engine says of it, and
-where that is silent on the pod's status.
+It runs nothing itself: runtimes do. Whether a container can serve a request depends on its state in the
+runtime, or else on the pod's status.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+import os
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from longshore.api import errors
-from longshore.api.exec_session import Session
-from longshore.api.log_options import LogOptions
+from longshore.api.container_streams import LogOptions, Session
 from longshore.api.time import rfc3339
 from longshore.api.time.instants import SECOND
 from longshore.api.types import Obj
-from longshore.api.usage import Measured
+from longshore.api.usage import Measured, Used
 from longshore.machinery.time.clock import Clock
 from longshore.node.archive import Archive
-from longshore.node.runtime import CannotStart, Key
-from longshore.node.serving import attempts, logs
-from longshore.node.serving.followed_engine import Watched
-from longshore.node.serving.measuring import Meter
+from longshore.node.runtime import CannotStart, Key, Usage
+from longshore.node.serving import logs
+from longshore.node.serving.followed_runtime import FollowedRuntime
 
 _CONNECT_SECONDS: Final = 10.0
 
 
-class Door:
-    """`node` is the node's name, `root` its directory with the logs in it, `archive` where those of failed
-    pods are when the pods are gone."""
+class NodeAccess:
+    """`node` is the node's name, `root` its directory with the logs in it, `archive` the logs of failed pods
+    that were deleted."""
 
     def __init__(
-        self, node: str, engines: Sequence[Watched], root: Path, clock: Clock, archive: Archive
+        self, node: str, engines: Sequence[FollowedRuntime], root: Path, clock: Clock, archive: Archive
     ) -> None:
         self.node, self.archive = node, archive
         self._engines, self._logs, self._clock = engines, root / "logs", clock
@@ -44,7 +43,7 @@ class Door:
         running = self._running(pod, container)
         attempt = options.attempt
         if attempt is None:
-            attempt = attempts.of_log(
+            attempt = attempt_of_log(
                 pod, container, previous=options.previous, running=running[1].attempt if running else None
             )
         key = Key(meta["uid"], container, attempt)
@@ -91,8 +90,8 @@ class Door:
             raise errors.internal(f"error attaching to container: {problem.message}") from None
 
     async def port_forward(self, pod: Obj, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """At the pod's own address, else at the loopback address, where most programs listen that do not
-        listen everywhere."""
+        """Connects to the pod's own address, or else to the loopback address, on which most programs listen
+        that do not listen on all."""
         if (pod.get("status") or {}).get("phase") != "Running":
             raise errors.bad_request(f"pod {pod['metadata']['name']} is not running")
         hosts = [pod["status"].get("podIP") or "127.0.0.1", "127.0.0.1"]
@@ -109,7 +108,7 @@ class Door:
     async def measure(self) -> Measured:
         return await self._meter.measure()
 
-    def _running(self, pod: Obj, container: str) -> tuple[Watched, Key] | None:
+    def _running(self, pod: Obj, container: str) -> tuple[FollowedRuntime, Key] | None:
         uid = pod["metadata"]["uid"]
         for engine in self._engines:
             state = engine.running.get((uid, container))
@@ -117,8 +116,117 @@ class Door:
                 return engine, state.key
         return None
 
-    def _found(self, pod: Obj, container: str) -> tuple[Watched, Key]:
+    def _found(self, pod: Obj, container: str) -> tuple[FollowedRuntime, Key]:
         found = self._running(pod, container)
         if found is None:
             raise errors.internal(f'container not found ("{container}")')
         return found
+
+
+_MIN_INTERVAL_SECONDS: Final = 1.0
+"""Seconds for which the last measurement is reused; over less time, rates would be random."""
+_PROC: Final = Path("/proc")
+
+
+class Meter:
+    """Measures usage. For a container that was not measured before, its CPU since its start counts."""
+
+    def __init__(self, engines: Sequence[FollowedRuntime], clock: Clock) -> None:
+        self._engines, self._clock = engines, clock
+        self._at = clock.monotonic()
+        self._machine = machine_seconds()
+        self._cpu: dict[Key, float] = {}
+        self._last: Measured | None = None
+
+    async def measure(self) -> Measured:
+        now = self._clock.monotonic()
+        window = now - self._at
+        if self._last is not None and window < _MIN_INTERVAL_SECONDS:
+            return self._last
+        wall = self._clock.now().timestamp()
+        found: dict[Key, Usage] = {}
+        pods: dict[str, dict[str, Used]] = {}
+        for engine in self._engines:
+            states = {state.key: state for state in engine.running.values()}
+            for key, usage in (await engine.usage(list(states))).items():
+                found[key] = usage
+                since = self._cpu.get(key)
+                seconds = window if since is not None else wall - states[key].started_at
+                cores = max(usage.cpu_seconds - (since or 0.0), 0.0) / max(seconds, 0.001)
+                pods.setdefault(key.pod_uid, {})[key.container] = Used(cores, usage.memory)
+        machine = machine_seconds()
+        cores = (machine - self._machine) / max(window, 0.001)
+        self._at, self._machine = now, machine
+        self._cpu = {key: usage.cpu_seconds for key, usage in found.items()}
+        self._last = Measured(int(wall), window, Used(cores, machine_memory()), pods)
+        return self._last
+
+
+def machine_seconds() -> float:
+    """Seconds of CPU that all processors together have worked since the machine started."""
+    ticks = [int(text) for text in (_PROC / "stat").read_text().split("\n", 1)[0].split()[1:9]]
+    user, nice, system, _idle, _waiting, irq, softirq, steal = ticks
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+
+
+def machine_memory() -> int:
+    """Bytes in use that the kernel cannot reclaim."""
+    values: Mapping[str, int] = {
+        name: int(rest.split()[0]) * 1024
+        for name, _, rest in (line.partition(":") for line in (_PROC / "meminfo").read_text().splitlines())
+    }
+    return values["MemTotal"] - values["MemAvailable"]
+
+
+_PARTS: Final = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
+_WAITING: Final = {
+    "ErrImagePull": "image can't be pulled",
+    "ImagePullBackOff": "trying and failing to pull image",
+}
+
+
+def attempt_of_log(pod: Obj, container: str, *, previous: bool, running: int | None) -> int:
+    """The attempt whose log is wanted. `running` is the attempt that runs now: the runtime knows it before
+    the status does."""
+    name = pod["metadata"]["name"]
+    what = f'container "{container}" in pod "{name}"'
+    report = status_of(pod, container)
+    if report is None and running is None:
+        raise errors.bad_request(f"{what} is not available")
+    now = (report or {}).get("state") or {}
+    last = ((report or {}).get("lastState") or {}).get("terminated")
+    count = int((report or {}).get("restartCount") or 0)
+    if running is not None and (running > count or not now.keys() & {"running", "terminated"}):
+        now, count = {"running": {}}, running
+        last = {"containerID": "known"} if running else None
+    if previous:
+        if not last or not last.get("containerID"):
+            raise errors.bad_request(f"previous terminated {what} not found")
+        return count if "waiting" in now else count - 1
+    if "running" in now:
+        return count
+    if "terminated" in now:
+        if now["terminated"].get("containerID"):
+            return count
+        if last and last.get("containerID"):
+            return count
+        raise errors.bad_request(f"{what} is terminated")
+    if last:
+        if not last.get("containerID"):
+            raise errors.bad_request(f"{what} is terminated")
+        return count
+    if "waiting" in now:
+        reason = now["waiting"].get("reason", "")
+        raise errors.bad_request(f"{what} is waiting to start: {_WAITING.get(reason, reason)}")
+    raise errors.bad_request(f"{what} is waiting to start - no logs yet")
+
+
+def status_of(pod: Obj, container: str) -> Obj | None:
+    """The status of a container of any sort."""
+    status = pod.get("status") or {}
+    for part in _PARTS:
+        for entry in status.get(part) or ():
+            if entry["name"] == container:
+                found: Obj = entry
+                return found
+    return None

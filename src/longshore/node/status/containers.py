@@ -43,7 +43,7 @@ def terminated(state: State, engine: str, message: str = "") -> Obj:
 
 
 def container_status(memory: Memory, record: Record, engine: str, *, final: bool) -> Obj:
-    """One entry. `final` when nothing of the pod runs and nothing will again."""
+    """The status of one container; `final` if nothing of the pod runs or will run again."""
     spec, state = record.facts.spec, record.state
     now: Obj
     last: Obj = _NONE
@@ -83,7 +83,7 @@ def container_status(memory: Memory, record: Record, engine: str, *, final: bool
 
 
 def _ready(record: Record) -> bool:
-    """Init containers are ready once they have ended well, ephemeral ones never."""
+    """Whether a container is ready: init containers once they have succeeded, ephemeral ones never."""
     if record.facts.is_ephemeral:
         return False
     if record.facts.is_init and not record.facts.is_sidecar:

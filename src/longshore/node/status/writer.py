@@ -1,8 +1,8 @@
-"""Writes statuses: one write at a time for a pod, the newest state always, as few as possible.
+"""Writes statuses of pods: one write at a time for a pod, always of the newest state, as few as possible.
 
-What may change again at once is held back for a moment: a container that ends right after its start costs
-one write. An end is written at once. A write that meets a newer version of the pod reads it and tries again,
-since a PUT (the cheapest way) would take back what somebody else changed.
+A status that may change again at once is held back for a moment: a container that ends right after its start
+costs one write. An end is written at once. A write that meets a newer version of the pod reads it and tries
+again, since a PUT (the cheapest way) would undo changes of other writers.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from functools import partial
 from typing import Any, Final
 
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds, pod_state
+from longshore.api.facts import kinds, own_names, pod_state
 from longshore.api.time import rfc3339
-from longshore.api.time.doubling import Doubling
+from longshore.api.time.backoff import Doubling
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 from longshore.machinery.time.clock import Clock, Timer
 from longshore.node.pod.life import Life
+from longshore.node.pod.memory import Memory
 from longshore.node.status.build import status_of
 
 HOLD_SECONDS: Final = 0.025
@@ -37,8 +38,8 @@ log = logging.getLogger(__name__)
 
 
 class StatusWriter:
-    """`spawn` runs a coroutine in the background. `closed` is told when a final status is in the API, `wake`
-    when somebody else's is there, which ends the pod all the same."""
+    """`spawn` runs a coroutine in the background. `closed` is called when a final status is in the API,
+    `wake` when the final status of another writer is there, which ends the pod, too."""
 
     def __init__(
         self,
@@ -54,11 +55,11 @@ class StatusWriter:
         self._spawn, self._closed, self._wake = spawn, closed, wake
         self._holding: deque[tuple[float, Life]] = deque()
         """Lives whose status is held back, and until when. All are held equally long, so the first is due
-        first, and one timer does for them all; whoever was written meanwhile is no more held until then."""
+        first, and one timer does for them all; a status that was written meanwhile is skipped then."""
         self._timer: Timer | None = None
 
     def offer(self, life: Life) -> None:
-        """The pod may have something new to report."""
+        """Has the pod's status written soon, if it has changed."""
         if life.writing:
             life.dirty = True
         elif life.final:
@@ -77,9 +78,11 @@ class StatusWriter:
         now, self._timer = self._clock.monotonic(), None
         due = [life for until, life in self._taken(now) if life.hold == until]
         for life in due:
-            # What the engine was asked for is waited for a little longer.
+            # The status waits a little longer while a request to the runtime is under way.
             if now - life.held < _MAX_HOLD_SECONDS and life.memory.busy:
                 self._keep(life, now)
+            elif now - life.hold < _TURN_SECONDS:
+                self._flush(life)
             else:
                 # In a loop that is late an end may be there unread: it is read before the next timer.
                 self._clock.call_later(_TURN_SECONDS, partial(self._over, life, life.hold))
@@ -87,7 +90,7 @@ class StatusWriter:
             self._timer = self._clock.call_later(max(self._holding[0][0] - now, 0.0), self._ring)
 
     def _taken(self, now: float) -> list[tuple[float, Life]]:
-        """Takes out those whose moment is over."""
+        """Removes and returns the lives that are due."""
         found = []
         while self._holding and self._holding[0][0] <= now:
             found.append(self._holding.popleft())
@@ -119,11 +122,11 @@ class StatusWriter:
         return status_of(life.memory, life.engine, now, final=life.final)
 
     async def _write(self, life: Life, status: Obj, *, final: bool) -> None:
-        """`final` as it was when `status` was made: what has come since makes the pod dirty."""
+        """`final` is as it was when `status` was built; later changes make the pod dirty."""
         memory, failures = life.memory, 0
         while not memory.gone:
             try:
-                answer = await self._put(memory.pod, status)
+                answer = await self._put(memory, status, final=final)
             except StatusError as err:
                 if err.code == 404 or (err.code == 409 and not await self._fresh(life)):
                     break
@@ -161,8 +164,13 @@ class StatusWriter:
             else:
                 self._wake(life)
 
-    async def _put(self, pod: Obj, status: Obj) -> Obj:
-        meta = {key: value for key, value in pod["metadata"].items() if key != "managedFields"}
+    async def _put(self, memory: Memory, status: Obj, *, final: bool) -> Obj:
+        pod = memory.pod
+        meta = pod["metadata"]
+        if "managedFields" in meta:
+            meta = {key: value for key, value in meta.items() if key != "managedFields"}
+        if final and own_names.EXACT_TIMES in (meta.get("annotations") or ()) and (times := _times(memory)):
+            meta = {**meta, "annotations": {**meta["annotations"], own_names.EXACT_TIMES: times}}
         obj = {"metadata": meta, "spec": pod["spec"], "status": status}
         return await self._client.update_status(kinds.PODS, obj, meta["namespace"], manager=MANAGER)
 
@@ -180,6 +188,14 @@ class StatusWriter:
             return False
         life.memory.pod = pod
         if pod_state.has_ended(pod):
-            life.memory.terminal = pod["status"]["phase"]  # somebody else has spoken, and that stays
+            life.memory.terminal = pod["status"]["phase"]  # another client's terminal phase stays
             return False
         return True
+
+
+def _times(memory: Memory) -> str:
+    """Start and end of the first container, to the millisecond; empty for one that never ran."""
+    state = memory.mains[0].state
+    if state is None or not state.started_at or not state.finished_at:
+        return ""
+    return "/".join(map(rfc3339.millis_from_seconds, (state.started_at, state.finished_at)))

@@ -1,1 +1,1 @@
-"""Carries out what schedulers decide: bindings, claims, evictions, and what a waiting pod is told."""
+"""Carries out what schedulers decide: bindings, claims, evictions, and reports to waiting pods."""

@@ -1,6 +1,6 @@
 """Writes bindings, many at a time, so that one commit takes many of them.
 
-A binding that was refused is undone in the ledger. One whose answer was lost is asked for again until there
+A refused binding is undone in the ledger. If the answer to a binding was lost, it is sent again until there
 is an answer: the pod may have its node already, and its room must not be given away meanwhile.
 """
 
@@ -21,7 +21,7 @@ from longshore.scheduler.fitting.pod_claims import Needs
 from longshore.scheduler.fitting.pod_shape import Pod
 
 _SETTLED: Final = (404, 409)
-"""Gone, leaving, or bound by another: the watch tells which."""
+"""The pod is gone, being deleted, or bound by another: the watch shows which."""
 _MAX_BINDINGS: Final = 512
 log = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ Bound = Callable[[Pod, str], None]
 
 
 class Binder:
-    """Of one scheduler. `bound` and `failed` hear how each binding ended, `freed` when it is busy no more."""
+    """Binds pods of one scheduler. Calls `bound` or `failed` for each, and `freed` when no longer busy."""
 
     def __init__(
         self,
@@ -44,16 +44,16 @@ class Binder:
         self._rng = cluster.context.rng
         self._bound, self._failed, self._freed = bound, failed, freed
         self.claims = Claims(self._client, cluster.claims, self._clock)
-        """Hears when claims, volumes or classes change."""
+        """Waits for the volumes of claims; call its `changed` when claims, volumes or classes change."""
         self._background, self._under_way = Background(), 0
 
     @property
     def busy(self) -> bool:
-        """Whether more bindings are on their way than one commit should take."""
+        """Whether more bindings are under way than one commit should take."""
         return self._under_way >= _MAX_BINDINGS
 
     def start(self, pod: Pod, node: str, needs: Needs | None) -> None:
-        """Binds a pod, after the claims that wait for it. It counts on this node from now on. Returns at
+        """Binds a pod, after the claims that wait for it. The pod counts on this node from now on. Returns at
         once."""
         self._ledger.assume(pod, node)
         if needs is not None and needs.waiting:
@@ -108,7 +108,7 @@ class Binder:
                 return
 
     async def _has_node(self, pod: Pod) -> bool:
-        """Whether the pod is bound although we were refused: by another, or by us when no answer came."""
+        """Whether the pod is bound although we were refused: by another, or by us with a lost answer."""
         namespace, name = pod.key
         try:
             found = await self._client.get(kinds.PODS, name, namespace)
@@ -117,5 +117,5 @@ class Binder:
         return found["metadata"]["uid"] == pod.uid and bool(found["spec"].get("nodeName"))
 
     def cancel(self) -> None:
-        """Nothing is written after this; what was on its way, the watch will tell."""
+        """Stops writing. The watch will show the result of bindings under way."""
         self._background.cancel()

@@ -1,6 +1,6 @@
 """Volumes for claims that waited for their first consumer: names the node, and waits for the volume.
 
-The pod keeps its room meanwhile. It starts over when the provisioner gives the node back (it removes the
+The pod keeps its room meanwhile. It is scheduled again if the provisioner rejects the node (it removes the
 annotation), or after ten minutes, upstream's limit.
 """
 
@@ -22,7 +22,7 @@ _CLAIM_WAIT_SECONDS: Final = 600.0
 
 
 class Claims:
-    """`changed` is called whenever the cache of claims is."""
+    """Binds claims. Call `changed` whenever the cache of claims changes."""
 
     def __init__(self, client: Client, cache: Cache, clock: Clock) -> None:
         self._client, self._cache, self._clock = client, cache, clock
@@ -33,7 +33,7 @@ class Claims:
         self._news = asyncio.Event()
 
     async def settle(self, pod: Pod, needs: Needs, node: str) -> str:
-        """Empty once every claim has its volume; else why the pod must start over."""
+        """Waits for the volumes of all claims. Returns empty, or why the pod must be scheduled again."""
         for claim in needs.waiting:
             if _selected(claim) == node:
                 continue
@@ -59,7 +59,7 @@ class Claims:
                 timer.cancel()
 
     def _look(self, pod: Pod, needs: Needs, node: str) -> str | None:
-        """Empty when all are bound, None while one is not, else what went wrong."""
+        """Empty if all claims are bound, None while one is not, else what went wrong."""
         bound = True
         for known in needs.waiting:
             name = known["metadata"]["name"]

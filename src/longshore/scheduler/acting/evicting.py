@@ -1,4 +1,4 @@
-"""Removes the pods that must make room: says so on the pod, in an event, then deletes it with its grace."""
+"""Evicts pods to make room: sets a condition, deletes the pod with its grace period, records an event."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ log = logging.getLogger(__name__)
 
 
 class Evictor:
-    """Of one scheduler. A pod that is leaving already is not asked twice."""
+    """Evicts pods for one scheduler. Skips pods that are being deleted."""
 
     def __init__(self, client: Client, recorder: Recorder, clock: Clock) -> None:
         self._client, self._recorder, self._clock = client, recorder, clock
         self._running: set[asyncio.Task[None]] = set()
 
     def preempt(self, victim: Pod, by: Pod, node: str) -> None:
-        """Upstream's words for the scheduler of single pods. Returns at once."""
+        """Evicts with upstream's words for preemption by the pod scheduler. Returns at once."""
         scheduler = by.obj["spec"].get("schedulerName", "")
         condition = {
             "reason": "PreemptionByScheduler",
@@ -35,7 +35,7 @@ class Evictor:
         self.evict(victim, {"DisruptionTarget": condition}, event)
 
     def evict(self, victim: Pod, conditions: dict[str, Obj], event: tuple[str, str, str]) -> None:
-        """`conditions` by type; their status is True unless they say otherwise."""
+        """Evicts a pod in the background. `conditions` are by type; their status is True unless given."""
         if "deletionTimestamp" in victim.obj["metadata"]:
             return
         task = asyncio.create_task(self._evict(victim, conditions, event))

@@ -1,10 +1,10 @@
-"""Tells a waiting pod why it waits (condition PodScheduled, event FailedScheduling), and one with a node
-where it went (event Scheduled).
+"""Reports to a waiting pod why it waits (condition PodScheduled, event FailedScheduling), and to a placed one
+its node (event Scheduled).
 
-Not more than 50 pods a second are told, after a first hundred at once: the rate upstream's scheduler has for
-all it writes. Of pods that have one owner fewer are told where they went (`machinery/events/siblings.py`). A
-pod that finds a node before its turn is never told that it waited. Only what changed in upstream's words is
-written again; `longshore why` has the latest numbers.
+At most 50 pods a second get a report, after a burst of 100: upstream's rate for all its writes. Pods of one
+owner get fewer events about their node (`machinery/events/siblings.py`). A pod that finds a node before its
+report is written gets none. A report is written again only if upstream's words changed; `longshore why` has
+the latest numbers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import msgspec
 from longshore.api.errors import StatusError
 from longshore.api.facts import conditions, kinds
 from longshore.api.time import rfc3339
-from longshore.api.time.token_bucket import TokenBucket
+from longshore.api.time.backoff import TokenBucket
 from longshore.api.types import Obj
 from longshore.client import Client, PatchType, Unreachable
 from longshore.machinery.events.recorder import Recorder
@@ -33,15 +33,15 @@ UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"
 _RATE: Final = 50.0
 _BURST: Final = 100.0
 _REPORT_SECONDS: Final = 0.2
-"""Seconds before a waiting pod is told: most of those that wait for others of their Job never are."""
+"""Seconds before a waiting pod gets a report: most pods that wait for others of their Job never need one."""
 _MAX_TEXT_CHARACTERS: Final = 1024
-"""Characters that an event's message may have."""
+"""Most characters of an event's message."""
 
 log = logging.getLogger(__name__)
 
 
 class Report(msgspec.Struct):
-    """A report for a pod."""
+    """The reason why a pod waits, to be written."""
 
     pod: Pod
     reason: str
@@ -49,7 +49,7 @@ class Report(msgspec.Struct):
     """Upstream's words."""
     numbers: tuple[Reason, ...]
     nominated: str | None
-    """A node to promise in the status; None leaves what stands there."""
+    """The node for `nominatedNodeName`; None leaves the field as it is."""
     since: float
 
     @property
@@ -58,7 +58,7 @@ class Report(msgspec.Struct):
 
 
 class Reporter:
-    """`still` tells whether a pod waits yet, when its turn comes."""
+    """Writes reports; skips pods for which `still` returns false, since they no longer wait."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Reporter:
         self._changed = asyncio.Event()
 
     def scheduled(self, pod: Pod, node: str) -> None:
-        """The event of a pod that has its node."""
+        """Records the event of a pod that has its node."""
         self._told.pop(pod.uid, None)
         now = self._clock.monotonic()
         if self._siblings.is_told_of(pod.obj, now) and self._placed.take(now):
@@ -95,7 +95,7 @@ class Reporter:
         reason: str = UNSCHEDULABLE,
         nominated: str | None = None,
     ) -> None:
-        """Notes why a pod waits; written when its turn comes, unless it was told the same already."""
+        """Queues a report of why a pod waits, unless the pod has the same report already."""
         uid = pod.uid
         if nominated is None and self._told.get(uid) == (reason, message):
             self._reports.pop(uid, None)
@@ -112,7 +112,7 @@ class Reporter:
         self._told.pop(uid, None)
 
     def placed(self, uid: str) -> None:
-        """The pod waits no more: nothing is left to tell."""
+        """Drops the report of a pod that no longer waits."""
         self._reports.pop(uid, None)
 
     async def run(self) -> None:
@@ -158,7 +158,7 @@ class Reporter:
 
 
 def _patch(pod: Obj, report: Report, text: str, now: str) -> Obj | None:
-    """The change to a pod's status; None when it stands there already."""
+    """The patch of a pod's status; None if it says the same already."""
     old = conditions.find(pod, "PodScheduled")
     patch: Obj = {}
     wanted = {"status": "False", "reason": report.reason, "message": text}

@@ -1,4 +1,4 @@
-"""Opens the gates of pods whose queue has room for them."""
+"""Removes the scheduling gates of pods whose queue has room for them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from longshore.machinery.background import Background
 from longshore.scheduler.fitting.pod_shape import Pod
 
 _SETTLED: Final = (404, 409)
-"""The pod is gone, or another one of its name is there."""
+"""The pod is gone, or there is another pod of its name."""
 
 log = logging.getLogger(__name__)
 
 
 class Ungater:
-    """A pod whose gate is being opened is not asked twice. `failed` is called when one could not be."""
+    """Removes gates, each pod's once at a time. Calls `failed` if a gate could not be removed."""
 
     def __init__(self, client: Client, failed: Callable[[], None]) -> None:
         self._client, self._failed = client, failed
@@ -28,7 +28,7 @@ class Ungater:
         self._background = Background()
 
     def start(self, pod: Pod) -> None:
-        """Returns at once."""
+        """Removes the gate of a pod in the background. Returns at once."""
         if pod.uid not in self._under_way:
             self._under_way.add(pod.uid)
             self._background.spawn(self._open(pod))

@@ -1,1 +1,1 @@
-"""Whether a node suits a pod: upstream's filters, one file each, on facts worked out once per pod spec."""
+"""Whether a node fits a pod: upstream's filters, one file each, on facts computed once per pod spec."""

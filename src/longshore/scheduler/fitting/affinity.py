@@ -1,7 +1,7 @@
-"""Pods that want to be near others, or far from them: required and preferred, both directions.
+"""Pod affinity and anti-affinity: required and preferred, in both directions.
 
-Nodes are near when they have the same value for a label (`topologyKey`). One pass over the pods on nodes
-(`survey`) counts who matches where; after that each node is a few look-ups.
+Nodes are near each other if they have the same value for a label (`topologyKey`). One pass over the pods on
+nodes (`survey`) counts matching pods by place; after that each node costs a few look-ups.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from longshore.scheduler.ledger import Node
 
 NamespaceLabels: TypeAlias = Callable[[str], Mapping[str, str]]
-"""The labels of a namespace; empty when it is not known."""
+"""Returns the labels of a namespace; empty if it is not known."""
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 _ATTRACTED: Final = Failure(("node(s) didn't match pod affinity rules",), NODE | ROOM | PODS)
-"""Wakes for room, too: when the last pod that matches has ended, the next may be the first of its group."""
+"""Also wakes for room: after the last matching pod has ended, the next pod may be the first of its group."""
 _REPELS: Final = Failure(("node(s) didn't match pod anti-affinity rules",), NODE | ROOM | PODS, True)
 _REPELLED: Final = Failure(
     ("node(s) didn't satisfy existing pods anti-affinity rules",), NODE | ROOM | PODS, True
@@ -33,7 +33,7 @@ _REPELLED: Final = Failure(
 
 
 class Term(msgspec.Struct, frozen=True):
-    """Pods of some namespaces with some labels, and what counts as near."""
+    """Selects pods by namespace and labels, with the topology label that defines near."""
 
     topology: str
     selector: Selector
@@ -51,7 +51,7 @@ class Term(msgspec.Struct, frozen=True):
 
 
 class Affinity(msgspec.Struct, frozen=True):
-    """All terms of one pod."""
+    """All affinity terms of one pod."""
 
     near: tuple[Term, ...]
     far: tuple[Term, ...]
@@ -112,16 +112,16 @@ Place: TypeAlias = tuple[str, str]
 
 
 class Survey(msgspec.Struct):
-    """The effect of the pods on nodes on one pod."""
+    """The effect that pods on nodes have on the placement of one pod."""
 
     attracting: tuple[dict[Place, int], ...]
-    """For each required affinity term, how many pods match all of them, by place."""
+    """For each required affinity term, the number of pods that match all terms, by place."""
     repelling: dict[Place, int]
-    """Pods that this one must not be near."""
+    """Pods that this pod must not be near."""
     repelled: dict[Place, int]
-    """Pods that do not want this one near."""
+    """Pods that must not have this pod near."""
     alone: bool
-    """No pod matches yet, but this one would match itself: the first of a group that wants to be together."""
+    """Whether no pod matches yet but this one matches itself: the first of a group that stays together."""
 
     def check(self, pod: Pod, node: Node) -> Failure | None:
         affinity, labels = pod.shape.affinity, node.labels
@@ -144,7 +144,7 @@ class Survey(msgspec.Struct):
 def survey(
     pod: Pod, nodes: Iterable[Node], repelling: Iterable[Pod], namespaces: NamespaceLabels
 ) -> Survey | None:
-    """None when affinity plays no part: neither this pod nor any on the nodes has a rule that matters."""
+    """Counts by place; None if affinity plays no part: no rule of this pod or of others matters."""
     affinity = pod.shape.affinity
     others = [*repelling]
     required = affinity is not None and (affinity.near or affinity.far)
@@ -179,7 +179,7 @@ def _count(counts: dict[Place, int], node: Node, term: Term) -> None:
 
 
 def preference(pod: Pod, nodes: list[Node], namespaces: NamespaceLabels) -> dict[str, int]:
-    """How much preferred affinity speaks for each node: that of the pod, and that of those there."""
+    """A score for each node from preferred affinity: that of the pod, and that of pods on the nodes."""
     places: dict[Place, int] = {}
     own = pod.shape.affinity
 

@@ -1,6 +1,6 @@
-"""Whether a node will do for a pod: upstream's filters in upstream's order, the first that objects answers.
+"""Whether a node fits a pod: upstream's filters in upstream's order; the first that fails answers.
 
-What depends on the node and the pod's shape alone is remembered on the node until it changes, so that the
+Results that depend only on the node and the pod's shape are cached on the node until it changes, so that the
 thousandth pod of a Job costs a look-up and a few comparisons. Gangs use the same function.
 """
 
@@ -11,9 +11,10 @@ from typing import Final
 
 import msgspec
 
+from longshore.api.facts import taints
 from longshore.machinery.reasons import Reason
 from longshore.scheduler import amounts
-from longshore.scheduler.fitting import affinity, pod_claims, spreading, taints
+from longshore.scheduler.fitting import affinity, pod_claims, spreading
 from longshore.scheduler.fitting.affinity import NamespaceLabels, Survey
 from longshore.scheduler.fitting.pod_claims import Needs, Volumes
 from longshore.scheduler.fitting.pod_shape import Pod, Shape
@@ -29,22 +30,21 @@ _FULL: Final = "Too many pods"
 
 
 EVERY_FILTER: Final[frozenset[str]] = frozenset()
-"""No filter is left out. The names of those that may be: node affinity, taints, ports, pod affinity, spread,
-volumes."""
+"""No filter is skipped. These can be: node affinity, taints, ports, pod affinity, spread, volumes."""
 
 
 class Context(msgspec.Struct, frozen=True):
-    """The facts of one pod, gathered before any node is checked."""
+    """The facts about one pod, gathered before any node is checked."""
 
     survey: Survey | None
     spreads: tuple[Spread, ...]
     needs: Needs
     without: frozenset[str] = EVERY_FILTER
-    """The filters that are not asked."""
+    """The filters that are skipped."""
 
     @property
     def is_plain(self) -> bool:
-        """Whether only the node itself has a say."""
+        """Whether the result depends on the node alone."""
         return self is _PLAIN
 
 
@@ -60,8 +60,8 @@ def prepare(
     *,
     without: frozenset[str] = EVERY_FILTER,
 ) -> Context | Refusal:
-    """Looks once at all that is not about a single node. `nodes` stand in for the ledger's own."""
-    if pod.shape.plain and not ledger.repelling and not pod.obj["spec"].get("volumes") and not without:
+    """Gathers the facts that do not depend on a single node. `nodes` replace the ledger's own."""
+    if pod.shape.plain and not ledger.repelling and not without and not pod_claims.claims_of(pod.obj):
         return _PLAIN
     needs = pod_claims.needs(pod, found)
     if isinstance(needs, Refusal):
@@ -79,7 +79,7 @@ def prepare(
 
 
 def check(pod: Pod, node: Node, context: Context) -> Failure | None:
-    """None when the node will do."""
+    """Why the node does not fit; None if it does."""
     shape = pod.shape
     try:
         lasting = node.remembered[shape]
@@ -91,9 +91,7 @@ def check(pod: Pod, node: Node, context: Context) -> Failure | None:
     ):
         return lasting
     if shape.ports and "ports" not in context.without and (port := node.taken(shape.ports)) is not None:
-        taken = Reason(
-            "PortTaken", f"port {port[2]}/{port[1]} of node {node.name} is taken", {"port": port[2]}
-        )
+        taken = Reason("PortTaken", {"port": port[2], "protocol": port[1], "node": node.name})
         return Failure((_PORTS,), ROOM, True, (taken,))
     left = node.allocatable.get(amounts.PODS, 0) - len(node.pods)
     if left < 1:
@@ -108,7 +106,7 @@ def check(pod: Pod, node: Node, context: Context) -> Failure | None:
 
 
 def check_nominated(pod: Pod, node: Node, context: Context) -> Failure | None:
-    """`check`, with room kept for pods of no less priority that others were removed for here."""
+    """`check`, with room kept for nominated pods of the same or higher priority."""
     rivals = [
         rival for rival in node.nominated.values() if rival.uid != pod.uid and rival.priority >= pod.priority
     ]
@@ -129,8 +127,8 @@ def _lasting(shape: Shape, node: Node, without: frozenset[str] = EVERY_FILTER) -
     taint = taints.untolerated(node.taints, shape.tolerations)
     if taint is not None and "taints" not in without:
         value = f"={taint['value']}" if taint.get("value") else ""
-        words = f"node {node.name} has the taint {taint['key']}{value}:{taint['effect']}"
-        return Failure((_TAINTED,), NODE, False, (Reason("Tainted", words),))
+        found = {"node": node.name, "taint": f"{taint['key']}{value}:{taint['effect']}"}
+        return Failure((_TAINTED,), NODE, False, (Reason("Tainted", found),))
     selects = shape.selects if "node affinity" not in without else None
     if selects is not None and not selects(node.labels, node.name):
         return _UNSELECTED
@@ -138,22 +136,20 @@ def _lasting(shape: Shape, node: Node, without: frozenset[str] = EVERY_FILTER) -
 
 
 def _lacking(pod: Pod, node: Node) -> Failure:
-    """Every resource that is short, with numbers. What the node never had, no eviction gives."""
+    """Every resource that is short, with numbers. If the node never had enough, evictions do not help."""
     reasons, numbers, resolvable = [], [], True
     limit = node.allocatable.get(amounts.PODS, 0)
     if node.left(amounts.PODS) < 1:
         reasons.append(_FULL)
-        words = f"node {node.name} has {len(node.pods)} of {limit} pods"
-        numbers.append(Reason("TooManyPods", words, {"pods": len(node.pods), "limit": limit}))
+        numbers.append(Reason("TooManyPods", {"node": node.name, "pods": len(node.pods), "limit": limit}))
         resolvable = limit > 0
     for name, amount in pod.shape.requests.items():
         left, all_ = node.left(name), node.allocatable.get(name, 0)
         if amount > left:
             reasons.append(f"Insufficient {name}")
             asked, rest, whole = (amounts.bare(name, n) for n in (amount, max(left, 0), all_))
-            words = f"asks {asked} {name}, node {node.name} has {rest} of {whole} left"
             counted = {"asked": asked, "left": rest, "allocatable": whole}
-            numbers.append(Reason("Insufficient", words, counted))
+            numbers.append(Reason("Insufficient", {"resource": name, "node": node.name, **counted}))
             resolvable = resolvable and amount <= all_
     return Failure(tuple(reasons), ROOM, resolvable, tuple(numbers))
 

@@ -1,4 +1,4 @@
-"""Which nodes a pod's nodeSelector and node affinity, or a volume's, choose. Compiled once, asked often."""
+"""Node selectors and node affinity of pods and volumes. Compiled once, evaluated often."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from longshore.api.types import Obj
 
 Labels: TypeAlias = dict[str, str]
 Chooses: TypeAlias = Callable[[Labels, str], bool]
-"""From a node's labels and name."""
+"""Whether a node is chosen, by its labels and name."""
 
 
 def required(spec: Obj) -> Chooses | None:
-    """The condition of nodeSelector and required node affinity together; None without any."""
+    """The condition of nodeSelector and required node affinity together; None if there is none."""
     wanted: Labels = spec.get("nodeSelector") or {}
     affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
     selector = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
@@ -32,14 +32,14 @@ def required(spec: Obj) -> Chooses | None:
 
 
 def preferred(spec: Obj) -> tuple[tuple[int, Chooses], ...]:
-    """Preferred node affinity: weights and what they are given for."""
+    """Preferred node affinity: weights and their conditions."""
     affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
     terms = affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
     return tuple((term["weight"], _term(term.get("preference") or {}, empty=True)) for term in terms)
 
 
 def any_of(terms: Iterable[Obj]) -> Chooses:
-    """One of the terms is enough; a term without conditions chooses nothing."""
+    """Chooses nodes that match at least one term; a term without conditions matches no node."""
     compiled = [_term(term, empty=False) for term in terms]
     return lambda labels, name: any(term(labels, name) for term in compiled)
 

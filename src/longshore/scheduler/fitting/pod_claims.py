@@ -1,8 +1,8 @@
-"""Claims of a pod and what they mean for its place. Pure: reads objects, writes nothing.
+"""Claims of a pod and what they mean for its placement. Pure: reads objects, writes nothing.
 
-A bound claim may tie the pod to its volume's nodes. An unbound one of a class that binds immediately must be
-waited for. One of a class that waits for its first consumer gets a node together with the pod: see
-`claiming.py`, which tells the provisioner which.
+A bound claim may restrict the pod to its volume's nodes. An unbound claim of a class that binds immediately
+must be waited for. A claim of a class that waits for its first consumer gets its node with the pod:
+`claiming.py` tells the provisioner.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _PROVISIONED_ELSEWHERE: Final = Failure(
 )
 
 Lookup: TypeAlias = Callable[[str, str], Obj | None]
-"""From namespace (empty where there is none) and name to the object as last seen."""
+"""Maps namespace (empty for cluster-scoped objects) and name to the object as last seen."""
 
 
 class Volumes(msgspec.Struct, frozen=True):
-    """Where claims, volumes and classes are looked up."""
+    """The caches of claims, volumes and classes."""
 
     claim: Lookup
     volume: Lookup
@@ -45,7 +45,7 @@ class Needs(msgspec.Struct, frozen=True):
     waiting: tuple[Obj, ...] = ()
     """Claims that get their volume once the pod has a node."""
     fixed: str = ""
-    """The node that a provisioner works for already."""
+    """The node for which a provisioner works already."""
 
     def check(self, node: Node) -> Failure | None:
         if any(not tie(node.labels, node.name) for tie in self.ties):
@@ -59,7 +59,7 @@ NOTHING: Final = Needs()
 
 
 def claims_of(pod: Obj) -> list[tuple[str, bool]]:
-    """Names of the pod's claims, and whether each belongs to the pod alone (a generic ephemeral volume)."""
+    """Names of the pod's claims, and whether each is only for this pod (a generic ephemeral volume)."""
     found: list[tuple[str, bool]] = []
     for volume in pod["spec"].get("volumes") or ():
         if "persistentVolumeClaim" in volume:
@@ -70,7 +70,7 @@ def claims_of(pod: Obj) -> list[tuple[str, bool]]:
 
 
 def needs(pod: Pod, volumes: Volumes) -> Needs | Refusal:
-    """The requirements of a pod's claims, or the reason why no node fits until something else happens."""
+    """The requirements of a pod's claims, or the reason why no node fits until a claim or volume changes."""
     names = claims_of(pod.obj)
     if not names:
         return NOTHING

@@ -1,8 +1,8 @@
-"""The scheduler's facts of a pod's spec, computed once for all pods with equal specs.
+"""The facts of a pod's spec that schedulers read, computed once for all pods with equal specs.
 
-Thousands of pods come from one template. Their spec differs in a hostname or an environment variable,
-which no scheduler reads; what it reads is encoded to a few bytes, and equal bytes share one `Shape`.
-Shapes are compared by identity and never change, so what was found out for one can be remembered.
+Thousands of pods come from one template. Their specs differ in a hostname or an environment variable, which
+no scheduler reads; the rest is encoded to a few bytes, and equal bytes share one `Shape`. Shapes are compared
+by identity and never change, so results for a shape can be cached.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _EVERY_ADDRESS: Final = "0.0.0.0"
 
 
 class Shape:
-    """All that counts when a pod is placed, but for its name, its labels and its priority."""
+    """All that counts for the placement of a pod, except its name, its labels and its priority."""
 
     __slots__ = (
         "affinity",
@@ -82,7 +82,7 @@ class Pod:
         self.uid: str = obj["metadata"]["uid"]
         self.priority: int = obj["spec"].get("priority") or 0
         self.node = ""
-        """Where it counts, by binding or by assumption; empty while nowhere."""
+        """The node on which it counts, by binding or by assumption; empty if none."""
 
     @property
     def labels(self) -> dict[str, str]:
@@ -90,14 +90,14 @@ class Pod:
 
     @property
     def started(self) -> str:
-        """By which pods of one priority are ranked: the later, the less would be lost."""
+        """The time that ranks pods of equal priority: the later, the less work an eviction loses."""
         status: Obj = self.obj.get("status") or {}
         moment: str = status.get("startTime") or self.obj["metadata"]["creationTimestamp"]
         return moment
 
 
 class Shapes:
-    """The shapes in use; those not asked for longest are forgotten first."""
+    """The shapes in use; the oldest is dropped first."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[bytes, Shape] = OrderedDict()

@@ -1,4 +1,4 @@
-"""Topology spread: how evenly pods of a kind must stand over zones, racks or nodes."""
+"""Topology spread: how evenly matching pods must be spread over zones, racks or nodes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from longshore.api.facts import taints
 from longshore.api.selectors.labels import Selector
 from longshore.api.types import Obj
 from longshore.machinery.reasons import Reason
-from longshore.scheduler.fitting import taints
 from longshore.scheduler.fitting.affinity import with_keys
 from longshore.scheduler.fitting.verdict import NODE, PODS, ROOM, Failure
 
@@ -50,7 +50,7 @@ def constraints_of(spec: Obj, labels: Mapping[str, str]) -> tuple[Constraint, ..
 
 
 class Spread(msgspec.Struct, frozen=True):
-    """How many pods that count stand in each domain of one constraint."""
+    """The number of matching pods in each domain of one constraint."""
 
     constraint: Constraint
     counts: dict[str, int]
@@ -66,16 +66,13 @@ class Spread(msgspec.Struct, frozen=True):
         skew = there + self.counts_itself - least
         if skew <= constraint.max_skew:
             return None
-        words = (
-            f"{constraint.topology}={domain} has {there} of these pods and the emptiest {least}, "
-            f"at most {constraint.max_skew} more are allowed"
-        )
-        uneven = Reason("Uneven", words, {"pods": there, "least": least, "most": constraint.max_skew})
+        counts = {"pods": there, "least": least, "most": constraint.max_skew}
+        uneven = Reason("Uneven", {"topology": constraint.topology, "domain": domain, **counts})
         return Failure((_UNEVEN,), NODE | ROOM | PODS, True, (uneven,))
 
 
 def spreads(pod: Pod, nodes: Iterable[Node], *, required: bool) -> list[Spread]:
-    """The pod's required constraints, or the others, counted."""
+    """Counts pods for the pod's required constraints, or for the other ones."""
     wanted = [each for each in pod.shape.spread if each.required is required]
     if not wanted:
         return []

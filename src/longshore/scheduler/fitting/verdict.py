@@ -1,4 +1,4 @@
-"""Why a node will not do for a pod, in upstream's words and in numbers, and what could change it."""
+"""Why a node does not fit a pod, in upstream's words and in numbers, and which changes could help."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ import msgspec
 from longshore.machinery.reasons import Reason
 
 NODE: Final = 1
-"""Wakes when a node came or changed its labels, taints or schedulability."""
+"""Flag: retry when a node is added or changes its labels, taints or schedulability."""
 ROOM: Final = 2
-"""Wakes when a pod left a node, or a node can give more."""
+"""Flag: retry when a pod leaves a node, or a node gets more capacity."""
 PODS: Final = 4
-"""Wakes when pods that others are drawn to came or changed their labels, or namespaces did."""
+"""Flag: retry when pods or namespaces change in a way that affinity rules may see."""
 VOLUMES: Final = 8
-"""Wakes when claims, volumes or classes changed."""
+"""Flag: retry when claims, volumes or classes change."""
 EVERYTHING: Final = NODE | ROOM | PODS | VOLUMES
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """One node's answer."""
+    """Why one node does not fit."""
 
     reasons: tuple[str, ...]
     """Upstream's words, e.g. `Insufficient cpu`."""
     wakes: int
-    """The changes that may help, as flags."""
+    """The changes after which to retry, as flags."""
     resolvable: bool = False
-    """Whether removing pods of less priority could help."""
+    """Whether removing pods of lower priority could help."""
     numbers: tuple[Reason, ...] = ()
-    """For people: `asks 4 cpu, node a has 1.5 of 2 left`."""
+    """Numbers for people: `asks 4 cpu, node a has 1.5 of 2 left`."""
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """The reason that holds for every node, such as a missing claim."""
+    """A reason that holds for every node, such as a missing claim."""
 
     reason: str
     wakes: int

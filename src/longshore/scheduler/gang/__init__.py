@@ -1,1 +1,1 @@
-"""Volcano's scheduler: gangs all or nothing, queues with weights and limits. On the ledger of single pods."""
+"""Volcano's scheduler: gangs all or nothing, queues with weights and limits. Shares the pod ledger."""

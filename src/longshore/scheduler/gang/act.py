@@ -1,7 +1,7 @@
-"""Carries out what a cycle decided: binds, evicts, and writes and says how every group stands. Never decides.
+"""Carries out what a cycle decided: binds, evicts, writes group statuses, records events. Never decides.
 
-Everything returns at once; what was begun is written in the background. A binding that fails is told to the
-scheduler, which looks at the pod again later.
+Everything returns at once and is written in the background. If a binding fails, the scheduler is called, and
+tries the pod again later.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from longshore.scheduler.cluster import Cluster
 from longshore.scheduler.fitting.pod_shape import Pod
 from longshore.scheduler.gang.model.task import BINDING
 from longshore.scheduler.gang.pacing import LATER_SECONDS, PAUSE_SECONDS, Pace
-from longshore.scheduler.gang.plan import Bind, Event, Evict, GroupReport, Plan
+from longshore.scheduler.gang.plan import Bind, Event, Evict, GangPlan, GroupReport
 from longshore.scheduler.gang.writing import Counts, Statuses
 from longshore.scheduler.metrics import Metrics
 
@@ -32,25 +32,25 @@ _OVER: Final = "Completed"
 
 
 class Observer(Protocol):
-    """The gang scheduler, as far as acting knows it."""
+    """The part of the gang scheduler that acting uses."""
 
     pace: Pace
 
     def unbound(self, pod: Pod) -> None:
-        """The pod could not be bound."""
+        """Called if the pod could not be bound."""
 
     def unwritten(self, key: Key) -> None:
-        """The group could not be written: it is as it was."""
+        """Called if the group's status could not be written and is unchanged."""
 
     def is_waiting(self, uid: str) -> bool:
         """Whether the pod still has no node."""
 
     def waiting_count(self) -> int:
-        """How many pods have none."""
+        """How many pods have no node."""
 
 
 class Actor:
-    """The hands of the gang scheduler. When `run` ends, bindings and statuses on their way are given up."""
+    """Acts for the gang scheduler. When `run` ends, bindings and statuses under way are given up."""
 
     def __init__(
         self, cluster: Cluster, observer: Observer, queues: Cache, *, name: str, explanations: Explanations
@@ -59,19 +59,19 @@ class Actor:
         self._clock, self._ledger, self._queues = clock, cluster.ledger, queues
         self._observer, self._pace = observer, observer.pace
         self._told: dict[str, dict[str, str]] = {}
-        """The last event about each matter of a group, by its uid."""
+        """The last event per topic and group, by the group's uid."""
         self.explanations = explanations
         """The decisions about groups, by key."""
         self._recorder = context.recorder(name)
         self.reporter = Reporter(client, self._recorder, clock, observer.is_waiting, patience=0.0)
-        """The reports of pods; hears of pods that have a node, or are gone."""
+        """Writes reports to pods; call its `placed` or `forget` when a pod has a node or is gone."""
         self._binder = Binder(cluster, bound=self._bound, failed=self._failed)
         self.claims = self._binder.claims
-        """Hears when claims changed."""
+        """Waits for the volumes of claims; call its `changed` when claims change."""
         self._evictor = Evictor(client, self._recorder, clock)
         self._ungater = Ungater(client, failed=self._pace.tell)
         self.statuses = Statuses(client, clock=clock, rng=context.rng, gave_up=observer.unwritten)
-        """The reports of groups; hears of groups that are seen."""
+        """Writes the statuses of groups; call its `seen` when the cache shows a group."""
         self._counts = Counts(client)
         self._metrics = Metrics(context.registry, name, observer.waiting_count)
 
@@ -91,8 +91,8 @@ class Actor:
         self.statuses.forget(uid)
         self._told.pop(uid, None)
 
-    def carry_out(self, plan: Plan) -> None:
-        """The decisions of a whole cycle."""
+    def carry_out(self, plan: GangPlan) -> None:
+        """Carries out the decisions of a whole cycle."""
         for bind in plan.binds:
             self._bind(bind)
         for evict in plan.evictions:
@@ -105,8 +105,8 @@ class Actor:
             if queue is not None:
                 self._counts.put(queue, allocated)
 
-    def tell(self, plan: Plan) -> None:
-        """Only what the plan says of groups, which is all that the gate decides."""
+    def tell(self, plan: GangPlan) -> None:
+        """Carries out only what the plan says about groups, which is all that the gate decides."""
         self._say_all(plan.events)
         for report in plan.reports:
             self._report(report)
@@ -116,8 +116,8 @@ class Actor:
     # ---- what groups are told
 
     def _report(self, report: GroupReport) -> None:
-        """Writes and says how a group stands. One whose pods are just being bound changes again with the
-        first binding that is seen: its conditions are written together with the phase that follows."""
+        """Writes a group's status and records events. If the group's pods are just being bound, its
+        conditions are written later, together with the phase that follows the first binding."""
         group, before, phase = report.group, report.group.status.get("phase") or "", report.status["phase"]
         waits_for_binding = group.counts.get(BINDING) and phase == before
         if waits_for_binding and report.changed:
@@ -146,7 +146,7 @@ class Actor:
             self._say(group.obj, f"{type_} {reason}", type_, reason, message)
 
     def _say(self, obj: Obj, about: str, type_: str, reason: str, message: str) -> None:
-        """An event of a group, unless it was the last one said about this."""
+        """Records an event of a group, unless it is the same as the last one on this topic."""
         told = self._told.setdefault(obj["metadata"]["uid"], {})
         if told.get(about) != message:
             told[about] = message

@@ -1,7 +1,7 @@
-"""Room for gangs, all or nothing, and for pods that ask for nothing (backfill).
+"""Allocates room for gangs, all or nothing, and for pods that request nothing (backfill).
 
-Greedy, as Volcano is: tasks in order, the best node for each, nothing is moved again. A gang that has its
-minimum is bound at once; what it has beyond comes one task a turn, so that others get theirs.
+Greedy, as Volcano is: tasks in order, the best node for each, no task is moved again. A gang with its minimum
+is bound at once; beyond that it gets one task per turn, so that other gangs get theirs.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from longshore.scheduler.gang import near
 from longshore.scheduler.gang.model.group import Group
 from longshore.scheduler.gang.model.queue import Queue
 from longshore.scheduler.gang.model.task import ALLOCATED, PENDING, PIPELINED, Task
-from longshore.scheduler.gang.trying.trial import Place, Session
+from longshore.scheduler.gang.plugins.gang_plugin import Place
+from longshore.scheduler.gang.trying.trial import Session
 
 TRIED = (ALLOCATED, PIPELINED)
-"""The statuses of tasks that a cycle has placed, and may take back."""
+"""The statuses of tasks that a cycle has placed and may undo."""
 
 
 def run(session: Session) -> None:
-    """The best queue that is not used up, its best gang, and again."""
+    """Repeatedly places the best gang of the best queue that is not used up."""
     jobs: dict[str, list[tuple[Place, Group]]] = {}
     tasks: dict[str, list[Task]] = {}
     for group in session.groups.values():
@@ -29,7 +30,7 @@ def run(session: Session) -> None:
             continue
         problem = group.invalid
         if problem:
-            group.notes.append(Reason("GangInvalid", problem))
+            group.notes.append(Reason("GangInvalid", {"message": problem}))
             continue
         pending = group.in_status(PENDING)
         waiting = [t for t in pending if t.queue_gated or not (t.gated or t.best_effort)]
@@ -53,14 +54,12 @@ def run(session: Session) -> None:
 
 
 def _place(session: Session, group: Group, queue: Queue, tasks: list[Task]) -> bool:
-    """Tries the tasks in order until the gang is ready. Whether the gang wants another turn."""
+    """Tries the tasks in order until the gang is ready. Returns whether the gang wants another turn."""
 
     placed, again = attempt(session, group, queue, tasks)
-    if session.is_ready(group):
+    if group.is_ready:
         session.commit(group, placed)
         return again
-    if group.is_ready:
-        group.notes.append(Reason("ExtenderRefused", "the extender does not call it ready"))
     if not session.keeps_room(group):
         for task in reversed(placed):
             session.undo(group, task)
@@ -68,8 +67,8 @@ def _place(session: Session, group: Group, queue: Queue, tasks: list[Task]) -> b
 
 
 def attempt(session: Session, group: Group, queue: Queue, tasks: list[Task]) -> tuple[list[Task], bool]:
-    """Tries the tasks in order, near each other if the gang wants that, until the gang is ready: those that
-    found room, and whether there are more to try in another turn."""
+    """Tries the tasks in order, near each other if the gang wants that, until the gang is ready. Returns the
+    placed tasks, and whether there are more to try in another turn."""
     if group.wish is None:
         return _try(session, group, queue, tasks)
 
@@ -80,7 +79,7 @@ def attempt(session: Session, group: Group, queue: Queue, tasks: list[Task]) -> 
 
 
 def _try(session: Session, group: Group, queue: Queue, tasks: list[Task]) -> tuple[list[Task], bool]:
-    """The tasks that found room until the gang is ready, and whether more are to be tried in another turn."""
+    """Tries tasks until the gang is ready. Returns the placed ones, and whether more are left to try."""
     placed: list[Task] = []
     while tasks:
         task = tasks.pop(0)
@@ -108,13 +107,13 @@ def _try(session: Session, group: Group, queue: Queue, tasks: list[Task]) -> tup
             else:
                 session.pipeline(group, task, session.rooms.best(task, later or now))
         placed.append(task)
-        if session.is_ready(group) and tasks:
+        if group.is_ready and tasks:
             return placed, True
     return placed, False
 
 
 def backfill(session: Session) -> None:
-    """Tasks that ask for nothing, of gangs that were let in; bound once the gang is ready."""
+    """Places tasks that request nothing, of admitted gangs; binds them once the gang is ready."""
     concerned = [
         group
         for group in session.groups.values()
@@ -129,26 +128,24 @@ def backfill(session: Session) -> None:
                 _note_misfit(group, task, said)
                 continue
             session.allocate(group, task, session.rooms.best(task, now))
-        if session.is_ready(group):
+        if group.is_ready:
             session.commit(group, group.in_status(ALLOCATED))
 
 
 def _note_misfit(group: Group, task: Task, said: str) -> None:
     group.misfits[task.pod.uid] = said
-    group.notes.append(Reason("NoNodeFits", f"{task.pod.key[1]}: {said}"))
+    group.notes.append(Reason("NoNodeFits", {"pod": task.pod.key[1], "message": said}))
 
 
 def _note_queue(session: Session, group: Group, queue: Queue, tasks: list[Task]) -> None:
-    """In numbers: the queue has given all it may."""
+    """Notes in numbers that the queue has given all it may."""
     task = tasks[0]
     most = session.limits.most(queue)
     for name, amount in task.requests.items():
         have, may = queue.allocated.get(name, 0), most.get(name, 0)
         if have + amount > may:
             asked, given, used = (amounts.bare(name, n) for n in (amount, may, have))
-            words = (
-                f"{task.pod.key[1]} asks {asked} {name}, queue {queue.name} is given {given} and has {used} "
-                "of it in use"
-            )
-            group.notes.append(Reason("QueueUsedUp", words, {"asked": asked, "given": given, "used": used}))
+            numbers = {"asked": asked, "given": given, "used": used}
+            about = {"pod": task.pod.key[1], "resource": name, "queue": queue.name}
+            group.notes.append(Reason("QueueUsedUp", {**about, **numbers}))
             return

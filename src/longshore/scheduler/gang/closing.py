@@ -23,7 +23,6 @@ from longshore.scheduler.gang.model.task import (
     Task,
 )
 from longshore.scheduler.gang.plan import GroupReport, TaskReport
-from longshore.scheduler.gang.trying import sharing
 from longshore.scheduler.gang.trying.trial import Session
 
 UNSCHEDULABLE, SCHEDULABLE = "Unschedulable", "Schedulable"
@@ -31,7 +30,7 @@ _READY_TEXT, _NOT_READY_TEXT = "pod group is ready", "pod group is not ready"
 
 
 def report(group: Group, cycle: str, now: str) -> GroupReport:
-    """`cycle` names this one; conditions carry it."""
+    """The report of one group. `cycle` is the cycle's uid, which conditions carry."""
     old = group.status
     conditions: list[Obj] = [*(old.get("conditions") or ())]
     unschedulable = False
@@ -73,17 +72,17 @@ def report(group: Group, cycle: str, now: str) -> GroupReport:
 
 
 def _explained(group: Group, waits: str) -> tuple[Reason, ...]:
-    """The phase, what the cycle noted on its way, each once, and what the group waits for."""
+    """The phase, the notes of the cycle without repetitions, and what the group waits for."""
     noted = {str(note): note for note in group.notes}
-    why = [Reason(f"Phase{group.phase}", f"phase {group.phase}"), *noted.values()]
+    why = [Reason(f"Phase{group.phase}"), *noted.values()]
     if waits and group.tasks:
-        numbers = {"pending": group.counts.get(PENDING, 0), "tasks": len(group.tasks)}
-        why.append(Reason("Unschedulable", waits, numbers))
+        counts = {"pending": group.counts.get(PENDING, 0), "tasks": len(group.tasks)}
+        why.append(Reason("Unschedulable", {"message": waits, **counts}))
     return tuple(why)
 
 
 def allocated(session: Session) -> dict[str, dict[str, str]]:
-    """By queue; cpu and memory are always named."""
+    """The allocated amounts of each queue; cpu and memory are always included."""
     found: dict[str, Amounts] = {name: {amounts.CPU: 0, amounts.MEMORY: 0} for name in session.queues}
     held: dict[str, list[Mapping[str, int]]] = {}
     for group in session.groups.values():
@@ -96,7 +95,7 @@ def allocated(session: Session) -> dict[str, dict[str, str]]:
     for name, parts in held.items():
         queue = session.queues[name]
         own = total(parts)
-        for each in (name, *(above.name for above in sharing.ancestors(queue, session.queues)), "root"):
+        for each in (name, *(above.name for above in session.limits.branches.above(queue)), "root"):
             if each in found:
                 found[each] = total((found[each], own))
     return {
@@ -106,7 +105,7 @@ def allocated(session: Session) -> dict[str, dict[str, str]]:
 
 
 def fit_error(group: Group) -> str:
-    """`pod group is not ready, 3 Pending, 3 minAvailable; Pending: 1 Unschedulable, 2 Schedulable. …`"""
+    """Why the gang does not fit: `pod group is not ready, 3 Pending, 3 minAvailable; Pending: …`."""
     counts = Counter({status: count for status, count in group.counts.items() if count})
     counts["minAvailable"] = group.min_member
     ready = _READY_TEXT if group.has_minimum else _NOT_READY_TEXT
@@ -164,7 +163,7 @@ def _leaving(group: Group) -> int:
 
 
 def _settled(group: Group) -> bool:
-    """Nothing is left to schedule: pods are only leaving. One that failed leaves a gap that counts."""
+    """Whether nothing is left to schedule: pods are only being deleted. A failed pod counts as missing."""
     counts = group.counts
     waiting = counts.get(PENDING) or counts.get(PIPELINED)
     return not waiting and group.ready_count + _leaving(group) >= group.min_member
@@ -192,8 +191,8 @@ def _condition(kind: str, reason: str, message: str, cycle: str, now: str) -> Ob
 
 
 def _with(conditions: list[Obj], new: Obj) -> list[Obj]:
-    """One entry a type. One that says nothing new stays as it is. Anybody may have written the old ones: the
-    schema asks for no type."""
+    """The conditions with `new` in place of that of its type, unless it says the same. Old ones may lack a
+    type, since the schema does not require it."""
     for n, old in enumerate(conditions):
         if old.get("type") == new["type"]:
             same = all(old.get(key) == new.get(key) for key in ("status", "reason", "message"))

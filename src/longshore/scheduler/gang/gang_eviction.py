@@ -1,7 +1,7 @@
-"""Room for a gang by removing what others have to spare, or whole other gangs: never a part that breaks one.
+"""Makes room for a gang by removing spare tasks of other gangs, or whole gangs: never a part that breaks one.
 
-`gangpreempt` takes from gangs of less priority in the same queue, `gangreclaim` from reclaimable queues that
-have more than they deserve. Gangs with a network topology may ask, too. Who turns out not to be needed stays.
+`gangpreempt` takes from gangs of lower priority in the same queue, `gangreclaim` from reclaimable queues that
+have more than they deserve. Also works for gangs with a network topology. Victims that are not needed stay.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from longshore.scheduler.gang import allocate, preempt
 from longshore.scheduler.gang.model.group import Group
 from longshore.scheduler.gang.model.task import BOUND, PENDING, RUNNING, Task
 from longshore.scheduler.gang.plan import Evict
+from longshore.scheduler.gang.plugins.order_plugins import is_harmless
 from longshore.scheduler.gang.settings import GANG_PREEMPT, GANG_RECLAIM
 from longshore.scheduler.gang.trying.trial import Session
-from longshore.scheduler.gang.victims import is_harmless
 
 
 class Bundle(NamedTuple):
-    """Tasks of one gang that go together, and the status each had."""
+    """Tasks of one gang that are removed together, and the status that each had."""
 
     owner: Group
     tasks: tuple[Task, ...]
@@ -58,7 +58,7 @@ def _exceeds(session: Session, owner: Group) -> bool:
 
 
 def _make_room(session: Session, group: Group, concerns: Callable[[Group], bool], action: str) -> None:
-    """Removes bundles in thought until the gang will have room; if it never will, nothing happened."""
+    """Removes bundles in the trial until the gang has room; if it never has, undoes everything."""
     gone: list[Bundle] = []
     for spare in (True, False):
         for owner in sorted(session.groups.values(), key=session.group_order, reverse=True):
@@ -77,7 +77,7 @@ def _make_room(session: Session, group: Group, concerns: Callable[[Group], bool]
 
 
 def _needed(session: Session, group: Group, gone: Sequence[Bundle]) -> list[Bundle]:
-    """The bundles without which the gang has no room. The gang is placed when this returns."""
+    """The bundles whose removal the gang needs. The gang is placed when this returns."""
     kept = [*gone]
     for bundle in gone[:-1]:
         _take_back(session, group)
@@ -92,7 +92,7 @@ def _needed(session: Session, group: Group, gone: Sequence[Bundle]) -> list[Bund
 
 
 def _fits(session: Session, group: Group) -> bool:
-    """Tries to place the gang on room that others will leave; takes it back if that is not enough."""
+    """Tries to place the gang on room that victims will leave; undoes that if it is not enough."""
     group.misfits.clear()
     waiting = [task for task in group.in_status(PENDING) if not task.gated and not task.best_effort]
     allocate.attempt(session, group, session.queues[group.queue], waiting)
@@ -112,12 +112,11 @@ def _commit(session: Session, group: Group, bundles: Sequence[Bundle], action: s
     for bundle in bundles:
         for task in bundle.tasks:
             session.evictions.append(Evict(task, bundle.owner, action))
-            words = f"removes {'/'.join(task.pod.key)} to make room ({action})"
-            group.notes.append(Reason("Evicts", words))
+            group.notes.append(Reason("Evicts", {"pod": "/".join(task.pod.key), "action": action}))
 
 
 def _bundle(owner: Group, *, spare: bool) -> Bundle:
-    """The tasks that a gang has beyond its minimum, or all of them if all may go."""
+    """The spare tasks of a gang beyond its minimum, or all of them if all may be removed."""
     removable = owner.in_status(BOUND, RUNNING)
     willing = [task for task in removable if task.preemptable and is_harmless(task)]
     willing.sort(key=lambda task: (task.priority, -task.index))

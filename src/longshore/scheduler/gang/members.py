@@ -1,4 +1,4 @@
-"""Which pods belong to which gang. Pods whose binding failed are left out for a moment."""
+"""Which pods belong to which gang. Pods whose binding failed are excluded for a moment."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from longshore.scheduler.gang.model.task import group_of
 
 
 class Members:
-    """Times are the monotonic clock's."""
+    """The pods of all gangs. Times are monotonic seconds."""
 
     def __init__(self) -> None:
         self._pods: dict[str, Pod] = {}
@@ -17,7 +17,7 @@ class Members:
         self._begun: dict[Key, float] = {}
         """When the first pod of each gang was seen."""
         self._blocked: dict[str, float] = {}
-        """Until when each is left alone."""
+        """Until when each pod is excluded, by uid."""
 
     def __len__(self) -> int:
         return len(self._pods)
@@ -26,7 +26,7 @@ class Members:
         return self._pods.get(uid)
 
     def still(self, pod: Obj) -> bool:
-        """Notes the latest state of a pod. False if that is news for a cycle: then `put` it."""
+        """Stores the latest state of a pod. False if a cycle must see the change: then call `put`."""
         known = self._pods.get(pod["metadata"]["uid"])
         if known is None or known.obj is pod or not _same(known.obj, pod):
             return False
@@ -34,7 +34,7 @@ class Members:
         return True
 
     def put(self, pod: Pod, now: float) -> tuple[Pod | None, list[Key]]:
-        """A pod that is new, or not what it was. What it was, and the gangs that this changes."""
+        """Adds or replaces a pod. Returns the former one, and the gangs that changed."""
         before = self._pods.get(pod.uid)
         changed = [] if before is None else self._leave(before)
         self._pods[pod.uid] = pod
@@ -46,7 +46,7 @@ class Members:
         return before, changed
 
     def remove(self, uid: str) -> tuple[Pod | None, list[Key]]:
-        """A pod that is gone, if it was here, and the gangs that this changes."""
+        """Removes a pod. Returns it if it was known, and the gangs that changed."""
         known = self._pods.pop(uid, None)
         if known is None:
             return None, []
@@ -64,7 +64,7 @@ class Members:
         return [key]
 
     def count(self, key: Key) -> int:
-        """How many pods a gang has, those that are left alone included."""
+        """How many pods a gang has, including excluded ones."""
         return len(self._of.get(key, ()))
 
     def age(self, key: Key, now: float) -> float:
@@ -72,14 +72,14 @@ class Members:
         return now - self._begun.get(key, now)
 
     def of(self, key: Key) -> list[Pod]:
-        """The pods of a gang that are not left alone."""
+        """The pods of a gang, except excluded ones."""
         return [pod for pod in self._of.get(key, {}).values() if pod.uid not in self._blocked]
 
     def block(self, pod: Pod, until: float) -> None:
         self._blocked[pod.uid] = until
 
     def unblock(self, now: float) -> list[Key]:
-        """Ends what is over by now. The gangs that this changes."""
+        """Ends exclusions that are over. Returns the gangs that changed."""
         over = [uid for uid, until in self._blocked.items() if until <= now]
         for uid in over:
             del self._blocked[uid]
@@ -87,12 +87,12 @@ class Members:
         return [key for key in keys if key is not None]
 
     def waiting_count(self) -> int:
-        """How many have no node."""
+        """How many pods have no node."""
         return sum(not pod.obj["spec"].get("nodeName") for pod in self._pods.values())
 
 
 def _same(old: Obj, new: Obj) -> bool:
-    """Whether nothing changed that a cycle looks at."""
+    """Whether nothing changed that a cycle reads."""
     return (
         old["spec"] == new["spec"]
         and (old.get("status") or {}).get("phase") == (new.get("status") or {}).get("phase")

@@ -1,6 +1,6 @@
-"""Places a gang within a part of the network: each HyperNode that it allows is tried, the nearest first.
+"""Places a gang within a part of the network: tries each HyperNode that it allows, the lowest tier first.
 
-Of HyperNodes of one tier the one where the gang is already comes first, then the fullest.
+Within a tier the fullest HyperNode comes first. Those that lack a node of the gang's pods are left out.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ from longshore.scheduler.gang.trying.rooms import Room
 from longshore.scheduler.gang.trying.trial import Session
 
 Try = Callable[[list[Task]], tuple[list[Task], bool]]
-"""Tries tasks in order: those that found room, and whether the gang wants another turn."""
+"""Tries tasks in order. Returns the placed ones, and whether the gang wants another turn."""
 
 
 def place(
     session: Session, group: Group, wish: Wish, tasks: list[Task], attempt: Try
 ) -> tuple[list[Task], bool]:
-    """Tries the tasks in every part of the network that will do; takes the first where the gang is ready,
-    else the first where it will be when others have left."""
+    """Tries the tasks in every allowed part of the network; takes the first where the gang is ready, else the
+    first where it will be when victims have left."""
     known = dict(group.misfits)
     parts = [*_parts(session, group, wish)]
-    for enough in (session.is_ready, session.keeps_room):
+    enough_of: tuple[Callable[[Group], bool], ...] = (lambda gang: gang.is_ready, session.keeps_room)
+    for enough in enough_of:
         for name, nodes in parts:
             left = [*tasks]
             group.misfits = dict(known)
@@ -35,17 +36,18 @@ def place(
             if placed and enough(group):
                 tasks[:] = left
                 if name:
-                    group.notes.append(Reason("NearEnough", f"is placed within HyperNode {name}"))
+                    group.notes.append(Reason("NearEnough", {"hypernode": name}))
                 return placed, again
             for task in reversed(placed):
                 session.undo(group, task)
     tasks.clear()
-    group.notes.append(Reason("NotNearEnough", _said(wish)))
+    highest = {"tier": wish.highest_name or f"{wish.highest}"} if wish.strict else {}
+    group.notes.append(Reason("NotNearEnough", highest))
     return [], False
 
 
 def _parts(session: Session, group: Group, wish: Wish) -> Iterable[tuple[str, frozenset[str] | None]]:
-    """The parts of the network to try, by name; the whole of it, last, where near is only a wish."""
+    """The parts of the network to try, by name; last, if nearness is only a preference, the whole network."""
     own = _where(group.tasks.values())
     for each in sorted(
         (each for each in session.topology.allowed(wish) if own <= each.nodes),
@@ -57,8 +59,8 @@ def _parts(session: Session, group: Group, wish: Wish) -> Iterable[tuple[str, fr
 
 
 def home(session: Session, group: Group, task: Task) -> frozenset[str] | None:
-    """The nodes where a task of a subgroup may be: in the nearest HyperNode that has room for all of the
-    subgroup, and where the others are. None for anywhere; empty for nowhere."""
+    """The nodes for a task of a subgroup: those of the nearest HyperNode that contains the subgroup's placed
+    tasks and has room for the rest. None for any node; empty for no node."""
     wish = group.wish_of(task)
     if wish is None:
         return None
@@ -74,8 +76,8 @@ def home(session: Session, group: Group, task: Task) -> frozenset[str] | None:
 
 
 def around(session: Session, group: Group) -> frozenset[str] | None:
-    """The nodes where a task that asks for nothing may be: in one HyperNode with the others of its gang.
-    None for anywhere."""
+    """The nodes for a task that requests nothing: those of HyperNodes that contain the gang's placed tasks.
+    None for any node."""
     if group.wish is None or not group.wish.strict:
         return None
     own = _where(group.tasks.values())
@@ -85,7 +87,7 @@ def around(session: Session, group: Group) -> frozenset[str] | None:
 
 
 def _takes(session: Session, nodes: frozenset[str], task: Task) -> int:
-    """How many tasks like this one the free room of nodes would take."""
+    """How many tasks like this one fit into the free room of these nodes."""
     return sum(_room_for(room, task) for room in session.rooms if room.node.name in nodes)
 
 
@@ -101,7 +103,7 @@ def _where(tasks: Iterable[Task]) -> frozenset[str]:
 
 
 def _fullness(session: Session, place: HyperNode) -> float:
-    """The part of the nodes' resources that is in use, the fullest resource counting."""
+    """The share of the nodes' resources in use, for the resource with the largest share."""
     inside = [node for node in session.rooms.nodes if node.name in place.nodes]
     names = {name for node in inside for name in node.used}
     parts = []
@@ -109,10 +111,3 @@ def _fullness(session: Session, place: HyperNode) -> float:
         all_ = sum(node.allocatable.get(name, 0) for node in inside)
         parts.append(sum(node.used.get(name, 0) for node in inside) / all_ if all_ else 0.0)
     return max(parts, default=0.0)
-
-
-def _said(wish: Wish) -> str:
-    if not wish.strict:
-        return "no part of the network has room for the whole gang"
-    highest = wish.highest_name or f"{wish.highest}"
-    return f"no HyperNode of tier {highest} or nearer has room for the whole gang"

@@ -1,8 +1,7 @@
-"""How much nodes use, asked of metrics.k8s.io every half minute, while a plugin wants to know.
+"""Reads how much nodes use from metrics.k8s.io every half minute, while a plugin needs it.
 
-What one answer says is the use of some seconds; the figures that cycles see are means of five minutes. A
-server without such figures is told of once in the log, and nodes without figures are treated as if no plugin
-had asked.
+One answer covers some seconds; cycles see means of five minutes. If the server has no such figures, the log
+says so once, and nodes without figures are treated as if no plugin used them.
 """
 
 from __future__ import annotations
@@ -20,7 +19,8 @@ from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 from longshore.machinery.time.clock import Clock
 from longshore.scheduler.amounts import CPU, MEMORY, number
-from longshore.scheduler.gang.rules.node_usage import FRESH_SECONDS, Load
+from longshore.scheduler.gang.cycle import Load
+from longshore.scheduler.gang.plugins.node_plugins import FRESH_SECONDS
 
 _PATH: Final = "/apis/metrics.k8s.io/v1beta1/nodes"
 _PAUSE_SECONDS: Final = 30.0
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 class NodeFigures:
-    """Remembers what was measured, by node."""
+    """Keeps the measured figures of each node."""
 
     def __init__(self, client: Client, clock: Clock) -> None:
         self._client, self._clock = client, clock
@@ -38,15 +38,15 @@ class NodeFigures:
         self._wanted = asyncio.Event()
 
     def want(self, wanted: bool) -> None:
-        """Whether anybody wants to know. While nobody does there is no timer: an hour of virtual time would
-        have 120 turns more."""
+        """Sets whether figures are needed. If not, there is no timer: an hour of virtual time would have 120
+        turns more."""
         if wanted:
             self._wanted.set()
         else:
             self._wanted.clear()
 
     async def run(self, changed: Callable[[], None]) -> None:
-        """Asks until cancelled, while somebody wants to know; `changed` is called after each answer."""
+        """Reads figures until cancelled, while they are needed; calls `changed` after each answer."""
         while True:
             await self._wanted.wait()
             problem = await self._ask()
@@ -58,11 +58,11 @@ class NodeFigures:
             await self._clock.sleep(_PAUSE_SECONDS)
 
     def loads(self) -> dict[str, Load]:
-        """The mean of the last five minutes of each node."""
+        """The mean of the last five minutes for each node."""
         return {name: _mean(found) for name, found in self._measured.items()}
 
     async def _ask(self) -> str:
-        """Notes the figures of now. Why there are none, if so."""
+        """Reads and stores the present figures. Returns why there are none; empty if there are."""
         try:
             answer = await self._client.request("GET", _PATH)
             if answer.code != 200:

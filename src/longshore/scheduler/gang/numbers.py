@@ -1,6 +1,6 @@
 """Why a gang waits, in one line of numbers: what it needs, what its queue has left, what the nodes can take.
 
-For people and for `longshore why` alone. Conditions and events keep Volcano's words, which tools compare.
+Only for people and `longshore why`. Conditions and events keep Volcano's words, which tools compare.
 """
 
 from __future__ import annotations
@@ -10,24 +10,23 @@ from collections.abc import Iterable, Mapping
 
 from longshore.machinery.reasons import Number, Reason
 from longshore.scheduler import amounts
-from longshore.scheduler.amounts import Amounts, lacking, rest, total
+from longshore.scheduler.amounts import Amounts, lacking, total
 from longshore.scheduler.fitting import filters
 from longshore.scheduler.fitting.pod_shape import Shape
 from longshore.scheduler.fitting.verdict import Refusal
 from longshore.scheduler.gang.model.group import Group
-from longshore.scheduler.gang.model.queue import Queue
 from longshore.scheduler.gang.model.task import PENDING, PIPELINED, Task
 from longshore.scheduler.gang.trying.trial import Session
 
 _FULL = ("Insufficient ", "Too many pods")
-"""The words of nodes that only lack room."""
+"""Prefixes of a node's reasons if it only lacks room."""
 Asked = tuple[tuple[str, int], ...]
 Known = dict[Asked | Shape, tuple[int, int]]
 """The capacity of nodes for a request, computed once for all gangs with equal requests."""
 
 
 def note(session: Session, groups: Iterable[Group]) -> None:
-    """Puts the line before the other notes of every one of the gangs that lacks its minimum."""
+    """Adds the line, as the first note, to each of these gangs that lacks its minimum."""
     known: Known = {}
     for group in groups:
         if not group.has_minimum and (told := _line(session, group, known)) is not None:
@@ -35,7 +34,7 @@ def note(session: Session, groups: Iterable[Group]) -> None:
 
 
 def _line(session: Session, group: Group, known: Known) -> Reason | None:
-    """`needs 8 × 2 cpu, queue gpu has 6 cpu left, 1 node fits 3`."""
+    """The line: `needs 8 × 2 cpu, queue gpu has 6 cpu left, 1 node fits 3`."""
     tasks = [task for task in group.in_status(PENDING, PIPELINED) if not task.best_effort]
     example: Task | None = None
     if tasks:
@@ -57,26 +56,29 @@ def _line(session: Session, group: Group, known: Known) -> Reason | None:
     else:
         return None
     numbers: dict[str, Number] = {name: amounts.bare(name, amount) for name, amount in asked.items()}
-    parts = [f"needs {needs}", _queue(session.queues[group.queue], group, asked)]
+    numbers |= {"needs": needs, "queue": group.queue, "left": _left(session, group, asked)}
     if one:
         key = _shape(one) if example is None else example.pod.shape
         if key not in known:
             known[key] = _fit(session, one, example)
-        of_one = f" of {_words(one)}" if example is not None and len(shapes) > 1 else ""
         nodes, pods = known[key]
-        parts.append(_nodes(nodes, pods) + of_one)
         numbers |= {"nodes": nodes, "pods": pods}
-    return Reason("GangWaits", ", ".join(parts), numbers)
+        if example is not None and len(shapes) > 1:
+            numbers["one"] = _words(one)
+    return Reason("GangWaits", numbers)
 
 
-def _queue(queue: Queue, group: Group, asked: Amounts) -> str:
-    """The amounts that are short of the request; the whole request if none is."""
-    have = queue.allocated
-    if group.phase in ("", "Pending"):
-        have = rest(total((queue.allocated, queue.inqueue)), queue.elastic)
-    left = {name: max(queue.limit.get(name, 0) - have.get(name, 0), 0) for name in asked}
+def _left(session: Session, group: Group, asked: Amounts) -> str:
+    """The amounts left in the queue for resources that are short; if none is, for the whole request."""
+    queue, branches = session.queues[group.queue], session.limits.branches
+    count = branches.promised if group.phase in ("", "Pending") else branches.allocated
+    lefts = [
+        {name: max(each.limit.get(name, 0) - count(each).get(name, 0), 0) for name in asked}
+        for each in (queue, *branches.above(queue))
+    ]
+    left = {name: min(each[name] for each in lefts) for name in asked}
     shown = lacking(asked, left, asked) or list(asked)
-    return f"queue {queue.name} has {_words({name: left[name] for name in shown})} left"
+    return _words({name: left[name] for name in shown})
 
 
 def _fit(session: Session, one: Mapping[str, int], task: Task | None) -> tuple[int, int]:
@@ -95,12 +97,6 @@ def _fit(session: Session, one: Mapping[str, int], task: Task | None) -> tuple[i
         if takes > 0:
             nodes, pods = nodes + 1, pods + takes
     return nodes, pods
-
-
-def _nodes(nodes: int, pods: int) -> str:
-    if not nodes:
-        return "no node fits one"
-    return f"{nodes} node fits {pods}" if nodes == 1 else f"{nodes} nodes fit {pods}"
 
 
 def _shape(requests: Mapping[str, int]) -> Asked:

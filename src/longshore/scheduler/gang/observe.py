@@ -1,4 +1,4 @@
-"""Reads caches into what a cycle looks at."""
+"""Makes the view of a cycle from caches."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def groups(
     *,
     sla: Plugin | None,
 ) -> list[SeenGroup]:
-    """`statuses` holds what was written to groups and may not be in the cache yet, by uid."""
+    """The groups with their pods. `statuses` are written ones that the cache may not show yet, by uid."""
     default = _default_priority(priorities)
     found = []
     for obj in objects:
@@ -85,7 +85,7 @@ def _default_priority(priorities: Cache) -> int:
 
 
 def _deadline(obj: Obj, sla: Plugin) -> float | None:
-    """The gang's own waiting time, else that of all."""
+    """When the gang's waiting time ends: its own time from an annotation, else the plugin's."""
     notes = obj["metadata"].get("annotations") or {}
     text = next((notes[key] for key in _SLA if key in notes), "")
     seconds = sla.argument("sla-waiting-time")

@@ -1,9 +1,9 @@
-"""When the gang scheduler runs a cycle. Volcano runs one a second; this runs one as soon as it is of use.
+"""When the gang scheduler runs a cycle. Volcano runs one a second; this runs one as soon as it is useful.
 
-Room that became free is given away at once. Gangs that arrive are waited for a moment, until nothing more
-arrives (a second at most, Volcano's pace): those that were made together are seen together, and share as
-their queues and priorities say. Groups that wait to be let in need not wait for that: the gate alone opens at
-once. What only changes how things are told is told within a second.
+Freed room is given away at once. Arriving gangs are gathered until no more arrive for a moment (a second at
+most, Volcano's pace): gangs created together are then seen together, and share by their queues and
+priorities. Groups that wait for admission need not wait for that: the gate runs at once by itself. Changes
+that affect only reports are handled within a second.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from typing import Final
 from longshore.machinery.time.clock import Clock, Timer
 
 SOON_SECONDS: Final = 0.01
-"""Changes that come together are handled together."""
+"""Delay in which simultaneous changes are gathered."""
 GATHERING_SECONDS: Final = 0.2
 LATER_SECONDS: Final = 1.0
 PAUSE_SECONDS: Final = 0.01
-"""Who wants to look when a moment has passed looks that much after it."""
+"""Extra delay, so that a cycle that waits for a deadline runs just after it."""
 _REST: Final = 3
-"""After a cycle, so many times as long as it took are left to others."""
+"""After a cycle the scheduler rests for this many times its duration."""
 _NEVER: Final = float("inf")
 
 _MANY_A_SECOND: Final = 50
-"""Changes of groups and their pods."""
+"""Changes of groups and their pods per second above which traffic is busy."""
 
 
 class Pace:
-    """`cycle` runs everything, `gate` only lets groups in. Nothing runs before `start` and after `stop`."""
+    """`cycle` runs everything, `gate` only admits groups. Nothing runs before `start` or after `stop`."""
 
     def __init__(self, clock: Clock, *, cycle: Callable[[], None], gate: Callable[[], None]) -> None:
         self._clock, self._cycle, self._gate = clock, cycle, gate
@@ -48,12 +48,12 @@ class Pace:
             self._timer.cancel()
 
     def room(self, within: float = SOON_SECONDS) -> None:
-        """Something may fit that did not before."""
+        """Requests a cycle, because a task may fit that did not before."""
         self._full = min(self._full, self._clock.monotonic() + within)
         self._arm()
 
     def arrived(self) -> None:
-        """A gang, or more of one, is there to be placed."""
+        """Requests a cycle and the gate, because a gang, or more of it, has arrived."""
         now = self._clock.monotonic()
         if self._gather == _NEVER:
             self._first = now
@@ -62,7 +62,7 @@ class Pace:
         self._arm()
 
     def announced(self) -> None:
-        """A group without pods: it wants to be let in, and its pods will follow."""
+        """Requests the gate for a group without pods, whose pods will follow."""
         now = self._clock.monotonic()
         if self._gather != _NEVER:
             self._gather = min(now + GATHERING_SECONDS, self._first + LATER_SECONDS)
@@ -70,7 +70,7 @@ class Pace:
         self._arm()
 
     def tell(self, within: float = LATER_SECONDS) -> None:
-        """Nothing to place, but something to say."""
+        """Requests a cycle for reports only."""
         self._tell = min(self._tell, self._clock.monotonic() + within)
         self._arm()
 
@@ -91,7 +91,7 @@ class Pace:
         self._timer, self._at = None, _NEVER
         now = self._clock.monotonic() + 1e-6  # timers may come that much early
         if self._gather != _NEVER and self._tell <= now:
-            self._tell = _NEVER  # the cycle for those who gather will say it
+            self._tell = _NEVER  # the cycle for gathered gangs writes the reports
         if min(self._full, self._gather, self._tell) <= now:
             self._full = self._tell = self._gather = self._open = _NEVER
             self._timed(self._cycle)
@@ -108,7 +108,7 @@ class Pace:
 
 
 class Traffic:
-    """How many groups and pods of groups change, counted again every `LATER_SECONDS` seconds."""
+    """Counts changes of groups and their pods, anew every `LATER_SECONDS` seconds."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -119,7 +119,7 @@ class Traffic:
 
     @property
     def is_busy(self) -> bool:
-        """Whether gangs come and go by the dozen."""
+        """Whether more than 50 groups and pods a second change."""
         now = self._clock.monotonic()
         passed = now - self._counted
         if passed >= LATER_SECONDS:

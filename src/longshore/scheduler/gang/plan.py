@@ -10,13 +10,12 @@ import msgspec
 from longshore.api.types import Obj
 from longshore.machinery.reasons import Reason
 from longshore.scheduler.fitting.pod_claims import Needs
-from longshore.scheduler.gang.extender_answers import Question
 from longshore.scheduler.gang.model.group import Group
 from longshore.scheduler.gang.model.task import Task
 
 
 class Bind(msgspec.Struct, frozen=True):
-    """A task to bind, and what its claims need first."""
+    """A task to bind, and the claims that it needs first."""
 
     task: Task
     node: str
@@ -24,7 +23,7 @@ class Bind(msgspec.Struct, frozen=True):
 
 
 class Evict(msgspec.Struct, frozen=True):
-    """A task to remove, and by which action."""
+    """A task to evict, and the action that evicts it."""
 
     task: Task
     group: Group
@@ -49,39 +48,34 @@ class TaskReport(msgspec.Struct, frozen=True):
 
 
 class GroupReport(msgspec.Struct):
-    """How one group stands after a cycle."""
+    """The status of one group after a cycle."""
 
     group: Group
     status: Obj
-    """The whole new status, without times where nothing changed."""
+    """The whole new status; unchanged conditions keep their times."""
     changed: bool
     waits: str
-    """The warning that the group is not scheduled; empty when it is. Only of use if there are tasks."""
+    """The warning that the group is not scheduled; empty if it is. Used only if the group has tasks."""
     tasks: list[TaskReport] = msgspec.field(default_factory=list)
     why: tuple[Reason, ...] = ()
 
 
-class Plan(msgspec.Struct, frozen=True):
-    """The steps and reports of a cycle. Groups and tasks are the cycle's own; nobody changes them."""
+class GangPlan(msgspec.Struct, frozen=True):
+    """The steps and reports of a cycle. Groups and tasks are the cycle's own and are not changed any more."""
 
     binds: tuple[Bind, ...]
     evictions: tuple[Evict, ...]
     reports: tuple[GroupReport, ...]
     events: tuple[Event, ...]
     allocated: Mapping[str, Mapping[str, str]]
-    """The amounts on nodes of each queue's gangs, and of the queues below it, as in `status.allocated`.
-    Empty when only the gate was open."""
+    """The amounts on nodes of each queue's gangs and of its descendants, as in `status.allocated`. Empty if
+    only the gate ran."""
     ungated: tuple[Task, ...] = ()
-    """Tasks that waited for their queue, which has room for them now."""
+    """Tasks gated by their queue, which has room for them now."""
     shuffles: frozenset[str] = frozenset()
-    """The plugins for whose sake tasks are removed, which happens once in a while only."""
-    questions: tuple[Question, ...] = ()
-    """Questions to an extender. While there are any, the plan is not carried out: it is made again with the
-    answers."""
-    opening: bytes = b""
-    """The document that an extender is told before the first question."""
+    """The plugins for which tasks are evicted, each at most once in its period."""
     why: tuple[Reason, ...] = ()
     """The reasons of the whole cycle; `GroupReport.why` has those of each group."""
     look_again: float | None = None
-    """Seconds until a gang has waited so long that it is let in whatever is free, or that its pods should all
-    be there; None if there is none."""
+    """Seconds until a gang reaches its deadline for admission, or should have all its pods; None if no gang
+    does."""

@@ -1,6 +1,6 @@
-"""Room by removing others: inside a queue by priority (preempt), between queues by their shares (reclaim).
+"""Makes room by evicting: inside a queue by priority (preempt), between queues by their shares (reclaim).
 
-Nothing is removed unless the whole gang will have room then. Who may be removed, `victims.py` says.
+Nothing is evicted unless the whole gang will then have room. `victims.py` says which tasks may be evicted.
 """
 
 from __future__ import annotations
@@ -16,22 +16,23 @@ from longshore.scheduler.fitting.verdict import Refusal
 from longshore.scheduler.gang.conf import plugin_table
 from longshore.scheduler.gang.model.group import Group
 from longshore.scheduler.gang.model.queue import Queue
-from longshore.scheduler.gang.model.task import BOUND, PENDING, PIPELINED, RUNNING, Task
+from longshore.scheduler.gang.model.task import BOUND, PENDING, PIPELINED, RELEASING, RUNNING, Task
 from longshore.scheduler.gang.plan import Evict
+from longshore.scheduler.gang.plugins.gang_plugin import Owned, Place
 from longshore.scheduler.gang.settings import PREEMPT, RECLAIM
 from longshore.scheduler.gang.trying.rooms import Room
-from longshore.scheduler.gang.trying.trial import Place, Session
-from longshore.scheduler.gang.victims import POINTS, Claim, Owned
+from longshore.scheduler.gang.trying.trial import Session
+from longshore.scheduler.gang.victims import POINTS, Claim
 
 _REMOVABLE = (BOUND, RUNNING)
 Removed: TypeAlias = tuple[Group, Task, str]
-"""A task that is removed in thought, of its group, and the status it had."""
+"""A task evicted in the trial, with its group and its former status."""
 Concerns: TypeAlias = Callable[[Group], bool]
-"""Whether pods of a gang could make way at all."""
+"""Whether pods of a gang may be evicted at all."""
 
 
 def run(session: Session) -> None:
-    """Gangs that starve take from other gangs of their queue, then tasks from their own gang."""
+    """Starving gangs evict tasks of other gangs in their queue; then tasks evict others of their own gang."""
     for group in starving(session):
 
         def rival(owner: Group, group: Group = group) -> bool:
@@ -49,7 +50,7 @@ def run(session: Session) -> None:
 
 
 def reclaim(session: Session) -> None:
-    """Queues that have less than they deserve take from those that allow it."""
+    """Queues that have less than they deserve evict tasks of queues that allow it."""
     for group in starving(session):
         if session.limits.is_used_up(session.queues[group.queue]):
             continue
@@ -61,8 +62,8 @@ def reclaim(session: Session) -> None:
 
 
 def starving(session: Session, *, near: bool = False) -> list[Group]:
-    """Gangs that miss tasks, for their minimum if that is what `gang` looks at, the most important first.
-    Those that want to be near each other only where `near` says that this is looked after."""
+    """Gangs that lack tasks, or lack their minimum if `gang` decides, the most important first. Gangs with a
+    network topology only if `near` is true."""
     wanted = _wanted(session)
     return sorted(
         (
@@ -78,13 +79,9 @@ def starving(session: Session, *, near: bool = False) -> list[Group]:
 
 
 def _wanted(session: Session) -> Callable[[Group], int]:
-    """How many tasks a gang may remove others for."""
-    settings = session.settings
-    if settings.plugin("gang", plugin_table.JOB_STARVING) is not None:
-        return lambda group: group.min_member
-    if settings.plugin("priority", plugin_table.JOB_STARVING) is not None:
-        return lambda group: len(group.tasks)
-    return lambda group: 0
+    """A function that returns for how many tasks a gang may evict others."""
+    hooks = [plugin.wanted for plugin in session.plugins.at(plugin_table.JOB_STARVING)]
+    return lambda group: min((wanted(group) for wanted in hooks), default=0)
 
 
 def _occupied(group: Group) -> int:
@@ -94,7 +91,7 @@ def _occupied(group: Group) -> int:
 def _make_room(
     session: Session, group: Group, concerns: Concerns, action: str, *, whole: bool = True
 ) -> None:
-    """Removes in thought until the gang will have room; if it never will, nothing happened."""
+    """Evicts in the trial until the gang will have room; if it never will, undoes everything."""
     queue = session.queues[group.queue]
     wanted = _wanted(session)(group)
     removed: list[Removed] = []
@@ -116,8 +113,7 @@ def _make_room(
     if (group.is_pipelined if whole else placed) and placed:
         for owner, victim, _ in removed:
             session.evictions.append(Evict(victim, owner, action))
-            words = f"removes {'/'.join(victim.pod.key)} to make room ({action})"
-            group.notes.append(Reason("Evicts", words))
+            group.notes.append(Reason("Evicts", {"pod": "/".join(victim.pod.key), "action": action}))
         return
     for task in reversed(placed):
         session.undo(group, task)
@@ -127,9 +123,9 @@ def _make_room(
 
 
 def _room_for(claim: Claim, queue: Queue, concerns: Concerns) -> tuple[Room, list[Removed]] | None:
-    """A node and whom to remove from it, removed already in thought; None if no node helps.
+    """A node and the tasks evicted from it in the trial; None if no node helps.
 
-    Nodes whose pods an earlier tier names come first: no gang is broken for want of a look at the next node.
+    Nodes with victims from an earlier tier come first, so that no gang is broken if another node avoids it.
     """
     session, task = claim.session, claim.task
     context = session.rooms.context(task)
@@ -142,7 +138,12 @@ def _room_for(claim: Claim, queue: Queue, concerns: Concerns) -> tuple[Room, lis
     ]
     best: tuple[Place, Room, list[Removed]] | None = None
     for tier, found, room in sorted(choices, key=lambda choice: choice[0]):
-        done = _cleared(claim, queue, room, found, context) if found else None
+        if not found:
+            continue
+        if claim.careful:
+            done = _cleared_of_the_needless(claim, queue, room, found)
+        else:
+            done = _cleared(claim, queue, room, found, context)
         if done is None:
             continue
         if not claim.careful:
@@ -162,7 +163,7 @@ def _room_for(claim: Claim, queue: Queue, concerns: Concerns) -> tuple[Room, lis
 def _cleared(
     claim: Claim, queue: Queue, room: Room, found: list[Owned], context: Context
 ) -> list[Removed] | None:
-    """Whom to remove from a node, removed already in thought; None if that does not help."""
+    """The tasks evicted from a node in the trial; None if that does not help."""
     session, task = claim.session, claim.task
     done: list[Removed] = []
     for owner, victim in found:
@@ -183,14 +184,57 @@ def _cleared(
     return None
 
 
+def _cleared_of_the_needless(
+    claim: Claim, queue: Queue, room: Room, found: list[Owned]
+) -> list[Removed] | None:
+    """The tasks evicted from a node in the trial, with all filters as they would be then: all are evicted,
+    then put back one by one, the most important first, as long as the task still fits. None if not even all
+    of them help."""
+    session = claim.session
+    done = [(owner, victim, victim.status) for owner, victim in found]
+    for owner, victim, _ in done:
+        session.evict(owner, victim)
+    helps = _suits(claim, queue, room)
+    for each in reversed([*done]):
+        owner, victim, status = each
+        session.unevict(owner, victim, status)
+        if helps and not _suits(claim, queue, room):
+            session.evict(owner, victim)
+        else:
+            done.remove(each)
+    return done if helps else None
+
+
+def _suits(claim: Claim, queue: Queue, room: Room) -> bool:
+    """Whether the task fits on a node once evicted tasks have left and pipelined ones have arrived."""
+    session, task = claim.session, claim.task
+    if not _fits(room, task) or not session.limits.allow(queue, task):
+        return False
+    nodes = {each.node.name: each.node.copy() for each in session.rooms}
+    for node in nodes.values():
+        for leaving in [pod for pod in node.pods.values() if "deletionTimestamp" in pod.obj["metadata"]]:
+            node.remove(leaving)
+    for group in session.groups.values():
+        for other in group.in_status(RELEASING, PIPELINED):
+            there = nodes.get(other.node)
+            if there is not None and other.status == PIPELINED:
+                there.add(other.pod)
+            elif there is not None and other.pod.uid in there.pods:
+                there.remove(other.pod)
+    context = session.rooms.context(task, nodes.values())
+    return (
+        not isinstance(context, Refusal) and filters.check(task.pod, nodes[room.node.name], context) is None
+    )
+
+
 def _harm(done: list[Removed]) -> tuple[int, int, int]:
-    """How much it hurts to remove these: the most important, all together, how many."""
+    """The cost of these evictions: the highest priority, the sum of priorities, the number."""
     priorities = [owner.priority for owner, _, _ in done]
     return max(priorities, default=0), sum(priorities), len(done)
 
 
 def _on(session: Session, room: Room, concerns: Concerns) -> list[Owned]:
-    """The tasks on a node that could make way, the least important first."""
+    """The tasks on a node that could be evicted, the least important first."""
     found = [
         (group, task)
         for group in session.groups.values()

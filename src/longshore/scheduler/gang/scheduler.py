@@ -1,6 +1,6 @@
-"""The loop of the gang scheduler: sees what changed, and observes, decides and acts when that may help.
+"""The loop of the gang scheduler: follows changes, and observes, decides and acts when that may help.
 
-When that is, `pacing.py` says; what is decided, `decide.py`; `act.py` carries it out. Writes nothing itself.
+`pacing.py` says when to run, `decide.py` what to do, and `act.py` carries it out. Writes nothing itself.
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from longshore.api import uid as uids
+from longshore.api import identifiers
 from longshore.api.facts import kinds, pod_state
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
-from longshore.machinery import views
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.cache import Cache, Key, key_of
 from longshore.machinery.informers.informer import OnChange
@@ -25,16 +24,15 @@ from longshore.scheduler.fitting import verdict
 from longshore.scheduler.fitting.pod_shape import Pod
 from longshore.scheduler.gang import observe, watching
 from longshore.scheduler.gang.act import Actor
-from longshore.scheduler.gang.cycle import Cycle, SeenGroup, saved
+from longshore.scheduler.gang.cycle import Cycle, SeenGroup
 from longshore.scheduler.gang.decide import decide
-from longshore.scheduler.gang.extending import Complaints, Conversation, Post, nobody
 from longshore.scheduler.gang.members import Members
 from longshore.scheduler.gang.model.group import Group
 from longshore.scheduler.gang.model.sums import together
 from longshore.scheduler.gang.model.task import PENDING, PIPELINED, group_of
 from longshore.scheduler.gang.node_figures import NodeFigures
 from longshore.scheduler.gang.pacing import LATER_SECONDS, PAUSE_SECONDS, Pace, Traffic
-from longshore.scheduler.gang.plan import Plan
+from longshore.scheduler.gang.plan import GangPlan
 from longshore.scheduler.gang.settings import ENQUEUE, Settings
 from longshore.scheduler.gang.settled import Settled, is_at_rest
 from longshore.scheduler.gang.trying.trial import rules_of
@@ -42,45 +40,41 @@ from longshore.scheduler.gang.trying.trial import rules_of
 NAME: Final = "volcano"
 _FAILURE_PAUSE_SECONDS: Final = 1.0
 _BOUND_SECONDS: Final = 0.1
-"""After a binding was seen: nobody waits for it, but phases follow."""
+"""Seconds from a binding seen until the cycle that updates phases; no pod waits for it."""
 
 log = logging.getLogger(__name__)
 
 
 class GangScheduler:
-    """A `cluster.Listener`; `run` once the cluster has synced."""
+    """A `cluster.Listener`; call `run` once the cluster has synced."""
 
     def __init__(
         self,
         cluster: Cluster,
         settings: Settings,
         explanations: Explanations | None = None,
-        post: Post = nobody,
     ) -> None:
-        """Reasons go to `explanations`, by the key of the group. `post` reaches extenders."""
+        """Reasons are added to `explanations`, by the key of the group."""
         self._cluster, self._clock, self._ledger = cluster, cluster.clock, cluster.ledger
         self._settings, self._gate_settings = settings, replace(settings, actions=(ENQUEUE,))
         self.pace = Pace(cluster.clock, cycle=self._cycle, gate=self._gate)
         self._members = Members()
         self._settled = Settled()
         self._active: dict[Key, None] = {}
-        """Groups that the next cycle looks at: all but those that are settled."""
+        """Groups that the next cycle decides on: all but the settled ones."""
         self._seen = Settled()
-        """Active groups with pods, as the gate saw them; good until something about them changes."""
+        """Active groups with pods, as the gate saw them; valid until something about them changes."""
         self._traffic = Traffic(cluster.clock)
         self._hungry = False
-        """Whether the last cycle left anybody waiting for room."""
+        """Whether the last cycle left a gang waiting for room."""
         self._groups = cluster.follow(kinds.POD_GROUPS, watching.Groups(self))
         self._queues = cluster.follow(kinds.QUEUES, watching.Queues(self))
         self._hyper_nodes = Cache()
         self._quotas = cluster.follow(kinds.RESOURCE_QUOTAS, OnChange(lambda _: self._quota_changed()))
         self._shuffled: dict[str, float] = {}
-        """When `shuffle` last did what a plugin asks for, by plugin, in seconds since 1970."""
+        """When `shuffle` last ran for each plugin, in seconds since 1970."""
         self._figures = NodeFigures(cluster.client, cluster.clock)
         self._figures.want(self._looks_at_use())
-        complaints = Complaints()
-        self._about_cycles = Conversation(post, cluster.clock, complaints, self.pace.room)
-        self._about_the_gate = Conversation(post, cluster.clock, complaints, self.pace.announced)
         self._priorities = cluster.follow(kinds.PRIORITY_CLASSES, watching.Priorities(self))
         self._act = Actor(cluster, self, self._queues, name=NAME, explanations=explanations or Explanations())
 
@@ -97,11 +91,9 @@ class GangScheduler:
         finally:
             measuring.cancel()
             self.pace.stop()
-            for conversation in (self._about_cycles, self._about_the_gate):
-                await conversation.close()
 
     def _looks_at_use(self) -> bool:
-        return any(self._settings.plugin(name) is not None for name in ("usage", "rescheduling"))
+        return "loads" in self._settings.reads
 
     def _measured(self) -> None:
         if self._settings.removes:
@@ -122,7 +114,7 @@ class GangScheduler:
         self._hurry(None if before is None else before.obj, pod)
 
     def _hurry(self, before: Obj | None, pod: Obj) -> None:
-        """How soon a change of a pod deserves a cycle."""
+        """Requests a cycle as soon as this change of a pod needs one."""
         if pod["spec"].get("nodeName"):
             if pod_state.has_ended(pod):
                 self._freed()
@@ -136,7 +128,7 @@ class GangScheduler:
             self.pace.tell()
 
     def complete(self, key: Key) -> bool:
-        """Whether a group is there with as many pods as it needs."""
+        """Whether a group exists and has as many pods as it needs."""
         group = self._groups.get(*key)
         if group is None:
             return False
@@ -161,21 +153,21 @@ class GangScheduler:
             self._freed()
 
     def _freed(self) -> None:
-        """There is more room than before. Those who come later have a cycle of their own anyhow."""
+        """Requests a cycle after room was freed: soon if a gang waits for it, else only for reports."""
         if self._hungry:
             self.pace.room()
         else:
             self.pace.tell()
 
     def touch(self, key: Key) -> None:
-        """Something about a group changed: the next cycle looks at it."""
+        """Marks a group as changed, so that the next cycle decides on it."""
         self._traffic.count()
         self._settled.drop(key)
         self._seen.drop(key)
         self._active[key] = None
 
     def configure(self, settings: Settings) -> None:
-        """Other settings from now on. Every group is looked at again."""
+        """Applies other settings from now on. Every group is decided on again."""
         self._settings, self._gate_settings = settings, replace(settings, actions=(ENQUEUE,))
         self._figures.want(self._looks_at_use())
         for group in (*self._settled.groups, *self._seen.groups):
@@ -183,7 +175,7 @@ class GangScheduler:
         self.pace.room()
 
     def _quota_changed(self) -> None:
-        if self._settings.plugin("resourcequota") is not None:
+        if "quotas" in self._settings.reads:
             self.pace.room()
 
     def priorities_changed(self) -> None:
@@ -200,8 +192,8 @@ class GangScheduler:
             self._hungry = any(_waits(report.group) for report in plan.reports)
             self._settle(plan)
 
-    def _settle(self, plan: Plan) -> None:
-        """Puts aside the groups about which nothing is left to decide or to say."""
+    def _settle(self, plan: GangPlan) -> None:
+        """Sets aside the groups for which nothing is left to decide or to report."""
         if self._settings.removes:
             return  # they may have to make way for others
         for report in plan.reports:
@@ -212,7 +204,7 @@ class GangScheduler:
                 self._settled.keep(group, report.status)
 
     def _gate(self) -> None:
-        """Lets groups in that have no pods yet, and says nothing of the others."""
+        """Admits groups that have no pods yet, and reports on no others."""
         if ENQUEUE not in self._settings.actions:
             self.pace.room()
             return
@@ -222,30 +214,13 @@ class GangScheduler:
             self._hungry = self._hungry or any(_waits(report.group) for report in plan.reports)
             self._settle(plan)
 
-    def _decide(self, settings: Settings, *, gate: bool = False) -> Plan | None:
-        cycle = None
+    def _decide(self, settings: Settings, *, gate: bool = False) -> GangPlan | None:
         try:
-            cycle = self._observe(settings, gate=gate)
-            plan = decide(cycle)
-            return plan if self._is_answered(plan, gate=gate) else None
+            return decide(self._observe(settings, gate=gate))
         except Exception:  # a bug in one cycle; the next one may do without it
             log.exception("a cycle of the gang scheduler failed")
-            if cycle is not None and log.isEnabledFor(logging.DEBUG):
-                log.debug("the cycle as seen: %s", views.to_json(saved(cycle)).decode())
             self.pace.tell()
             return None
-
-    def _is_answered(self, plan: Plan, *, gate: bool) -> bool:
-        """Whether an extender has said all that the plan depends on. Else it is asked."""
-        extender = self._settings.plugin("extender")
-        if extender is None:
-            return True
-        conversation = self._about_the_gate if gate else self._about_cycles
-        if plan.questions:
-            conversation.ask(extender, plan.questions, plan.opening)
-            return False
-        conversation.over(extender)
-        return True
 
     def _observe(self, settings: Settings, *, gate: bool) -> Cycle:
         for key in self._members.unblock(self._clock.monotonic()):
@@ -280,13 +255,13 @@ class GangScheduler:
             ]
             self._seen = Settled()
         wall = self._clock.now()
-        quotas = self._settings.plugin("resourcequota") is not None
+        quotas = "quotas" in self._settings.reads
         return Cycle(
             self._cluster.view(),
             tuple(found),
             tuple(self._queues),
             settings,
-            uids.from_bits(self._cluster.context.rng.getrandbits(uids.BITS)),
+            identifiers.uid_from_bits(self._cluster.context.rng.getrandbits(identifiers.UID_BITS)),
             wall.timestamp(),
             rfc3339.from_moment(wall),
             sums,
@@ -296,11 +271,10 @@ class GangScheduler:
             dict(self._shuffled),
             self._figures.loads(),
             gate,
-            dict((self._about_the_gate if gate else self._about_cycles).answers),
         )
 
     def _awaited(self, found: list[SeenGroup]) -> tuple[Obj, ...]:
-        """Groups that were let in and have no pods yet."""
+        """Groups that were admitted and have no pods yet."""
         settled = [group for group in self._settled.groups if group.phase == "Inqueue" and not group.tasks]
         waiting = [each.obj for each in found if not each.members and each.status.get("phase") == "Inqueue"]
         return tuple(group.obj for group in settled) + tuple(waiting)
@@ -308,7 +282,7 @@ class GangScheduler:
     # ---- what acting asks, and tells
 
     def unbound(self, pod: Pod) -> None:
-        """A binding failed: the pod is left alone for a moment."""
+        """For a moment, excludes a pod whose binding failed."""
         self._members.block(pod, self._clock.monotonic() + _FAILURE_PAUSE_SECONDS)
         key = group_of(pod.obj)
         if key is not None:
@@ -316,12 +290,12 @@ class GangScheduler:
         self.pace.room(_FAILURE_PAUSE_SECONDS + PAUSE_SECONDS)
 
     def unwritten(self, key: Key) -> None:
-        """A group is not what it was told to be."""
+        """Marks a group as changed, because its status could not be written."""
         self.touch(key)
         self.pace.tell()
 
     def is_waiting(self, uid: str) -> bool:
-        """Whether a pod has no node yet, nor is about to have one."""
+        """Whether a pod has no node and none is assumed for it."""
         pod = self._members.get(uid)
         return pod is not None and not pod.obj["spec"].get("nodeName") and uid not in self._ledger.pods
 
@@ -340,7 +314,7 @@ class GangScheduler:
         key = None if obj is None else group_of(obj)
         if obj is None or key is None:
             return []
-        uid, gang = obj["metadata"]["uid"], Reason("InGang", f"belongs to podgroup/{key[1]}")
+        uid, gang = obj["metadata"]["uid"], Reason("InGang", {"group": key[1]})
         return [
             Explanation(uid, told.at, (gang, *told.why), told.problem, told.times)
             for told in self._act.explanations.of(*key)
@@ -359,7 +333,7 @@ class GangScheduler:
 
 
 def _waits(group: Group) -> bool:
-    """Whether more room may help it."""
+    """Whether more room may help the group."""
     return _at_gate(group.phase) or bool(group.counts.get(PENDING) or group.counts.get(PIPELINED))
 
 

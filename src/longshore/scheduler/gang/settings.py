@@ -1,7 +1,7 @@
 """The settings of a gang scheduler: its actions in a cycle, and plugins with their rules, in tiers.
 
-Volcano's model: an action asks all plugins that have a say at a point (`enablePreemptable`, …), tier by tier.
-`plugin_table.py` says which plugin has a say where; `scheduler_conf.py` reads settings from a file.
+Volcano's model: an action calls all plugins registered for a point (`enablePreemptable`, …), tier by tier.
+`plugin_table.py` lists the points of each plugin; `scheduler_conf.py` reads settings from a file.
 """
 
 from __future__ import annotations
@@ -17,24 +17,21 @@ ENQUEUE, ALLOCATE, BACKFILL, PREEMPT, RECLAIM = "enqueue", "allocate", "backfill
 SHUFFLE, GANG_PREEMPT, GANG_RECLAIM = "shuffle", "gangpreempt", "gangreclaim"
 ACTIONS: Final = (ENQUEUE, ALLOCATE, BACKFILL, PREEMPT, RECLAIM, SHUFFLE, GANG_PREEMPT, GANG_RECLAIM)
 REMOVING: Final = frozenset((PREEMPT, RECLAIM, SHUFFLE, GANG_PREEMPT, GANG_RECLAIM))
-"""The actions that may remove pods, so that no gang is ever out of sight."""
+"""The actions that may evict pods; with one of them, no gang is set aside as settled."""
 DEFAULT_ACTIONS: Final = (ENQUEUE, ALLOCATE, BACKFILL)
-"""Volcano's own: nobody is removed for another unless asked for."""
+"""Volcano's defaults, without eviction."""
 
 
 class Plugin(msgspec.Struct, frozen=True):
-    """A plugin of a tier. Its arguments are those of the table, read and checked."""
+    """A plugin of a tier. Its arguments are those of the table, parsed and checked."""
 
     name: str
     off: tuple[str, ...] = ()
-    """Points at which it has no say, though it could."""
+    """Points of the plugin that are switched off."""
     arguments: dict[str, Any] = msgspec.field(default_factory=dict)
 
     def speaks_at(self, point: str) -> bool:
-        row = plugin_table.PLUGINS[self.name]
-        if point not in row.points or point in self.off:
-            return False
-        return point not in row.wants or bool(self.argument(row.wants[point]))
+        return point in plugin_table.PLUGINS[self.name].points and point not in self.off
 
     def argument(self, name: str) -> Any:
         """The argument's value, or its default."""
@@ -62,7 +59,7 @@ DEFAULT_TIERS: Final[Tiers] = (
 
 
 class Settings(msgspec.Struct, frozen=True, dict=True):
-    """Volcano's scheduler configuration. Answers are remembered: cycles ask hundreds of times a second."""
+    """Volcano's scheduler configuration. Results are cached: cycles ask hundreds of times a second."""
 
     actions: tuple[str, ...] = DEFAULT_ACTIONS
     tiers: Tiers = DEFAULT_TIERS
@@ -70,7 +67,7 @@ class Settings(msgspec.Struct, frozen=True, dict=True):
     """Arguments of actions, by action."""
 
     def plugin(self, name: str, point: str = "") -> Plugin | None:
-        """The plugin, if it is there and has a say at `point`."""
+        """The plugin, if it is configured and called at `point`."""
         plugin = self._plugins.get(name)
         return plugin if plugin is not None and (not point or plugin.speaks_at(point)) else None
 
@@ -83,7 +80,7 @@ class Settings(msgspec.Struct, frozen=True, dict=True):
         return {}
 
     def tiers_at(self, point: str) -> Tiers:
-        """The plugins that have a say at a point, without tiers that have none."""
+        """The plugins that are called at a point, by tier, without empty tiers."""
         found = self._asked.get(point)
         if found is None:
             tiers = (tuple(each for each in tier if each.speaks_at(point)) for tier in self.tiers)
@@ -92,13 +89,18 @@ class Settings(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def left_out(self) -> frozenset[str]:
-        """The filters that no plugin asks for."""
+        """The filters that are switched off."""
         predicates = self.plugin("predicates", plugin_table.PREDICATE)
         return frozenset(
             name
             for argument, name in plugin_table.PREDICATES.items()
             if predicates is None or not predicates.argument(argument)
         )
+
+    @cached_property
+    def reads(self) -> frozenset[str]:
+        """The facts that a plugin needs beside those of every cycle: `loads`, `quotas`."""
+        return frozenset(plugin_table.PLUGINS[name].reads for name in self._plugins)
 
     @property
     def shares(self) -> Plugin | None:

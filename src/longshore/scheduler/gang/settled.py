@@ -1,7 +1,7 @@
-"""Gangs that a cycle need not look at: nothing of theirs waits to be placed, and all is said about them.
+"""Gangs that a cycle need not decide on: none of their pods waits, and all reports about them are written.
 
-What they have still counts, so each is added up once, by queue, until something about it changes. Thus a
-cycle costs as much as there is to decide, not as much as there is.
+Their amounts still count, so each gang is added once to its queue's sums, until something about it changes.
+So a cycle costs as much as there is to decide, not as much as there is in the cluster.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _AT_REST = frozenset((BOUND, RUNNING, SUCCEEDED, FAILED, UNKNOWN))
 
 
 class Settled:
-    """By key. A group that is kept belongs to this; nobody changes it any more."""
+    """Settled gangs by key. A gang that is kept here is not changed any more."""
 
     def __init__(self) -> None:
         self._groups: dict[Key, tuple[Group, Obj]] = {}
@@ -37,13 +37,13 @@ class Settled:
         return self._sums
 
     def keep(self, group: Group, status: Obj) -> None:
-        """`status` is what the group was told last."""
+        """Adds a gang. `status` is the last one written for it."""
         self.drop(group.key)
         self._groups[group.key] = group, status
         self._sums.setdefault(group.queue, Sums()).add(group)
 
     def is_like(self, obj: Obj) -> bool:
-        """Whether a changed group is one of these, and shows what it was told and nothing else."""
+        """Whether a changed group is settled and differs only by showing the status written for it."""
         known = self._groups.get(key_of(obj))
         if known is None:
             return False
@@ -58,7 +58,7 @@ class Settled:
         )
 
     def drop(self, key: Key) -> None:
-        """Drops a gang that must be decided again, or is gone."""
+        """Removes a gang that must be decided on again, or is gone."""
         known = self._groups.pop(key, None)
         if known is not None:
             group, _ = known

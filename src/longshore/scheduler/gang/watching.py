@@ -11,7 +11,7 @@ from longshore.scheduler.gang.pacing import Pace
 
 
 class Watcher(Protocol):
-    """The gang scheduler, as far as handlers know it."""
+    """The part of the gang scheduler that handlers use."""
 
     pace: Pace
 
@@ -48,7 +48,7 @@ class Groups(Handler):
 
 
 class Queues(Handler):
-    """Counters of queues change with every gang, and matter to nobody here."""
+    """Requests cycles for changes of queues. Counters change with every gang and cause none."""
 
     def __init__(self, watcher: Watcher) -> None:
         self._watcher = watcher

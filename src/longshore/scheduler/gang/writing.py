@@ -1,7 +1,7 @@
-"""Writes the status of PodGroups and queues in the background, of each only the latest.
+"""Writes the status of PodGroups and queues in the background, only the latest of each.
 
 PodGroups have no status subresource: Volcano writes the object, and so does this, as a patch of the status
-alone. Remembers what was written until the cache shows it, so that a cycle never decides on older news.
+only. Remembers each written status until the cache shows it, so that a cycle never uses an older one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class Statuses:
-    """The reports of groups, by uid."""
+    """Writes the statuses of groups, by uid."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class Statuses:
         rng: random.Random,
         gave_up: Callable[[Key], None],
     ) -> None:
-        """`gave_up` hears of groups that could not be written, and so are as they were."""
+        """`gave_up` is called for groups whose status could not be written and is unchanged."""
         self._client, self._clock, self._rng = client, clock, rng
         self._gave_up = gave_up
         self.latest: dict[str, Obj] = {}
@@ -45,7 +45,7 @@ class Statuses:
         self._version: dict[str, int] = {}
 
     def hold(self, group: Obj, status: Obj) -> None:
-        """Remembers a status that is not written yet, so that the next one goes on from it."""
+        """Remembers a status without writing it, as the base of the next one."""
         uid = group["metadata"]["uid"]
         self.latest[uid] = status
         self._version.pop(uid, None)
@@ -58,8 +58,8 @@ class Statuses:
     def put(
         self, group: Obj, status: Obj, after: float = 0.0, then: Callable[[], None] | None = None
     ) -> None:
-        """Returns at once. Writes so many seconds later, if the group is still there by then; if so, calls
-        `then` before that."""
+        """Writes the status after `after` seconds, if the group still exists, and calls `then` just before.
+        Returns at once."""
         uid = group["metadata"]["uid"]
         self.latest[uid] = status
         self._version.pop(uid, None)
@@ -68,7 +68,7 @@ class Statuses:
             self._writing[uid] = asyncio.create_task(self._write(key_of(group), uid, after, then))
 
     def seen(self, group: Obj) -> None:
-        """The cache shows this state: what was written before is known now."""
+        """Forgets the written status if the cache shows this state or a newer one."""
         uid, version = group["metadata"]["uid"], group["metadata"]["resourceVersion"]
         written = self._version.get(uid)
         if written is not None and version.isdecimal() and int(version) >= written:
@@ -116,7 +116,7 @@ class Statuses:
 
 
 class Counts:
-    """`status.allocated` of queues. It is for people: one that fails is written after the next cycle."""
+    """Writes `status.allocated` of queues, for people. A failed write is repeated after the next cycle."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -124,7 +124,7 @@ class Counts:
         self._writing: dict[str, asyncio.Task[None]] = {}
 
     def put(self, queue: Obj, allocated: Mapping[str, str]) -> None:
-        """Returns at once."""
+        """Writes the amounts in the background if they differ. Returns at once."""
         uid = queue["metadata"]["uid"]
         old: dict[str, str] = (queue.get("status") or {}).get("allocated") or {}
         if old != allocated and self._wanted.get(uid) != allocated:

@@ -1,1 +1,1 @@
-"""The scheduler for single pods: which waits first, where it goes, who must make room."""
+"""The pod scheduler: which pod comes first, its node, and the pods that are evicted for it."""

@@ -1,7 +1,7 @@
-"""Carries out what was decided about single pods: binds, removes victims, says why others wait.
+"""Carries out decisions about single pods: binds, evicts victims, reports why others wait.
 
-Never decides. Everything returns at once; what was begun is written in the background. A binding that fails
-is told to the scheduler, which looks at the pod again later.
+Never decides. Everything returns at once and is written in the background. If a binding fails, the scheduler
+is called, and tries the pod again later.
 """
 
 from __future__ import annotations
@@ -21,34 +21,34 @@ from longshore.scheduler.acting.reporting import SCHEDULER_ERROR, Reporter
 from longshore.scheduler.cluster import Cluster
 from longshore.scheduler.fitting.pod_shape import Pod
 from longshore.scheduler.metrics import Metrics
-from longshore.scheduler.single.decide import Plan
+from longshore.scheduler.single.decide import PlacementPlan
 
-_UNBOUND: Final = Reason("BindingFailed", "the binding failed")
+_UNBOUND: Final = Reason("BindingFailed")
 
 log = logging.getLogger(__name__)
 
 
 class Observer(Protocol):
-    """The scheduler of single pods, as far as acting knows it."""
+    """The part of the pod scheduler that acting uses."""
 
     def soon(self) -> None:
-        """There is room for more bindings."""
+        """Called when more bindings may be started."""
 
     def bound(self, uid: str) -> float | None:
-        """The pod is bound. How many seconds it waited, if that is known."""
+        """Called when the pod is bound. Returns how many seconds it waited, if known."""
 
     def unbound(self, pod: Pod) -> None:
-        """The pod could not be bound."""
+        """Called if the pod could not be bound."""
 
     def is_waiting(self, uid: str) -> bool:
         """Whether the pod still has no node."""
 
     def waiting_count(self) -> int:
-        """How many pods have none."""
+        """How many pods have no node."""
 
 
 class Actor:
-    """The hands of the scheduler of single pods. When `run` ends, bindings on their way are given up."""
+    """Acts for the pod scheduler. When `run` ends, bindings under way are given up."""
 
     def __init__(self, cluster: Cluster, observer: Observer, *, name: str) -> None:
         client, clock, context = cluster.client, cluster.clock, cluster.context
@@ -57,7 +57,7 @@ class Actor:
         self._reporter = Reporter(client, self._recorder, clock, observer.is_waiting)
         self._binder = Binder(cluster, bound=self._bound, failed=self.fail, freed=observer.soon)
         self.claims = self._binder.claims
-        """Hears when claims, volumes or classes change."""
+        """Waits for the volumes of claims; call its `changed` when claims, volumes or classes change."""
         self._evictor = Evictor(client, self._recorder, clock)
         self._metrics = Metrics(context.registry, name, observer.waiting_count)
         self._background = Background()
@@ -74,29 +74,29 @@ class Actor:
 
     @property
     def busy(self) -> bool:
-        """Whether so many bindings are on their way that the next ones had better wait."""
+        """Whether so many bindings are under way that further ones should wait."""
         return self._binder.busy
 
-    def place(self, pod: Pod, plan: Plan) -> None:
+    def place(self, pod: Pod, plan: PlacementPlan) -> None:
         """Binds the pod to the plan's node, where it counts from now on."""
         self._reporter.placed(pod.uid)
         self._context.explain(pod.key, pod.obj, plan.why)
         self._binder.start(pod, plan.node, plan.needs)
 
-    def assume(self, pod: Pod, plan: Plan) -> None:
-        """Has a pod that is being created count on the plan's node from now on."""
+    def assume(self, pod: Pod, plan: PlacementPlan) -> None:
+        """Counts a pod that is being created on the plan's node from now on."""
         self._ledger.assume(pod, plan.node)
         self._context.explain(pod.key, pod.obj, plan.why)
 
     def created(self, pod: Pod, node: str) -> None:
-        """The pod is stored with the node that was assumed for it."""
+        """Called when the pod is stored with the node assumed for it."""
         self._metrics.attempt("scheduled")
         self._metrics.took(0.0)
         self._reporter.scheduled(pod, node)
 
-    def make_room(self, pod: Pod, plan: Plan) -> list[Pod]:
-        """Removes the plan's victims and promises the room to this pod alone. Gives the less important pods
-        that it was promised to before."""
+    def make_room(self, pod: Pod, plan: PlacementPlan) -> list[Pod]:
+        """Evicts the plan's victims and nominates this pod for the room. Returns the less important pods that
+        lose their nomination."""
         victims = plan.victims
         assert victims is not None
         node = self._ledger.nodes[victims.node]
@@ -114,7 +114,7 @@ class Actor:
         return rivals
 
     async def _take_back(self, pod: Pod) -> None:
-        """The promise of a node in the status."""
+        """Removes the nomination from the pod's status."""
         patch = {"metadata": {"uid": pod.uid}, "status": {"nominatedNodeName": None}}
         try:
             await self._client.patch(
@@ -123,21 +123,21 @@ class Actor:
         except (StatusError, Unreachable) as err:
             log.debug("pod %s/%s keeps the name of a node it lost: %s", *pod.key, err)
 
-    def park(self, pods: list[Pod], plan: Plan) -> None:
-        """Nothing can be done for these pods now; they are told why."""
+    def park(self, pods: list[Pod], plan: PlacementPlan) -> None:
+        """Reports to pods that no node fits now."""
         self._metrics.attempt("unschedulable")
         self.tell(pods, plan)
 
-    def tell(self, pods: list[Pod], plan: Plan) -> None:
+    def tell(self, pods: list[Pod], plan: PlacementPlan) -> None:
         for pod in pods:
             self._reporter.waits(pod, plan.message, plan.numbers)
 
     def forget(self, uid: str) -> None:
-        """The pod waits no more, and nothing is left to tell it."""
+        """Drops the reports of a pod that no longer waits."""
         self._reporter.forget(uid)
 
     def fail(self, pod: Pod, problem: str) -> None:
-        """The pod cannot be bound, or not be decided on, for now."""
+        """Reports that the pod could not be bound or decided on, and has it tried again."""
         self._metrics.attempt("error")
         self._reporter.waits(pod, problem, reason=SCHEDULER_ERROR)
         self._context.explain(pod.key, pod.obj, (_UNBOUND,), problem)

@@ -1,4 +1,4 @@
-"""Where one pod goes, or why it waits: a pure function of the pod and a view of the cluster."""
+"""The node of one pod, or why it waits: a pure function of the pod and a view of the cluster."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from longshore.machinery.reasons import Reason
+from longshore.machinery.reasons import Number, Reason
 from longshore.scheduler.fitting import filters
 from longshore.scheduler.fitting.pod_claims import NOTHING, Needs
 from longshore.scheduler.fitting.pod_shape import Pod
@@ -18,37 +18,37 @@ from longshore.scheduler.fitting.verdict import EVERYTHING, NODE, ROOM, Failure,
 from longshore.scheduler.ledger import Node
 from longshore.scheduler.single import preemption, scoring
 from longshore.scheduler.single.preemption import Victims
-from longshore.scheduler.view import View
+from longshore.scheduler.view import SchedulerView
 
 NO_NODES: Final = "no nodes available to schedule pods"
-_NO_NODES: Final = Reason("NoNodes", "there are no nodes")
+_NO_NODES: Final = Reason("NoNodes")
 _TOLD_NODES: Final = 5
-"""Nodes whose numbers are told; a hundred would bury the reason."""
+"""Most nodes whose numbers are reported; a hundred would hide the reason."""
 
 
-class Plan(msgspec.Struct, frozen=True):
-    """With a `node`: bind. Otherwise wait, and if there are `victims`, remove them first."""
+class PlacementPlan(msgspec.Struct, frozen=True):
+    """The decision about a pod: bind it if there is a `node`, else wait, after evicting `victims` if any."""
 
     node: str = ""
     needs: Needs | None = None
     """The requirements of the pod's claims before it can be bound."""
     victims: Victims | None = None
     message: str = ""
-    """In upstream's words, why it waits."""
+    """Why the pod waits, in upstream's words."""
     numbers: tuple[Reason, ...] = ()
-    """The part of `why` that events tell, too."""
+    """The part of `why` that events include, too."""
     wakes: int = 0
-    """The changes that may change the answer, as flags of `verdict`."""
+    """The changes after which to try again, as flags of `verdict`."""
     why: tuple[Reason, ...] = ()
     look_again: float | None = None
-    """Never set: what may help is in `wakes`."""
+    """Never set: `wakes` says when to try again."""
 
 
-def decide(pod: Pod, view: View) -> Plan:
-    """Looks at every node; removals are only considered when none will do."""
+def decide(pod: Pod, view: SchedulerView) -> PlacementPlan:
+    """Checks every node; considers evictions only if none fits."""
     ledger = view.ledger
     if not ledger.nodes:
-        return Plan(message=NO_NODES, wakes=NODE | ROOM, why=(_NO_NODES,))
+        return PlacementPlan(message=NO_NODES, wakes=NODE | ROOM, why=(_NO_NODES,))
     context = filters.prepare(pod, ledger, view.volumes, view.namespaces)
     if isinstance(context, Refusal):
         return _refused(pod, view, context)
@@ -68,11 +68,11 @@ def decide(pod: Pod, view: View) -> Plan:
         return plan if context.needs is plan.needs else replace(plan, needs=context.needs)
     if fit:
         node = _choice(pod, fit, view)
-        return Plan(node.name, context.needs, why=_chosen(node, fit, failures))
+        return PlacementPlan(node.name, context.needs, why=_chosen(node, fit, failures))
     return _waits(pod, view, failures)
 
 
-def _choice(pod: Pod, fit: list[Node], view: View) -> Node:
+def _choice(pod: Pod, fit: list[Node], view: SchedulerView) -> Node:
     nominated = (pod.obj.get("status") or {}).get("nominatedNodeName")
     for node in fit if nominated else ():
         if node.name == nominated:
@@ -81,27 +81,25 @@ def _choice(pod: Pod, fit: list[Node], view: View) -> Node:
 
 
 @lru_cache(maxsize=64)
-def _only(node: str, count: int) -> Plan:
-    """The plan that all pods of a Job get where one machine is the cluster."""
-    words = f"node {node} is the only one of {count} that will do"
-    return Plan(node, NOTHING, why=(Reason("OnlyNode", words, {"node": node, "nodes": count}),))
+def _only(node: str, count: int) -> PlacementPlan:
+    """The plan if one node fits. Cached, since all pods of a Job get it in a cluster of one machine."""
+    return PlacementPlan(node, NOTHING, why=(Reason("OnlyNode", {"node": node, "nodes": count}),))
 
 
 def _chosen(node: Node, fit: list[Node], failures: Mapping[str, Failure]) -> tuple[Reason, ...]:
-    words = f"node {node.name} is the best of {len(fit)} that will do ({len(failures)} will not)"
-    return (Reason("BestNode", words, {"node": node.name, "fit": len(fit), "unfit": len(failures)}),)
+    return (Reason("BestNode", {"node": node.name, "fit": len(fit), "unfit": len(failures)}),)
 
 
-def _refused(pod: Pod, view: View, refusal: Refusal) -> Plan:
-    """All nodes at once: no node is named, and removing pods cannot help."""
+def _refused(pod: Pod, view: SchedulerView, refusal: Refusal) -> PlacementPlan:
+    """The plan if all nodes are refused for one reason: no node is named, and evictions cannot help."""
     count = len(view.ledger.nodes)
     failures = {name: Failure((), refusal.wakes) for name in view.ledger.nodes}
     said, _ = _after(pod, view, failures)
     message = f"0/{count} nodes are available: {refusal.reason}. {said}"
-    return Plan(message=message, wakes=refusal.wakes, why=(_unschedulable(message, count),))
+    return PlacementPlan(message=message, wakes=refusal.wakes, why=(_unschedulable(message, count),))
 
 
-def _waits(pod: Pod, view: View, failures: Mapping[str, Failure]) -> Plan:
+def _waits(pod: Pod, view: SchedulerView, failures: Mapping[str, Failure]) -> PlacementPlan:
     said, victims = _after(pod, view, failures)
     message = available(failures.values()) + (f" {said}" if said else "")
     numbers = tuple(text for failure in failures.values() for text in failure.numbers)[:_TOLD_NODES]
@@ -111,18 +109,18 @@ def _waits(pod: Pod, view: View, failures: Mapping[str, Failure]) -> Plan:
     why = (_unschedulable(message, len(failures)), *numbers)
     if victims is not None:
         gone = ", ".join("/".join(each.key) for each in victims.pods)
-        words = f"makes room on node {victims.node} by removing {gone}"
-        why = (*why, Reason("Preempts", words, {"victims": len(victims.pods)}))
+        preempts: dict[str, Number] = {"node": victims.node, "pods": gone, "victims": len(victims.pods)}
+        why = (*why, Reason("Preempts", preempts))
         wakes = EVERYTHING
-    return Plan(victims=victims, message=message, numbers=numbers, wakes=wakes, why=why)
+    return PlacementPlan(victims=victims, message=message, numbers=numbers, wakes=wakes, why=why)
 
 
 def _unschedulable(message: str, nodes: int) -> Reason:
-    return Reason("Unschedulable", message, {"nodes": nodes})
+    return Reason("Unschedulable", {"message": message, "nodes": nodes})
 
 
-def _after(pod: Pod, view: View, failures: Mapping[str, Failure]) -> tuple[str, Victims | None]:
-    """The result of preemption: words when it finds no victims."""
+def _after(pod: Pod, view: SchedulerView, failures: Mapping[str, Failure]) -> tuple[str, Victims | None]:
+    """The result of preemption: victims, or words if there are none."""
     barred = preemption.eligible(pod, view.ledger)
     if barred:
         return f"preemption: {barred}", None
@@ -133,7 +131,7 @@ def _after(pod: Pod, view: View, failures: Mapping[str, Failure]) -> tuple[str, 
 
 
 def available(failures: Iterable[Failure]) -> str:
-    """`0/2 nodes are available: 1 Insufficient cpu, 1 Too many pods.`"""
+    """The summary `0/2 nodes are available: 1 Insufficient cpu, 1 Too many pods.`."""
     reasons = [failure.reasons for failure in failures]
     return _histogram(len(reasons), reasons)
 

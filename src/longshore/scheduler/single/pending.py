@@ -1,8 +1,7 @@
-"""Pods that wait for a node, most important first, those that look the same together.
+"""Pods that wait for a node, most important first, equal pods grouped.
 
-Pods of one shape and priority get the same answer, so they are one group: when the first of them finds no
-node, all of them are parked, and when something happens that may help, the first is tried again for all.
-Decides nothing.
+Pods of one shape and priority get the same answer, so they are one group: if the first of them finds no node,
+all of them are parked, and when a change may help, the first is tried again for all. Decides nothing.
 """
 
 from __future__ import annotations
@@ -11,27 +10,27 @@ import heapq
 from collections.abc import Hashable, Iterator
 
 from longshore.scheduler.fitting.pod_shape import Pod
-from longshore.scheduler.single.decide import Plan
+from longshore.scheduler.single.decide import PlacementPlan
 
 
 class Group:
-    """`plan` is the last answer, while it waits."""
+    """Pods that get the same answer. `plan` is the last answer, while they wait."""
 
     __slots__ = ("key", "parked", "plan", "pods", "queued", "untold")
 
     def __init__(self, key: Hashable) -> None:
         self.key = key
         self.pods: dict[str, Pod] = {}
-        """By uid, the one that waits longest first."""
-        self.plan: Plan | None = None
+        """Pods by uid, the one that waits longest first."""
+        self.plan: PlacementPlan | None = None
         self.parked = False
         self.queued = False
         self.untold: list[Pod] = []
-        """Came since the answer was told."""
+        """Pods added since the answer was reported."""
 
 
 class Pending:
-    """A queue of groups. A pod is in one group at most."""
+    """A queue of groups. A pod is in at most one group."""
 
     def __init__(self) -> None:
         self._groups: dict[Hashable, Group] = {}
@@ -53,7 +52,7 @@ class Pending:
         return iter(self._groups.values())
 
     def add(self, pod: Pod, key: Hashable) -> Group:
-        """Puts the pod behind those of its group. One that is parked stays so: its answer holds for all."""
+        """Adds the pod as the last of its group. A parked group stays parked: its answer holds for all."""
         group = self._groups.get(key)
         if group is None:
             group = self._groups[key] = Group(key)
@@ -74,7 +73,7 @@ class Pending:
         return None if group is None else group.pods[uid]
 
     def take_out(self, uid: str, *, forget: bool = True) -> Pod | None:
-        """Removes a pod; unless it is forgotten, it keeps its turn for when it is added again."""
+        """Removes a pod; unless `forget`, it keeps its place for when it is added again."""
         if forget:
             self._arrived.pop(uid, None)
         group = self._of.pop(uid, None)
@@ -87,7 +86,7 @@ class Pending:
         return pod
 
     def pop(self) -> Group | None:
-        """The group to try now; None when all are parked. Give it back with `again` or `park`."""
+        """The group to try now; None if all are parked. Return it with `again` or `park`."""
         while self._heap:
             *_, group = heapq.heappop(self._heap)
             group.queued = False
@@ -98,8 +97,8 @@ class Pending:
     def again(self, group: Group) -> None:
         self._push(group)
 
-    def park(self, group: Group, plan: Plan) -> list[Pod]:
-        """Keeps the group until something helps. Gives the pods that do not know this answer yet."""
+    def park(self, group: Group, plan: PlacementPlan) -> list[Pod]:
+        """Parks the group until a change may help. Returns the pods that need a report of this answer."""
         same = group.plan is not None and group.plan.message == plan.message
         new = group.untold if same else [*group.pods.values()]
         group.parked, group.plan, group.untold = True, plan, []
@@ -108,20 +107,20 @@ class Pending:
 
     @property
     def has_due(self) -> bool:
-        """Whether anybody is to be tried as soon as possible."""
+        """Whether a group is to be tried as soon as possible."""
         return any(group.pods and not group.parked for *_, group in self._heap)
 
     def parks(self, key: Hashable) -> bool:
-        """Whether pods of this key wait for a change."""
+        """Whether the group of this key is parked."""
         return key in self._parked
 
     @property
     def has_parked(self) -> bool:
-        """Whether something that happens may help anybody; the others have their turn anyway."""
+        """Whether a change may help a group; groups that are not parked are tried anyway."""
         return bool(self._parked)
 
     def wake(self, flags: int) -> None:
-        """Unparks whom one of these changes may help."""
+        """Unparks the groups that one of these changes may help."""
         for group in [*self._parked.values()]:
             if group.plan is not None and group.plan.wakes & flags:
                 self._unpark(group)

@@ -1,8 +1,8 @@
-"""Who must go so that a more important pod fits: the least harm by upstream's rules. Deletes nothing.
+"""Finds the pods to evict so that a more important pod fits: least harm by upstream's rules. Deletes nothing.
 
-On each node where it could help, all pods of less priority are taken away in thought, then given back one by
-one, the most important first, as long as the pod still fits. Of all nodes the one with the least harm is
-taken: fewest broken disruption budgets, then the least important victims, then the fewest, then the youngest.
+On each node where it could help, all pods of lower priority are removed from a copy, then put back one by
+one, the most important first, as long as the pod still fits. The node with the least harm is taken: fewest
+broken disruption budgets, then the least important victims, then the fewest, then the youngest.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LEAVING: Final = "not eligible due to a terminating pod on the nominated node."
 
 
 class Victims(msgspec.Struct, frozen=True):
-    """The pods to remove from one node, the most important first."""
+    """The pods to evict from one node, the most important first."""
 
     node: str
     pods: tuple[Pod, ...]
@@ -36,14 +36,14 @@ class Victims(msgspec.Struct, frozen=True):
 
 
 class Found(msgspec.Struct, frozen=True):
-    """`victims` None: no removal helps, for `reasons` (by node)."""
+    """The result. If `victims` is None, no eviction helps, because of `reasons` (by node)."""
 
     victims: Victims | None
     reasons: Mapping[str, tuple[str, ...]]
 
 
 def eligible(pod: Pod, ledger: Ledger) -> str:
-    """Empty when the pod may preempt; else why not. One whose victims are still leaving waits for them."""
+    """Why the pod may not preempt; empty if it may. It waits while former victims are still terminating."""
     if not pod.shape.preempts:
         return NEVER
     nominated = (pod.obj.get("status") or {}).get("nominatedNodeName")
@@ -64,7 +64,7 @@ def find(
     namespaces: NamespaceLabels,
     budgets: Iterable[Obj],
 ) -> Found:
-    """The node where removing pods costs least. `failures` is what each node said."""
+    """The node where evictions cost least. `failures` are the reasons of each node."""
     reasons: dict[str, tuple[str, ...]] = {}
     candidates = []
     limits = [*budgets]
@@ -116,12 +116,12 @@ def _on(
 
 
 def _importance(pod: Pod) -> tuple[int, str]:
-    """The most important first: priority, then who started first."""
+    """The sort key, most important first: by priority, then by start."""
     return -pod.priority, pod.started
 
 
 def by_budget(pods: Iterable[Pod], budgets: Sequence[Obj]) -> tuple[list[Pod], list[Pod]]:
-    """Pods whose removal would break a disruption budget, and the others."""
+    """Pods whose eviction would break a disruption budget, and the other pods."""
     allowed = [(budget.get("status") or {}).get("disruptionsAllowed") or 0 for budget in budgets]
     chosen = [selectors.from_selector(budget["spec"].get("selector")) for budget in budgets]
     broken: list[Pod] = []
@@ -153,6 +153,6 @@ def _cheapest(candidates: Sequence[Victims]) -> Victims | None:
 
 
 def _earliest(victims: Victims) -> str:
-    """When the first of the most important victims started: the later, the less is lost."""
+    """The earliest start among the most important victims: the later, the less work is lost."""
     highest = max((pod.priority for pod in victims.pods), default=0)
     return min((pod.started for pod in victims.pods if pod.priority == highest), default="")

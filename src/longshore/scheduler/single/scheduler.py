@@ -1,9 +1,8 @@
-"""The scheduler for single pods: takes what waits, most important first, decides, and has it carried out.
+"""The pod scheduler: takes waiting pods, most important first, decides, and has the plan carried out.
 
-Works in short passes on the event loop, as soon as something happened that may help somebody. Within a pass
-every decision counts at once in the ledger; the bindings are written side by side (`act.py`). A pod whose
-binding failed comes back after a pause that doubles from one second to ten, upstream's numbers
-(`waiting.py`).
+Works in short passes on the event loop, as soon as a change may help a pod. Within a pass every decision
+counts at once in the ledger; bindings are written in parallel (`act.py`). If a binding fails, the pod is
+tried again after a pause that doubles from one second to ten, upstream's numbers (`waiting.py`).
 """
 
 from __future__ import annotations
@@ -13,29 +12,28 @@ import logging
 from typing import Final
 
 from longshore.api.types import Obj
-from longshore.machinery import views
 from longshore.machinery.explanations import Explanation
 from longshore.machinery.reasons import Reason
 from longshore.scheduler.cluster import Cluster
 from longshore.scheduler.fitting import verdict
 from longshore.scheduler.fitting.pod_shape import Pod
 from longshore.scheduler.single.act import Actor
-from longshore.scheduler.single.decide import Plan, decide
+from longshore.scheduler.single.decide import PlacementPlan, decide
 from longshore.scheduler.single.pending import Group, Pending
 from longshore.scheduler.single.waiting import Waiting
-from longshore.scheduler.view import View, snapshot
+from longshore.scheduler.view import SchedulerView
 
 NAME: Final = "default-scheduler"
 _TURN_PODS: Final = 256
-"""Decisions before others in the event loop get their turn."""
+"""Decisions made before other callbacks of the event loop run."""
 _ANYWAY_SECONDS: Final = 300.0
-"""All who wait are tried again this often, should a change have gone unnoticed."""
+"""Period after which all waiting pods are tried again, in case a change was missed."""
 
 log = logging.getLogger(__name__)
 
 
 class DefaultScheduler:
-    """A `cluster.Listener`; `run` once the cluster has synced."""
+    """A `cluster.Listener`; call `run` once the cluster has synced."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster, self._clock, self._ledger = cluster, cluster.clock, cluster.ledger
@@ -47,7 +45,7 @@ class DefaultScheduler:
         self._news = 0
         """The changes since the last pass, as flags."""
         self._any_waits = asyncio.Event()
-        """Set when a pod is to be tried, for who tries all of them now and then."""
+        """Set when a pod is to be tried; starts the periodic retry of all pods."""
 
     async def run(self) -> None:
         """Schedules until cancelled."""
@@ -66,8 +64,8 @@ class DefaultScheduler:
             self._running = False
 
     async def _try_all_now_and_then(self) -> None:
-        """While nobody waits there is no timer: it was 12 of the 72 turns of the loop that an hour of one
-        CronJob takes (bench/testing.py)."""
+        """Tries all waiting pods again every 300 s. Without waiting pods there is no timer: it caused 12 of
+        the 72 loop turns that an hour of one CronJob takes (bench/testing.py)."""
         began = self._clock.monotonic()
         while True:
             await self._any_waits.wait()
@@ -115,12 +113,12 @@ class DefaultScheduler:
             self._try(group, view)
         self.soon()
 
-    def _try(self, group: Group, view: View) -> None:
+    def _try(self, group: Group, view: SchedulerView) -> None:
         pod = next(iter(group.pods.values()))
         try:
             plan = decide(pod, view)
         except Exception:  # a bug in one pod's decision must not stop the others'
-            self._undecided(pod, view)
+            log.exception("deciding about pod %s/%s failed", *pod.key)
             self._pending.take_out(pod.uid, forget=False)
             self._pending.again(group)
             self._act.fail(pod, "internal error of the scheduler")
@@ -135,25 +133,18 @@ class DefaultScheduler:
         else:
             self._act.park(self._pending.park(group, plan), plan)
 
-    def _make_room(self, pod: Pod, plan: Plan) -> None:
-        """The pod waits alone for the room that its victims leave."""
+    def _make_room(self, pod: Pod, plan: PlacementPlan) -> None:
+        """Evicts victims and parks the pod in a group of its own until they leave."""
         self._pending.take_out(pod.uid, forget=False)
         for rival in self._act.make_room(pod, plan):
             self._pending.unpark(rival.uid)
         self._pending.park(self._pending.add(pod, pod.uid), plan)
 
-    def _undecided(self, pod: Pod, view: View) -> None:
-        """A fault of ours: with debug logs, all that is needed to see it again elsewhere."""
-        log.exception("deciding about pod %s/%s failed", *pod.key)
-        if log.isEnabledFor(logging.DEBUG):
-            seen = views.to_json((pod.obj, snapshot(view, [pod])))
-            log.debug("pod %s/%s and the cluster as seen: %s", *pod.key, seen.decode())
-
     # ---- pods that are being created
 
     def place(self, pod: Obj) -> str:
-        """The node for a pod that is not stored yet, if it can have one at once: nobody is before it, and
-        there is room. The pod counts there from now on. Otherwise empty; the pod waits its turn."""
+        """The node for a pod that is not stored yet, if no pod comes before it and there is room. The pod
+        counts there from now on. Otherwise empty; the pod is queued later."""
         if not self._running or self._due or self._act.busy or self._pending.has_due:
             return ""
         if pod["spec"].get("schedulerName") != NAME:
@@ -171,7 +162,7 @@ class DefaultScheduler:
         return plan.node
 
     def settled(self, pod: Obj, error: Exception | None) -> None:
-        """A pod that was placed as it was created is stored, or could not be."""
+        """Called when a pod that was placed at its creation is stored, or could not be."""
         if error is None:
             known = self._ledger.pods.get(pod["metadata"]["uid"])
             placed = Pod(pod, known.shape) if known is not None else self._cluster.shapes.pod(pod)
@@ -182,7 +173,7 @@ class DefaultScheduler:
 
     # ---- what acting and waiting ask, and tell
 
-    def tell(self, pods: list[Pod], plan: Plan) -> None:
+    def tell(self, pods: list[Pod], plan: PlacementPlan) -> None:
         self._act.tell(pods, plan)
 
     def gone(self, uid: str) -> None:
@@ -192,7 +183,7 @@ class DefaultScheduler:
         return self._waiting.bound(uid)
 
     def unbound(self, pod: Pod) -> None:
-        """The pod is tried again later; whoever can use the room now may have it."""
+        """Tries the pod again later; offers its room to other pods now."""
         self._waiting.failed(pod)
         self._cluster.wake(verdict.ROOM)
 
@@ -205,7 +196,7 @@ class DefaultScheduler:
     # ---- what people ask
 
     def explain(self, namespace: str, name: str) -> list[Explanation]:
-        """The decisions about a pod, oldest first; for a waiting pod, the latest answer last."""
+        """The decisions about a pod, oldest first; if it waits, the latest answer last."""
         told = [*self._explanations.of(namespace, name)]
         obj = self._cluster.pods.get(namespace, name)
         if obj is not None and (why := self._why_it_waits(obj)):
@@ -218,10 +209,8 @@ class DefaultScheduler:
             others = len(group.pods) - 1
             if not others:
                 return group.plan.why
-            words = f"{others} other pods of the same shape wait with it"
-            return (*group.plan.why, Reason("OthersWait", words, {"pods": others}))
+            return (*group.plan.why, Reason("OthersWait", {"pods": others}))
         if gates := pod["spec"].get("schedulingGates"):
             names = ", ".join(gate["name"] for gate in gates)
-            words = f"waits for its scheduling gates to be removed: {names}"
-            return (Reason("SchedulingGated", words, {"gates": len(gates)}),)
+            return (Reason("SchedulingGated", {"gates": len(gates), "names": names}),)
         return ()

@@ -1,4 +1,4 @@
-"""Which of several nodes is best, by upstream's scores and weights. Equal nodes: the one known longest."""
+"""The best of several nodes, by upstream's scores and weights. Of equal nodes, the one known longest."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Final
 
 import msgspec
 
+from longshore.api.facts import taints
 from longshore.scheduler.amounts import CPU, MEMORY
-from longshore.scheduler.fitting import affinity, spreading, taints
+from longshore.scheduler.fitting import affinity, spreading
 from longshore.scheduler.fitting.affinity import NamespaceLabels
 from longshore.scheduler.fitting.pod_shape import Pod, Shape
 from longshore.scheduler.ledger import Node
@@ -17,7 +18,7 @@ _MAX_SCORE: Final = 100.0
 
 
 class Weights(msgspec.Struct, frozen=True):
-    """How much each view counts, upstream's numbers."""
+    """The weight of each score, with upstream's defaults."""
 
     emptiness: float = 1
     fullness: float = 0
@@ -32,7 +33,7 @@ UPSTREAMS: Final = Weights()
 
 
 def best(pod: Pod, nodes: Sequence[Node], namespaces: NamespaceLabels) -> Node:
-    """The node to take; at least one is given."""
+    """The node with the highest score; `nodes` must not be empty."""
     if len(nodes) == 1:
         return nodes[0]
     scored = scores(pod, nodes, namespaces)
@@ -47,7 +48,7 @@ def scores(
     indifferent: bool = False,
     weights: Weights = UPSTREAMS,
 ) -> dict[str, float]:
-    """All views together, by node. `indifferent` when it is known that no pod there has any affinity."""
+    """The sum of all scores, by node. `indifferent`: no pod on the nodes has an affinity."""
     shape = pod.shape
     total = {node.name: by_resources(pod, node, weights) for node in nodes}
     if shape.preferred:
@@ -69,8 +70,8 @@ def scores(
 
 
 def only_resources_count(shape: Shape, nodes: Iterable[Node]) -> bool:
-    """Whether a pod of this shape has no wishes, and the nodes nothing that anybody dislikes. Then each
-    node's score is its own, whatever the others', unless pods with affinity are about."""
+    """Whether a pod of this shape has no preferences and the nodes no taints. Then a node's score does not
+    depend on other nodes, unless pods with affinity exist."""
     return not shape.preferred and not shape.uses_labels and not any(node.taints for node in nodes)
 
 
@@ -79,8 +80,8 @@ def _any_affinity(nodes: Sequence[Node]) -> bool:
 
 
 def by_resources(pod: Pod, node: Node, weights: Weights = UPSTREAMS) -> float:
-    """The score of a node where nothing else counts (`only_resources_count`): emptier is better, and so is
-    cpu and memory in balance."""
+    """The score of a node if only resources count (`only_resources_count`): emptier is better, and so are
+    balanced cpu and memory."""
     cpu = _fraction(node.compared_cpu + pod.shape.compared_cpu, node.allocatable.get(CPU, 0))
     memory = _fraction(node.compared_memory + pod.shape.compared_memory, node.allocatable.get(MEMORY, 0))
     empty = _MAX_SCORE * ((1 - cpu) + (1 - memory)) / 2
@@ -93,7 +94,7 @@ def _fraction(used: int, all_: int) -> float:
 
 
 def _scaled(counts: Mapping[str, int]) -> dict[str, float]:
-    """From the worst, 0, to the best, 100; equal ones speak for nobody."""
+    """Scales counts from 0 for the worst to 100 for the best; all 0 if they are equal."""
     low, high = min(counts.values()), max(counts.values())
     if low == high:
         return dict.fromkeys(counts, 0.0)

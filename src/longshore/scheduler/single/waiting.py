@@ -1,6 +1,6 @@
-"""Which pods wait for the scheduler of single pods: those that came, and those to come back after a failure.
+"""The pods that wait for the pod scheduler: new ones, and those to be tried again after a failure.
 
-Pods that look the same share one group and one answer (`pending.py`). Decides nothing and writes nothing.
+Equal pods share one group and one answer (`pending.py`). Decides nothing and writes nothing.
 """
 
 from __future__ import annotations
@@ -9,28 +9,28 @@ from collections.abc import Hashable
 from typing import Final, Protocol
 
 from longshore.api.facts import pod_state
-from longshore.api.time.doubling import Doubling
+from longshore.api.time.backoff import Doubling
 from longshore.api.types import Obj
 from longshore.scheduler.cluster import Cluster
 from longshore.scheduler.fitting import pod_claims
 from longshore.scheduler.fitting.pod_shape import Pod
-from longshore.scheduler.single.decide import Plan
+from longshore.scheduler.single.decide import PlacementPlan
 from longshore.scheduler.single.pending import Pending
 
 _PAUSES: Final = Doubling(1.0, 10.0)
 
 
 class Listener(Protocol):
-    """Who hears of what waits."""
+    """The part of the pod scheduler that is called about waiting pods."""
 
     def soon(self) -> None:
-        """A pod may be tried."""
+        """Called when a pod may be tried."""
 
-    def tell(self, pods: list[Pod], plan: Plan) -> None:
-        """Notes pods that wait too, with an answer that was found before."""
+    def tell(self, pods: list[Pod], plan: PlacementPlan) -> None:
+        """Called for pods that join a parked group, with its answer."""
 
     def gone(self, uid: str) -> None:
-        """A pod that waited does not any more."""
+        """Called when a pod no longer waits."""
 
 
 class Waiting:
@@ -39,9 +39,9 @@ class Waiting:
         self._pending, self._listener = pending, listener
         self._by_labels = False
         self._seen: dict[str, float] = {}
-        """Since when each waits, by the monotonic clock."""
+        """The monotonic time since which each pod waits."""
         self._failures: dict[str, int] = {}
-        """How often in a row each could not be bound."""
+        """How often in a row each pod could not be bound."""
 
     def __contains__(self, uid: str) -> bool:
         return uid in self._pending or (uid in self._failures and uid not in self._ledger.pods)
@@ -100,16 +100,15 @@ class Waiting:
             self._seen.pop(uid, None)
 
     def others_wait(self, pod: Pod) -> bool:
-        """Whether pods wait that get the same answer as this one, which is not queued."""
+        """Whether pods wait that get the same answer as this pod, which is not queued."""
         return self._pending.has_parked and self._pending.parks(self._key(pod))
 
-    # ---- who looks the same
+    # ---- groups of equal pods
 
     def _key(self, pod: Pod) -> Hashable:
-        """Pods with the same key get the same answer."""
+        """The key of a pod's group: pods with the same key get the same answer."""
         key: tuple[Hashable, ...] = (pod.shape, pod.priority)
-        claims = pod_claims.claims_of(pod.obj) if pod.obj["spec"].get("volumes") else None
-        if claims:
+        if claims := pod_claims.claims_of(pod.obj):
             key = (*key, pod.key[0], *claims)
         if self._by_labels:
             key = (*key, pod.key[0], frozenset(pod.labels.items()))
@@ -117,11 +116,11 @@ class Waiting:
 
     @property
     def is_misgrouped(self) -> bool:
-        """Whether labels of pods decide where they may go since the groups were made, or no longer do."""
+        """Whether groups are outdated: labels decide the placement now and did not before, or the reverse."""
         return self._by_labels != bool(self._ledger.repelling)
 
     def regroup(self) -> None:
-        """Puts all who wait into groups that are right now."""
+        """Puts all waiting pods into new groups."""
         self._by_labels = bool(self._ledger.repelling)
         for group in [*self._pending.groups]:
             for pod in [*group.pods.values()]:
@@ -131,13 +130,13 @@ class Waiting:
     # ---- how bindings went
 
     def bound(self, uid: str) -> float | None:
-        """The pod has its node. How many seconds it waited, if that is known."""
+        """Forgets a bound pod. Returns how many seconds it waited, if known."""
         self._failures.pop(uid, None)
         seen = self._seen.pop(uid, None)
         return None if seen is None else self._clock.monotonic() - seen
 
     def failed(self, pod: Pod) -> None:
-        """The pod could not be bound: it comes back after a pause that doubles each time."""
+        """Queues a pod whose binding failed again, after a pause that doubles each time."""
         count = self._failures[pod.uid] = self._failures.get(pod.uid, 0) + 1
         self._clock.call_later(_PAUSES.after(count), lambda: self._come_back(pod))
 

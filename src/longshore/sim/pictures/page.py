@@ -1,6 +1,6 @@
 """Timelines as one page that stands alone: the dashboard's own component, with styles and data inside.
 
-Nothing is fetched: the page says so to the browser, too (Content-Security-Policy).
+The page fetches nothing, and its Content-Security-Policy forbids it to.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ class Shown(NamedTuple):
     """One simulation on a page."""
 
     words: str
-    """Heading of the simulation; empty where it is alone."""
+    """Heading of the simulation; empty if it is the only one."""
     result: Result
     timeline: Obj
 
 
 def of(title: str, shown: Sequence[Shown]) -> str:
     """The page: one simulation, or several one below the other."""
-    # Modules become one script: their names are unique, and the imports are each other.
+    # Modules become one script: their names are unique, and they import only each other.
     code = (
         "".join(_EXPORT.sub("", _IMPORT.sub("", (_ASSETS / name).read_text())) for name in _SCRIPTS) + _START
     )

@@ -1,6 +1,6 @@
 """A result as a timeline, in the format that docs/reference/ui.md writes down: rows of bars over time.
 
-A row for each pod; where that is more than anybody can look at, a row for each Job.
+A row for each pod; if there are too many pods to look at, a row for each Job.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ _JOB_STATES: Final = {
     "running": "running",
     "waiting": "waiting",
 }
+_STARTING_SECONDS: Final = 1.0
+"""A pod that starts within this time was starting, not waiting."""
 
 
 def of(result: Result, title: str) -> Obj:
@@ -41,7 +43,7 @@ def of(result: Result, title: str) -> Obj:
 def _of_pod(bar: Bar, start: float, seconds: float) -> Obj:
     bars: list[Obj] = []
     begun = bar.started if bar.started is not None else bar.ended
-    if begun is None or begun > bar.created:
+    if begun is None or begun - bar.created > _STARTING_SECONDS:
         to = seconds if begun is None else begun
         bars.append({"from": start + bar.created, "to": start + to, "state": "waiting", "label": "waiting"})
     if bar.started is not None:
@@ -64,7 +66,7 @@ def _of_pod(bar: Bar, start: float, seconds: float) -> Obj:
 def _of_job(job: JobRow, start: float, seconds: float) -> Obj:
     bars: list[Obj] = []
     begun = job.started if job.started is not None else (job.ended if job.ended is not None else seconds)
-    if begun > job.queued:
+    if begun - job.queued > _STARTING_SECONDS:
         bars.append({"from": start + job.queued, "to": start + begun, "state": "waiting", "label": "waiting"})
     if job.started is not None:
         end = seconds if job.ended is None else job.ended

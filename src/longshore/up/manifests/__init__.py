@@ -1,13 +1,13 @@
 """Manifests that run the controllers in a cluster: an account with the least rights, and a Deployment.
 
 The texts are data beside this file: every object in `install.yaml`, the rights of each controller in
-`rights.yaml`, webhooks in `webhooks.yaml`. The scheduler, where it is wanted, gets the same again under its
-own name. Volcano's resource definitions are a stream of their own: they must be there before everything else.
+`rights.yaml`, webhooks in `webhooks.yaml`. The scheduler, if wanted, gets the same objects under its own
+name. Volcano's resource definitions are a separate stream: they must be created before everything else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import resources
 from typing import Any, Final
 
@@ -16,9 +16,11 @@ import yaml
 
 from longshore import __version__
 from longshore.api.facts import own_names
+from longshore.api.kinds import table, volcano
+from longshore.api.resources import PrinterColumn, Resource
 from longshore.api.types import Obj
+from longshore.apiserver.tables.custom import VOLCANO
 from longshore.machinery.sharding.division import By
-from longshore.plane import bootstrap
 from longshore.up.outside import settings
 
 NAMESPACE: Final = "longshore-system"
@@ -29,10 +31,10 @@ _LEASES_OF_SHARDS: Final[list[Obj]] = [
     {
         "apiGroups": ["coordination.k8s.io"],
         "resources": ["leases"],
-        "verbs": ["create", "delete", "get", "list", "update"],
+        "verbs": ["create", "get", "list", "update"],
     }
 ]
-"""Leases of shards and replicas are found by their label, and have names that nobody knows beforehand."""
+"""Rules for Leases of shards, which are listed by their label."""
 _VOLCANO: Final = """\
 # Volcano's resource definitions must be there first, those of its release or longshore's own:
 #   longshore manifests --crds | kubectl apply --server-side -f -
@@ -49,14 +51,14 @@ class Wanted(msgspec.Struct, frozen=True):
     controllers: tuple[str, ...] = settings.CONTROLLERS
     managed_by: str = own_names.JOB_CONTROLLER
     only: str = ""
-    """The one namespace to look after; empty for all."""
+    """The only namespace to work in; empty for all."""
     scheduler: bool = False
     """Whether longshore's scheduler runs there, too, for the gangs of all namespaces."""
     shards: int = 0
-    """Parts into which objects are divided among the replicas; 0 for one that works."""
+    """The number of shards, each with a replica; 0 for one working replica."""
     shard_by: By = "namespace"
     webhooks: bool = False
-    """Whether the controllers serve Volcano's admission."""
+    """Whether the controllers serve Volcano's admission webhooks."""
 
 
 def text(wanted: Wanted) -> str:
@@ -68,9 +70,7 @@ def text(wanted: Wanted) -> str:
 
 def definitions() -> str:
     """Volcano's resource definitions as one YAML stream."""
-    from longshore.up.manifests import volcano_definitions
-
-    return _dumped(volcano_definitions.documents())
+    return _dumped(definition_documents())
 
 
 def documents(wanted: Wanted) -> list[Obj]:
@@ -84,6 +84,8 @@ def documents(wanted: Wanted) -> list[Obj]:
             case "ClusterRole":
                 obj["rules"] = rules([*wanted.controllers, *(["webhooks"] if wanted.webhooks else [])])
             case "Deployment":
+                if wanted.shards:
+                    obj["spec"]["replicas"] = wanted.shards + 1
                 _fill(obj["spec"]["template"]["spec"]["containers"][0], wanted)
         made += _narrowed(obj, wanted) if wanted.only else [obj]
     if wanted.webhooks:
@@ -92,7 +94,7 @@ def documents(wanted: Wanted) -> list[Obj]:
 
 
 def _own_rights(found: list[Obj], wanted: Wanted) -> None:
-    """Leases and certificates."""
+    """Adds the rights to Leases and certificates."""
     if wanted.shards:
         found[:2] = _LEASES_OF_SHARDS
     elif wanted.webhooks:
@@ -108,8 +110,8 @@ def _webhooks(namespace: str) -> list[Obj]:
 
 
 def _scheduler(wanted: Wanted) -> list[Obj]:
-    """The scheduler's objects: the controllers' with another name, other rights and another command; and the
-    queues that every Volcano has, since Volcano's own scheduler is who makes them."""
+    """The scheduler's objects: the controllers' with another name, other rights and another command.
+    Volcano's standard queues are not among them: the scheduler creates those once webhooks answer."""
     made: list[Obj] = []
     for obj in yaml.safe_load_all(_read("install.yaml").replace(_CONTROLLERS, _SCHEDULER)):
         _move(obj, wanted.namespace)
@@ -123,8 +125,7 @@ def _scheduler(wanted: Wanted) -> list[Obj]:
                 container["name"], container["image"] = "scheduler", wanted.image
                 container["command"][1] = "scheduler"
         made.append(obj)
-    queue = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue"}
-    return made + [{**queue, **row} for row in bootstrap.QUEUES]
+    return made
 
 
 def rules(controllers: Sequence[str]) -> list[Obj]:
@@ -161,10 +162,10 @@ def _fill(container: Obj, wanted: Wanted) -> None:
 
 
 def _narrowed(obj: Obj, wanted: Wanted) -> list[Obj]:
-    """A role for the whole cluster becomes one in the namespace that is looked after. What is in no namespace
-    stays in a role for the cluster, if the controllers read such objects.
+    """Turns a role for the whole cluster into one in the namespace to work in. Rules for objects without a
+    namespace stay in a role for the cluster, if the controllers read such objects.
 
-    The narrow role gets a name of its own, since that may be the namespace in which the other role is.
+    The narrow role gets a name of its own, because the other role may be in the same namespace.
     """
     if obj["kind"] not in ("ClusterRole", "ClusterRoleBinding"):
         return [obj]
@@ -192,7 +193,72 @@ def _read(name: str) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes equal parts out again instead of referring to them: these texts are for people."""
+    """Writes equal parts out again instead of YAML aliases: these texts are for people."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
+
+
+# Volcano's resource definitions for a cluster without Volcano, written from longshore's own tables.
+
+
+def definition_documents() -> list[Obj]:
+    """A CustomResourceDefinition for each of Volcano's kinds, with the whole schema of pods."""
+    return [_definition(row) for row in table.RESOURCES if row.group.endswith(".volcano.sh")]
+
+
+def _definition(row: Resource) -> Obj:
+    names: Obj = {"kind": row.kind, "listKind": row.list_kind, "plural": row.plural, "singular": row.singular}
+    if row.short_names:
+        names["shortNames"] = [*row.short_names]
+    version: Obj = {
+        "name": row.version,
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": _whole(_keyed(volcano.schema_of(row.group_version, row.kind)))},
+    }
+    if "status" in row.subresources:
+        version["subresources"] = {"status": {}}
+    if columns := [*_columns(VOLCANO.get((row.group, row.kind), ()))]:
+        version["additionalPrinterColumns"] = columns
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{row.plural}.{row.group}"},
+        "spec": {
+            "group": row.group,
+            "names": names,
+            "scope": "Namespaced" if row.namespaced else "Cluster",
+            "versions": [version],
+        },
+    }
+
+
+def _whole(schema: Obj) -> Obj:
+    """Adds the three fields that every object has, which a definition must name."""
+    own = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"}}
+    return {**schema, "properties": {**own, **schema["properties"]}}
+
+
+def _keyed(value: Any) -> Any:
+    """Makes the keys of lists required or gives them a default, as a definition must."""
+    if isinstance(value, list):
+        return [_keyed(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    made = {name: _keyed(inner) for name, inner in value.items()}
+    if keys := made.get("x-kubernetes-list-map-keys"):
+        items = made["items"]
+        required = [key for key in keys if "default" not in items["properties"][key]]
+        items["required"] = sorted({*items.get("required", ()), *required})
+    return made
+
+
+def _columns(columns: Iterable[PrinterColumn]) -> Iterable[Obj]:
+    for column in columns:
+        made: Obj = {"name": column.name, "type": column.type, "jsonPath": column.json_path}
+        if column.description:
+            made["description"] = column.description
+        if column.priority:
+            made["priority"] = column.priority
+        yield made

@@ -1,1 +1,1 @@
-"""Controllers outside: the same ones, against any Kubernetes over HTTP, one leader among several."""
+"""Controllers outside of longshore: against any Kubernetes over HTTP, one leader among several processes."""

@@ -1,8 +1,9 @@
-"""Whether controllers outside are well: `/healthz` says who should be restarted, `/readyz` who does its work.
+"""Health of controllers outside: `/healthz` fails for a process that should be restarted, `/readyz` for one
+that does not do its work.
 
-A process that waits for the Lease is ready: it is there to take over. One that leads is ready when its caches
-are filled, each watch was served lately, and the Lease is renewed. It is unhealthy only when it leads and its
-Lease is so old that it should have ended by itself: an API server that is away is no reason for a restart.
+A process that waits for the Lease is ready, because it can take over. A leader is ready when its caches are
+filled, each watch was served lately, and the Lease is renewed. It is unhealthy only if it leads and its Lease
+is so old that it should have ended by itself: an unreachable API server is no reason for a restart.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
+from longshore.api.metrics import Labels, Registry
 from longshore.machinery.fence import Fence
-from longshore.machinery.informers.shared import Informers
+from longshore.machinery.informers.informer import Informers
 
 STUCK_LEASE_SECONDS: Final = 60.0
 LATE_LEASE_SECONDS: Final = 10.0
 LATE_WATCH_SECONDS: Final = 120.0
-"""A watch that fell silent is noticed after 90 s; pauses between tries are up to 30 s."""
+"""The age at which a watch is late: a silent watch is noticed after 90 s, and retries pause up to 30 s."""
 
 
 class Check(NamedTuple):
@@ -25,12 +27,20 @@ class Check(NamedTuple):
 
 
 class Health:
-    """`fence` is None where nobody elects a leader. `others` have checks of their own for `/readyz`."""
+    """Checks of one process. `fence` is None without leader election. `others` add checks to `/readyz`."""
 
     def __init__(
         self, informers: Informers, fence: Fence | None, *others: Callable[[], Iterable[Check]]
     ) -> None:
         self._informers, self._fence, self._others = informers, fence, others
+
+    def measure(self, registry: Registry) -> None:
+        """Adds the age of each watch to `registry`, for alerts."""
+        registry.gauge(
+            "longshore_watch_unserved_seconds",
+            "Seconds since the API server last served the resource; 0 while a watch is open.",
+            ("resource",),
+        ).ask_all(self._unserved)
 
     def healthy(self) -> list[Check]:
         return [*self._lease(STUCK_LEASE_SECONDS)]
@@ -41,9 +51,11 @@ class Health:
 
     @property
     def filled(self) -> bool:
-        """Whether something is followed and every cache holds all there was at the first look."""
+        """Whether all watches have started, and each cache has the objects of its first list."""
         watches = self._informers.watches()
-        return bool(watches) and all(watch.is_filled for watch in watches)
+        return (
+            bool(watches) and not self._informers.expects_more and all(watch.is_filled for watch in watches)
+        )
 
     def _lease(self, limit: float) -> Iterator[Check]:
         if self._fence is None:
@@ -54,7 +66,15 @@ class Health:
         else:
             yield Check(age < limit, f"lease: renewed {age:.0f} s ago")
 
+    def _unserved(self) -> dict[Labels, float]:
+        found: dict[Labels, float] = {}
+        for watch in self._informers.watches():
+            found[watch.name,] = max(watch.silence, found.get((watch.name,), 0.0))
+        return found
+
     def _watches(self) -> Iterator[Check]:
+        if self._informers.expects_more:
+            yield Check(False, "resources: not all are known yet")
         for watch in self._informers.watches():
             if not watch.is_filled:
                 yield Check(False, f"{watch.name}: not read yet")
@@ -66,7 +86,7 @@ class Health:
 
 
 def page(checks: list[Check]) -> tuple[int, bytes]:
-    """The status code and the text: a line for each check, as the API server's own pages have."""
+    """The status code and the text, which has a line for each check, as on the API server's own pages."""
     lines = [f"[{'+' if check.well else '-'}]{check.text}\n" for check in checks]
     well = all(check.well for check in checks)
     return 200 if well else 503, "".join([*lines, "ok" if well else "failed"]).encode()

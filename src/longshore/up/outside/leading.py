@@ -6,18 +6,25 @@ Knows nothing of HTTP, processes and signals; see outside_process.py.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 
-from longshore.client import Client
+from longshore.api.defaults import volcano
+from longshore.api.errors import StatusError
+from longshore.client import Client, Unreachable
 from longshore.machinery.election import Election
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.fence import Fence
-from longshore.plane import controllers, scheduling
+from longshore.machinery.queues.backoff import Backoff
+from longshore.machinery.sharding.replica import until_unheld
+from longshore.plane import bootstrap, controllers, scheduling
 from longshore.plane.supervising import cancelled
 from longshore.plane.wiring import Wiring
 from longshore.up.outside.health import Health
 from longshore.up.outside.settings import Settings
+
+log = logging.getLogger(__name__)
 
 
 async def work(
@@ -35,14 +42,15 @@ async def work(
     controller goes on after that.
 
     `election_client` has connections of its own: a renewal never waits behind the controllers' requests.
-    `fence` hears of each renewal; whoever made `client` lets no write pass without it.
-    `started` is called when the controllers are, and their caches are filled; `waiting`, with the holder,
-    when the Lease is another's.
+    `fence` is notified of each renewal; `client` makes no write without it. `started` is called when the
+    controllers run and their caches are filled; `waiting`, with the holder, if another process leads.
     """
 
     async def lead() -> None:
+        if settings.leader_elect and not settings.shards and not settings.schedulers:
+            await until_unheld(election_client, settings.lease_namespace, settings.lease, wiring.clock)
         async with AsyncExitStack() as stack:
-            telling = asyncio.create_task(_tell_when_filled(wiring, started))
+            telling = asyncio.create_task(tell_when_filled(wiring, started))
             stack.push_async_callback(cancelled, [telling])
             await _controllers(client, settings, wiring)
 
@@ -74,27 +82,37 @@ async def _controllers(client: Client, settings: Settings, wiring: Wiring) -> No
     if settings.schedulers:
         gangs = settings.scheduler_conf or settings.scheduler_actions
         tasks += scheduling.start(client, wiring, gangs, settings.schedulers)
+    if volcano.SCHEDULER in settings.schedulers:
+        tasks.append(asyncio.create_task(_queues(client, wiring), name="queues"))
     try:
         await asyncio.gather(*tasks)
     finally:
         await cancelled(tasks)
 
 
+async def _queues(client: Client, wiring: Wiring) -> None:
+    """Creates Volcano's standard queues, as Volcano's scheduler does. Retries while their definition or the
+    webhooks that validate them are missing."""
+    backoff = Backoff(wiring.clock, wiring.rng)
+    while True:
+        try:
+            return await bootstrap.queues(client)
+        except (StatusError, Unreachable) as err:
+            log.info("the queues root and default cannot be made yet: %s", err)
+        await wiring.clock.sleep(backoff.next())
+
+
 async def _tell_if_waiting(election: Election, wiring: Wiring, waiting: Callable[[str], object]) -> None:
-    """Says once that another leads: a process that seems to do nothing should say why."""
+    """Reports once that another process leads: a process that seems to do nothing should say why."""
     while not election.leader:
         await wiring.clock.sleep(1.0)
     if not election.is_leader:
         waiting(election.leader)
 
 
-async def _tell_when_filled(wiring: Wiring, started: Callable[[], object]) -> None:
-    await filled(wiring)
-    started()
-
-
-async def filled(wiring: Wiring) -> None:
-    """Waits until something is followed and all caches are filled."""
+async def tell_when_filled(wiring: Wiring, started: Callable[[], object]) -> None:
+    """Calls `started` when watches have started and all caches are filled."""
     health = Health(wiring.informers, None)
     while not health.filled:
         await wiring.clock.sleep(0.05)
+    started()

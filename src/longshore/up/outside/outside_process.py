@@ -9,37 +9,50 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
+import os
 import random
 import socket
 import sys
 import uuid
-from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
 from longshore import __version__
-from longshore.client import CredentialsError, Unreachable
+from longshore.api import errors
+from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
+from longshore.api.metrics import Registry
+from longshore.apiserver.http.begun import Begun, Ready
+from longshore.apiserver.http.listener import Listener
+from longshore.apiserver.http.request import Request
+from longshore.apiserver.http.response import Reply
+from longshore.apiserver.http.timeouts import Timeouts
+from longshore.client import Client, CredentialsError, Unreachable
 from longshore.client.config.connection import Connection, from_kubeconfig
-from longshore.client.http import HttpClient, posting
+from longshore.client.http import HttpClient
 from longshore.client.http.trimmed_objects import FOR_CONTROLLERS
 from longshore.machinery.fence import Fence
 from longshore.machinery.queues.backoff import Backoff
 from longshore.machinery.queues.retry_limiter import RetryLimiter
-from longshore.machinery.reason_book import Untold
+from longshore.machinery.reason_book import Tellers, Untold
+from longshore.machinery.records import Record
 from longshore.machinery.sharding import replica
-from longshore.machinery.sharding.unbroken_fence import UnbrokenFence
-from longshore.machinery.time.clock import RealClock
+from longshore.machinery.time.clock import Clock, RealClock
 from longshore.plane.supervising import cancelled
 from longshore.plane.wiring import Wiring, informers_of
 from longshore.up import logs, spare_memory, startup, stop_signals
 from longshore.up.foreground import event_loop
 from longshore.up.keys import RsaKeys
 from longshore.up.local_zone import local_zone
-from longshore.up.outside import leading, metrics, sharded
-from longshore.up.outside.event_reasons import EventReasons
-from longshore.up.outside.health import Health
+from longshore.up.options import shortcuts_are_on
+from longshore.up.outside import leading, sharded
+from longshore.up.outside.health import Health, page
 from longshore.up.outside.settings import Settings
+from longshore.why import reason_events
 
 if TYPE_CHECKING:
     from longshore.up.webhooks.webhook_service import WebhookService
@@ -54,27 +67,14 @@ class Refused(Exception):
         super().__init__(f"{server} does not accept the credentials of this kubeconfig (401 Unauthorized)")
 
 
-class Fences(NamedTuple):
-    leader: Fence
-    shards: UnbrokenFence | None
-    """None where nothing is divided."""
-
-    @property
-    def first(self) -> Fence:
-        """The fence of most writes."""
-        return self.shards or self.leader
-
-
 class Clients(NamedTuple):
     working: HttpClient
-    leading: HttpClient
-    """For controllers that cannot be divided."""
     election: HttpClient
 
 
 def run(settings: Settings) -> None:
-    """Runs until a signal. Raises `client.ConfigError`, `Refused`, `election.LeadershipLost`, OSError when
-    the metrics' port is taken, or `CannotServe` when that of the webhooks is."""
+    """Runs until a signal. Raises `client.ConfigError`, `Refused`, `election.LeadershipLost`, OSError if the
+    metrics' port is taken, or `CannotServe` if that of the webhooks is."""
     logs.configure(settings.logging)
     connection = from_kubeconfig(settings.kubeconfig, settings.context)
     settings = replace(settings, lease_namespace=settings.lease_namespace or connection.namespace)
@@ -87,8 +87,9 @@ def run(settings: Settings) -> None:
 async def _until_stopped(connection: Connection, settings: Settings) -> None:
     clock, rng = RealClock(), random.Random()
     async with contextlib.AsyncExitStack() as stack:
-        fences = Fences(Fence(clock), replica.fence(clock) if settings.shards else None)
-        clients = await _clients(stack, connection, fences, settings)
+        shard = sharded.OwnShard(settings) if settings.shards else None
+        fence = replica.fence(clock) if shard else Fence(clock)
+        clients = await _clients(stack, connection, fence, shard, settings)
         client = clients.working
         reasons = EventReasons(client, clock, rng) if settings.keep_reasons else Untold()
         wiring = Wiring(
@@ -102,19 +103,19 @@ async def _until_stopped(connection: Connection, settings: Settings) -> None:
             gathers_ends=True,
             limits=settings.limits,
             reasons=reasons,
-            post=posting.post,
         )
         webhooks = await _webhooks(stack, connection, settings, wiring) if settings.webhooks else None
         others = [] if webhooks is None else [webhooks.ready]
-        health = Health(wiring.informers, fences.first if settings.leader_elect else None, *others)
+        health = Health(wiring.informers, fence if settings.leader_elect else None, *others)
+        health.measure(wiring.registry)
         if settings.metrics is not None:
-            await stack.enter_async_context(metrics.served(wiring.registry, health, *settings.metrics))
+            await stack.enter_async_context(served(wiring.registry, health, *settings.metrics))
         if isinstance(reasons, EventReasons):
             keeping = asyncio.create_task(reasons.run(), name="reasons")
             stack.push_async_callback(cancelled, [keeping])
         sparing = asyncio.create_task(spare_memory.give_back(clock), name="free memory")
         stack.push_async_callback(cancelled, [sparing])
-        work = _work(clients, fences, connection.server, settings, wiring)
+        work = _work(clients, fence, shard, connection.server, settings, wiring)
         working = asyncio.create_task(work if webhooks is None else _both(work, webhooks.run()))
         stop_signals.on_signal(working.cancel)
         with contextlib.suppress(asyncio.CancelledError):
@@ -122,28 +123,33 @@ async def _until_stopped(connection: Connection, settings: Settings) -> None:
 
 
 async def _clients(
-    stack: contextlib.AsyncExitStack, connection: Connection, fences: Fences, settings: Settings
+    stack: contextlib.AsyncExitStack,
+    connection: Connection,
+    fence: Fence,
+    shard: sharded.OwnShard | None,
+    settings: Settings,
 ) -> Clients:
-    """Each with connections of its own, so that no renewal waits behind other requests."""
-
+    """Makes the clients, each with connections of its own, so that no renewal waits behind other requests."""
     trimmed = None if settings.schedulers else FOR_CONTROLLERS
     turns = RetryLimiter(RealClock(), settings.qps, settings.burst) if settings.qps else None
 
-    async def client(fence: Fence | None, pace: Callable[[], float] | None = None) -> HttpClient:
-        check = None if fence is None else fence.check
-        made = HttpClient(connection, manager=MANAGER, fence=check, trimmed=trimmed, pace=pace)
-        return await stack.enter_async_context(made)
-
-    pace = None if turns is None else turns.pause
-    working = await client(fences.first if settings.leader_elect else None, pace)
-    leading = await client(fences.leader, pace) if settings.shards else working
-    return Clients(working, leading, await client(None))
+    working = HttpClient(
+        connection,
+        manager=MANAGER,
+        fence=fence.check if settings.leader_elect else None,
+        trimmed=trimmed,
+        shortcuts=shortcuts_are_on(os.environ),
+        only=None if shard is None else shard.reads,
+        pace=None if turns is None else turns.pause,
+    )
+    election = HttpClient(connection, manager=MANAGER)
+    return Clients(await stack.enter_async_context(working), await stack.enter_async_context(election))
 
 
 async def _webhooks(
     stack: contextlib.AsyncExitStack, connection: Connection, settings: Settings, wiring: Wiring
 ) -> WebhookService:
-    """With connections and a fence of its own: the Lease for certificates is another one."""
+    """Makes the webhooks, with connections and a fence of their own: certificates have another Lease."""
     from longshore.up.webhooks.webhook_service import WebhookService  # loads the library of certificates
 
     assert settings.webhooks is not None
@@ -165,7 +171,7 @@ async def _webhooks(
 
 
 async def _both(work: Coroutine[Any, Any, None], serving: Coroutine[Any, Any, None]) -> None:
-    """Works, and serves webhooks meanwhile; whichever fails ends the other."""
+    """Works and serves webhooks at the same time; if one fails, the other ends."""
     tasks = [asyncio.create_task(work), asyncio.create_task(serving, name="webhooks")]
     try:
         await asyncio.gather(*tasks)
@@ -177,7 +183,14 @@ def _identity() -> str:
     return f"{socket.gethostname()}_{uuid.uuid4()}"
 
 
-async def _work(clients: Clients, fences: Fences, server: str, settings: Settings, wiring: Wiring) -> None:
+async def _work(
+    clients: Clients,
+    fence: Fence,
+    shard: sharded.OwnShard | None,
+    server: str,
+    settings: Settings,
+    wiring: Wiring,
+) -> None:
     await _reached(clients.working, server, wiring)
     lease = f"{settings.lease_namespace}/{settings.lease}"
     identity = _identity()
@@ -185,18 +198,17 @@ async def _work(clients: Clients, fences: Fences, server: str, settings: Setting
     def started() -> None:
         print(ready_line(server, settings), flush=True)
 
-    if fences.shards is not None:
+    if shard is not None:
         await sharded.work(
             clients.working,
-            clients.leading,
             settings,
             wiring,
+            shard=shard,
             election_client=clients.election,
-            fence=fences.shards,
-            leader_fence=fences.leader,
+            fence=fence,
             identity=identity,
             started=started,
-            waiting=lambda why: _say(f"waiting for shards of {lease}: {why}"),
+            waiting=lambda why: _say(f"waiting for a shard of {lease}: {why}"),
         )
     else:
         await leading.work(
@@ -204,7 +216,7 @@ async def _work(clients: Clients, fences: Fences, server: str, settings: Setting
             settings,
             wiring,
             election_client=clients.election,
-            fence=fences.leader,
+            fence=fence,
             identity=identity,
             started=started,
             waiting=lambda holder: _say(f"waiting for the lease {lease}, which {holder} holds"),
@@ -212,7 +224,7 @@ async def _work(clients: Clients, fences: Fences, server: str, settings: Setting
 
 
 def ready_line(server: str, settings: Settings) -> str:
-    """The one line that says which controllers run, and against which server."""
+    """The line that says which controllers run, and against which server."""
     if settings.schedulers:
         names = ", ".join(settings.schedulers)
         return f"longshore {__version__} scheduler is ready at {server}, for pods of: {names}"
@@ -224,8 +236,8 @@ def ready_line(server: str, settings: Settings) -> str:
 
 
 async def _reached(client: HttpClient, server: str, wiring: Wiring) -> None:
-    """Waits until the server answers: it may be starting, too. Raises `CredentialsError`: at the start
-    somebody may be looking."""
+    """Waits until the server answers: it may be starting, too. Raises `CredentialsError` at once: at the
+    start a person may be watching."""
     backoff, said = Backoff(wiring.clock, wiring.rng), False
     while True:
         try:
@@ -245,3 +257,102 @@ async def _reached(client: HttpClient, server: str, wiring: Wiring) -> None:
 
 def _say(message: str) -> None:
     print(f"longshore: {message}", file=sys.stderr, flush=True)
+
+
+# `/metrics`, `/healthz` and `/readyz` of controllers outside. Plain HTTP: none of them holds a secret.
+
+_TEXT: Final = "text/plain; charset=utf-8"
+
+
+@asynccontextmanager
+async def served(registry: Registry, health: Health, address: str, port: int) -> AsyncIterator[None]:
+    """Listens while the block runs. Raises OSError if the port is taken."""
+    listener = Listener(_Pages(registry, health), tls=None, timeouts=Timeouts())
+    try:
+        await listener.start(address, port)
+        yield
+    finally:
+        await listener.close()
+
+
+class _Pages:
+    """Serves three pages, for any method and without credentials."""
+
+    def __init__(self, registry: Registry, health: Health) -> None:
+        self._registry, self._health = registry, health
+
+    def admit(self, request: Request) -> _Welcome:
+        return _Welcome()
+
+    def begin(self, request: Request) -> Begun:
+        path = request.target.partition("?")[0]
+        if path == "/metrics":
+            return Ready(Reply(200, "text/plain; version=0.0.4", self._registry.text()))
+        if path in ("/healthz", "/readyz"):
+            checks = self._health.healthy() if path == "/healthz" else self._health.ready()
+            code, text = page(checks)
+            return Ready(Reply(code, _TEXT, text))
+        return Ready(Reply(404, _TEXT, b"404 page not found\n"))
+
+    def refuse(self, request: Request, problem: Exception) -> Reply:
+        code = problem.code if isinstance(problem, errors.StatusError) else 500
+        return Reply(code, _TEXT, f"{problem}\n".encode())
+
+    def close(self) -> None: ...
+
+
+class _Welcome:
+    """Accepts every request head."""
+
+    refusal: Reply | None = None
+
+
+# Reasons of controllers outside, where no longshore has a store, are Events of the cluster. At most 50 a
+# second are written, and at most a hundred wait; more are dropped, as is what the server refuses.
+
+_PER_SECOND: Final = 50
+_MAX_WAITING: Final = 100
+
+log = logging.getLogger(__name__)
+
+
+class EventReasons(Tellers):
+    """Writes reasons as Events. `run` it beside the controllers."""
+
+    def __init__(self, client: Client, clock: Clock, rng: random.Random) -> None:
+        self.dropped = 0
+        """Reasons that were dropped because too many waited."""
+        self._client, self._clock, self._rng = client, clock, rng
+        self._waiting: list[Record] = []
+        self._any = asyncio.Event()
+        self._last_micros = 0
+
+    def note(self, record: Record) -> None:
+        if len(self._waiting) >= _MAX_WAITING:
+            self.dropped += 1
+            return
+        self._waiting.append(record)
+        self._any.set()
+
+    async def run(self) -> None:
+        """Writes until cancelled."""
+        while True:
+            await self._any.wait()
+            these, self._waiting = self._waiting[:_PER_SECOND], self._waiting[_PER_SECOND:]
+            if not self._waiting:
+                self._any.clear()
+            for record in these:
+                await self._write(record)
+            await self._clock.sleep(1.0)
+
+    def _name(self, record: Record) -> str:
+        """A name that no other process chooses. Names sort in the order of the records, as lists do."""
+        self._last_micros = max(int(record.at * 1e6), self._last_micros + 1)
+        return f"longshore.{self._last_micros:014x}.{self._rng.getrandbits(32):08x}"
+
+    async def _write(self, record: Record) -> None:
+        event = reason_events.event_of(record, self._name(record))
+        try:
+            await self._client.create(kinds.EVENTS, event, event["metadata"]["namespace"])
+        except (StatusError, Unreachable) as err:
+            log.debug("a reason of %s/%s is not kept: %s", record.kind, record.name, err)

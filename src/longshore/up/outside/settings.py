@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from longshore.scheduler.gang.conf.conf_file import ConfFile
 
 CONTROLLERS: Final = ("job",)
-"""Every cluster has the others already."""
+"""The controllers by default: every cluster already has the others."""
 LEASE: Final = "longshore-controllers"
 WEBHOOKS: Final = "longshore-webhooks"
 WEBHOOKS_PORT: Final = 8443
@@ -24,7 +24,7 @@ WEBHOOKS_PORT: Final = 8443
 
 class Settings(msgspec.Struct, frozen=True):
     kubeconfig: Path | None = None
-    """None means what kubectl would take; in a pod without any, that pod's own cluster and account."""
+    """None means the file that kubectl would take; in a pod without one, the pod's own account."""
     context: str = ""
     controllers: tuple[str, ...] = CONTROLLERS
     schedulers: tuple[str, ...] = ()
@@ -35,26 +35,26 @@ class Settings(msgspec.Struct, frozen=True):
     """The file with all settings of gang cycles; None means those of Volcano's Helm chart."""
     managed_by: str = own_names.JOB_CONTROLLER
     namespace: str = ""
-    """Look after this namespace alone; empty for all."""
+    """The only namespace to work in; empty for all."""
     logging: Logging = Logging()
     limits: WorkLimits = WorkLimits()
-    """How much controllers do at a time."""
+    """How much work controllers do at a time."""
     leader_elect: bool = True
     lease: str = LEASE
     lease_namespace: str = ""
-    """Empty means the context's own; in a pod, the pod's."""
+    """Empty means the context's namespace; in a pod, the pod's."""
     shards: int = 0
-    """Parts into which objects are divided among replicas that work at the same time; 0 for one leader."""
+    """The number of shards, whose replicas work at the same time; 0 for one leader."""
     shard_by: By = "namespace"
     qps: float = 0.0
-    """Requests a second of this process, renewals of Leases aside; 0 sets no limit."""
+    """Requests per second of this process, without renewals of Leases; 0 sets no limit."""
     burst: int = 0
-    """Requests that need not wait for their turn."""
+    """Requests that may be sent at once before `qps` limits them."""
     keep_reasons: bool = False
-    """Whether reasons are kept as Events of the cluster, beside those that Kubernetes and Volcano write."""
+    """Whether reasons are written as Events of the cluster, besides the Events of Kubernetes and Volcano."""
     webhooks: tuple[str, int] | None = None
     """Address and port of Volcano's webhooks; None serves none."""
     webhooks_name: str = WEBHOOKS
     """The name of the webhooks' Service, Secret, Lease and configurations."""
     metrics: tuple[str, int] | None = None
-    """Address and port; None shows no metrics."""
+    """Address and port of the metrics; None serves none."""

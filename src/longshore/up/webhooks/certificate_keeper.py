@@ -1,7 +1,7 @@
-"""Carries out what `rotation.decide` says, by the one replica that holds the Lease.
+"""Carries out the steps of `rotation.decide`, in the one replica that holds the Lease.
 
-The Secret is only ever written in the version that was read, and so are the configurations: whoever was
-slower looks again. A configuration that is not there is left to whoever installs it.
+Secret and configurations are only written in the version that was read: if another replica was quicker, this
+one reads again. A missing configuration is left to its installer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CONFIGURATIONS: Final[tuple[What, ...]] = (
     ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"),
 )
 LOOK_SECONDS: Final = 10.0
-"""From one look at Secret and configurations to the next: three requests of one replica."""
+"""Pause between two looks at Secret and configurations, which take three requests of one replica."""
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ class CertificateKeeper:
             await self._clock.sleep(LOOK_SECONDS)
 
     async def look(self) -> Step:
-        """Does the next step, and says which it was."""
+        """Does the next step, and returns it."""
         secret = await _found(self._client, kinds.SECRETS, self._name, self._namespace)
         kept = None if secret is None else kept_certificates.read(secret)
         configurations = [
@@ -95,7 +95,7 @@ def trusted_by(configuration: Obj) -> Iterator[str]:
 
 
 def _changed(configuration: Obj, kept: Kept) -> Obj | None:
-    """The configuration that says whom to trust; None if it does already."""
+    """The configuration with the trusted authorities; None if it has them already."""
     bundle = base64.b64encode(kept.trusted).decode()
     if all(found == bundle for found in trusted_by(configuration)):
         return None

@@ -1,7 +1,7 @@
-"""The certificates of webhooks as a Secret keeps them: read, and changed by one step at a time.
+"""The certificates of webhooks in a Secret: reads it, and changes it one step at a time.
 
-The Secret is of the type that ingress controllers know, `kubernetes.io/tls`, with two keys more: `ca.crt` has
-the authorities that are trusted, `ca.pem` the one that signs, with its key. A Secret that somebody else made
+The Secret is of the type that ingress controllers know, `kubernetes.io/tls`, with two more keys: `ca.crt` has
+the trusted authorities, `ca.pem` the authority that signs, with its key. A Secret that longshore did not make
 is an error, and is never overwritten.
 """
 
@@ -20,7 +20,7 @@ from longshore.api.types import Obj
 from longshore.up import certificates
 from longshore.up.certificates import Pair
 from longshore.up.webhooks import rotation
-from longshore.up.webhooks.rotation import Step, View
+from longshore.up.webhooks.rotation import RotationView, Step
 
 _SIGNING, _TRUSTED, _CERTIFICATE, _KEY = "ca.pem", "ca.crt", "tls.crt", "tls.key"
 _TYPE: Final = "kubernetes.io/tls"
@@ -34,15 +34,15 @@ class Kept(msgspec.Struct, frozen=True):
     """The content of the Secret."""
 
     authority: Pair
-    """Signs from now on."""
+    """The authority that signs from now on."""
     trusted: bytes
     """Certificates of authorities, the one that signs first, as PEM."""
     server: Pair
     noted: datetime | None = None
-    """When the last part of a change of authority was done."""
+    """When the last step of a change of authority was done."""
 
-    def view(self, now: datetime, dns: Sequence[str], published: bool) -> View:
-        return View(
+    def view(self, now: datetime, dns: Sequence[str], published: bool) -> RotationView:
+        return RotationView(
             now,
             self.authority.expires,
             self.server.expires,
@@ -55,7 +55,7 @@ class Kept(msgspec.Struct, frozen=True):
 
 
 def read(secret: Obj) -> Kept:
-    """Raises `ForeignSecret`."""
+    """Reads the Secret. Raises `ForeignSecret`."""
     meta, data = secret["metadata"], secret.get("data") or {}
     place = f"Secret {meta.get('namespace', '')}/{meta['name']}"
 

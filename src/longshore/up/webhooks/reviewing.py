@@ -1,7 +1,7 @@
-"""Answers an AdmissionReview by the rules that longshore's own API server has. Pure: the queues and
-namespaces that the rules ask for are a parameter.
+"""Answers an AdmissionReview by the rules of longshore's own API server. Pure: the queues and namespaces that
+the rules need are a parameter.
 
-Which webhook asks does not matter: the review names resource and operation. One that no rule is about is
+The rules depend on the review's resource and operation, not on the webhook. A review without a rule is
 allowed. Nothing is written, so a dry run is answered as any other request.
 """
 
@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from longshore.api import types
 from longshore.api.errors import StatusError
-from longshore.api.patch import json_diff
+from longshore.api.patch import json_patch
 from longshore.api.types import Obj
 from longshore.api.warnings import pod as pod_warnings
 from longshore.apiserver.admission import volcano
@@ -32,7 +32,7 @@ class NoReview(ValueError):
 
 
 class Request(NamedTuple):
-    """The part of a review that the rules look at."""
+    """The part of a review that the rules use."""
 
     uid: str
     operation: str
@@ -68,14 +68,14 @@ class Request(NamedTuple):
 
 
 def mutated(request: Request, get: Get) -> Obj:
-    """The response of a mutating webhook: what it fills in, as a JSON patch."""
+    """The response of a mutating webhook: its defaults as a JSON patch."""
     new = types.copy_of(request.obj)
     if request.operation == "CREATE":
         try:
             volcano.mutate_create(request.storage, new, get)
         except StatusError as error:
             return refusal(request, error)
-    operations = json_diff.difference(request.obj, new)
+    operations = json_patch.difference(request.obj, new)
     if not operations:
         return _allowed(request)
     patch = base64.b64encode(types.encode(operations)).decode()
@@ -119,7 +119,7 @@ def _judge(request: Request, get: Get, every: List) -> None:
 
 
 def _warnings(request: Request) -> list[str]:
-    """Oddities of a new Job's pods, which Kubernetes would tell of for a Job of its own."""
+    """Warnings about a new Job's pods, as Kubernetes gives them for a Job of its own."""
     if request.storage != _JOBS or request.operation != "CREATE":
         return []
     found: list[str] = []
@@ -134,7 +134,7 @@ def _allowed(request: Request) -> Obj:
 
 
 def _named(obj: Obj, request: Obj) -> Obj:
-    """The object with name and namespace, which the rules rely on and a request may have alone."""
+    """The object with name and namespace, which the rules need and which only the request may have."""
     if not obj:
         return obj
     meta = {**(obj.get("metadata") or {})}

@@ -1,13 +1,12 @@
-"""Decides what has to be done next for the certificates of webhooks. Pure: a view in, one step out.
+"""Decides the next step for the certificates of webhooks. Pure: a view in, one step out.
 
-Every step is one write, or the writes of one text into several objects, so a death after any write leaves a
-state from which the next look goes on. The order of a change of authority:
+Every step is one write, or writes of one text to several objects, so after a death at any write the next look
+goes on from there. A change of authority takes these steps:
 
-1. a new authority is kept beside the old one, which still vouches for the server;
-2. the API server is told to trust both, in the webhook configurations;
-3. that this is so is noted, and API servers have time to read it;
-4. the server gets a certificate of the new authority, which all replicas take;
-5. when they have had time for it, the old authority is forgotten, here and in the configurations.
+1. a new authority is kept beside the old one, which still vouches for the server; 2. the webhook
+configurations name both as trusted; 3. the time of that is noted, and API servers get time to read it; 4. the
+server gets a certificate of the new authority, which all replicas take; 5. when they have had time for it,
+the old authority is forgotten, here and in the configurations.
 
 So at no time does a replica show a certificate that an API server does not trust.
 """
@@ -23,11 +22,11 @@ AUTHORITY_DAYS: Final = 730
 SERVER_DAYS: Final = 90
 SERVER_RENEW_BEFORE: Final = timedelta(days=30)
 AUTHORITY_RENEW_BEFORE: Final = timedelta(days=SERVER_DAYS + 30)
-"""The authority outlives every certificate it signs."""
+"""Time before its end at which the authority is renewed, so that it outlives every certificate it signs."""
 SPREAD: Final = timedelta(minutes=1)
-"""For API servers to read a changed configuration before a certificate relies on it."""
+"""Time for API servers to read a changed configuration before a certificate relies on it."""
 OVERLAP: Final = timedelta(minutes=10)
-"""For replicas to take a new certificate before the authority of the old one is forgotten."""
+"""Time for replicas to take a new certificate before the authority of the old one is forgotten."""
 
 
 class Step(Enum):
@@ -40,8 +39,8 @@ class Step(Enum):
     REST = "nothing is due"
 
 
-class View(NamedTuple):
-    """The certificates that are kept, and what the configurations say."""
+class RotationView(NamedTuple):
+    """The state of the kept certificates and of the configurations."""
 
     now: datetime
     authority_ends: datetime
@@ -49,17 +48,17 @@ class View(NamedTuple):
     vouched: bool
     """Whether the authority that signs from now on signed the server's certificate."""
     named: bool
-    """Whether the server's certificate has the names that it should have."""
+    """Whether the server's certificate has the required names."""
     old_trusted: bool
-    """Whether authorities that sign no more are still trusted."""
+    """Whether authorities that no longer sign are still trusted."""
     published: bool
-    """Whether every configuration says to trust those that are kept as trusted, and no others."""
+    """Whether every configuration trusts exactly the authorities that are kept as trusted."""
     noted: datetime | None
-    """When the last part of a change of authority was done; None when there is none."""
+    """When the last step of a change of authority was done; None if there is no change."""
 
 
-def decide(view: View | None) -> Step:
-    """The next step; of no certificates at all, None is the view."""
+def decide(view: RotationView | None) -> Step:
+    """The next step. The view is None if there are no certificates yet."""
     if view is None:
         return Step.BEGIN
     if not view.published:

@@ -1,7 +1,7 @@
 """`/mutate` and `/validate` over HTTPS, as the front of a `Listener`.
 
-A refusal may rest on a queue that this process has not heard of yet, because somebody made it a moment ago.
-So before an object is refused, the queues are read once more, and the rules are asked again.
+A refusal may be due to a queue that was created a moment ago and is not in the cache yet. So before an object
+is refused, the queues are read once more, and the rules are applied again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from longshore.apiserver.http.request import Request
 from longshore.apiserver.http.response import Reply
 from longshore.client import Client, Unreachable, What
 from longshore.machinery.informers.cache import Cache
-from longshore.machinery.informers.shared import Informers
+from longshore.machinery.informers.informer import Informers
 from longshore.machinery.time.clock import Clock
 from longshore.up.webhooks import reviewing
 
@@ -32,13 +32,13 @@ _QUEUES: Final = "scheduling.volcano.sh/queues"
 _TEXT: Final = "text/plain; charset=utf-8"
 _JSON: Final = "application/json"
 _READ_SECONDS: Final = 3.0
-"""For the queues before a refusal; API servers wait ten seconds for the whole answer."""
+"""Time for reading the queues before a refusal; API servers wait ten seconds for the whole answer."""
 
 log = logging.getLogger(__name__)
 
 
 class Known:
-    """The queues and namespaces that the rules ask for, as the cluster has or lately had them."""
+    """The queues and namespaces that the rules need, as the cluster has or lately had them."""
 
     def __init__(self, queues: Iterable[Obj], namespaces: Cache) -> None:
         self._queues = {str(queue["metadata"]["name"]): queue for queue in queues}
@@ -48,7 +48,7 @@ class Known:
         return self._queues.get(name) if storage == _QUEUES else self._namespaces.get("", name)
 
     def list(self, storage: str, namespace: str) -> list[Obj]:
-        """Only of queues does any rule ask for all."""
+        """All queues: rules list no other kind."""
         return [self._queues[name] for name in sorted(self._queues)]
 
 
@@ -64,12 +64,12 @@ class Following:
         return Known(self._queues, self._namespaces)
 
     async def read(self) -> Known:
-        """With the queues as they are now. Raises `StatusError` and `Unreachable`."""
+        """Reads the queues as they are now. Raises `StatusError` and `Unreachable`."""
         return Known((await self._client.list(QUEUES)).items, self._namespaces)
 
 
 class WebhookFront:
-    """Answers reviews. Nobody shows credentials: answers say nothing but what the rules say."""
+    """Answers reviews without credentials: an answer holds only the verdict of the rules."""
 
     def __init__(self, following: Following, clock: Clock, registry: Registry) -> None:
         self._following, self._clock = following, clock
@@ -137,7 +137,7 @@ class WebhookFront:
 
 
 class _Welcome:
-    """Nobody is refused for what a head says."""
+    """Accepts every request head."""
 
     refusal: Reply | None = None
 
@@ -150,7 +150,7 @@ _WEBHOOKS: Final[dict[str, _Rules]] = {
 
 
 def _annotated(namespace: Obj) -> Obj:
-    """A namespace without all but its annotations, of which one names a queue."""
+    """A namespace with only its annotations, of which one names a queue."""
     meta = namespace["metadata"]
     wanted = ("annotations", "name", "namespace", "resourceVersion", "uid")
     return {"metadata": {name: meta[name] for name in wanted if name in meta}}

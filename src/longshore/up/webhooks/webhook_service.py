@@ -1,4 +1,4 @@
-"""Serves webhooks from this replica, and looks after their certificates while it holds the Lease for that.
+"""Serves webhooks from this replica, and rotates their certificates while it holds the Lease for that.
 
 All replicas serve; one rotates. A replica that loses the Lease goes on serving and waits for its turn again.
 """
@@ -7,22 +7,29 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import random
+import ssl
 from collections.abc import Iterator
+from datetime import datetime
+from typing import Final
 
+from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.metrics import Registry
 from longshore.apiserver.http.listener import Listener
 from longshore.apiserver.http.timeouts import Timeouts
-from longshore.client import Client
+from longshore.client import Client, Unreachable
 from longshore.machinery.election import Election, LeadershipLost
 from longshore.machinery.fence import Fence
-from longshore.machinery.informers.shared import Informers
+from longshore.machinery.informers.informer import Informers
 from longshore.machinery.time.clock import Clock
 from longshore.plane.supervising import cancelled
+from longshore.up.certificates import Pair
 from longshore.up.outside.health import Check, Health
-from longshore.up.webhooks import CannotServe
+from longshore.up.webhooks import CannotServe, kept_certificates
 from longshore.up.webhooks.certificate_keeper import CertificateKeeper
-from longshore.up.webhooks.served_certificate import ServedCertificate
+from longshore.up.webhooks.kept_certificates import ForeignSecret
 from longshore.up.webhooks.webhook_front import Following, WebhookFront
 
 log = logging.getLogger(__name__)
@@ -30,7 +37,7 @@ log = logging.getLogger(__name__)
 
 class WebhookService:
     """`name` is that of Service, Secret, Lease and configurations. `client` is for reading and for the Lease;
-    `keeping`, for certificates, must ask `fence`."""
+    `keeping`, which writes certificates, must ask `fence`."""
 
     def __init__(
         self,
@@ -60,7 +67,7 @@ class WebhookService:
         gauge.ask(lambda: 0.0 if self.certificate.ends is None else self.certificate.ends.timestamp())
 
     def ready(self) -> Iterator[Check]:
-        """For `/readyz`: whether reviews are answered, by a certificate that counts."""
+        """Checks for `/readyz`: whether reviews are answered, with a valid certificate."""
         ends = self.certificate.ends
         if ends is None:
             yield Check(False, "webhooks: no certificate yet")
@@ -70,7 +77,7 @@ class WebhookService:
         yield from Health(self._informers, None).ready()
 
     async def run(self) -> None:
-        """Serves until cancelled. Raises `CannotServe` when the port is not to be had."""
+        """Serves until cancelled. Raises `CannotServe` if the port is taken."""
         front = WebhookFront(self._following, self._clock, self._registry)
         listener = Listener(front, tls=self.certificate.tls, timeouts=Timeouts())
         tasks = [
@@ -86,7 +93,7 @@ class WebhookService:
             await listener.close()
 
     async def _listen(self, listener: Listener) -> None:
-        """Begins when there is something to answer with."""
+        """Listens once the caches are filled and there is a certificate."""
         await self._informers.synced()
         await self.certificate.known.wait()
         try:
@@ -111,3 +118,53 @@ class WebhookService:
                 await election.lead(self._keeper.run)
             except LeadershipLost as lost:
                 log.info("webhooks: %s", lost)
+
+
+# The certificate that this replica shows: read from the Secret, and again whenever it changes there.
+#
+# Nothing is written to a disk, which may be read-only: OpenSSL reads key and certificate from memory.
+
+LOOK_SECONDS: Final = 10.0
+"""Pause between two looks at the Secret; much less than `rotation.OVERLAP`."""
+
+
+class ServedCertificate:
+    """`tls` is for a listener; each handshake uses the current certificate. `run` follows the Secret."""
+
+    def __init__(self, client: Client, clock: Clock, *, namespace: str, name: str) -> None:
+        self._client, self._clock, self._namespace, self._name = client, clock, namespace, name
+        self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.tls.minimum_version = ssl.TLSVersion.TLSv1_2
+        self.known = asyncio.Event()
+        """Set once there is a certificate."""
+        self.shown: Pair | None = None
+
+    @property
+    def ends(self) -> datetime | None:
+        return None if self.shown is None else self.shown.expires
+
+    async def run(self) -> None:
+        """Follows the Secret until cancelled. A missing or broken Secret changes nothing."""
+        while True:
+            try:
+                await self.look()
+            except (StatusError, Unreachable, ForeignSecret) as error:
+                log.info("webhooks: no new certificate: %s", error)
+            await self._clock.sleep(1.0 if self.shown is None else LOOK_SECONDS)
+
+    async def look(self) -> None:
+        kept = kept_certificates.read(await self._client.get(kinds.SECRETS, self._name, self._namespace))
+        if self.shown is not None and kept.server.cert == self.shown.cert:
+            return
+        _load(self.tls, kept.server.pem)
+        self.shown = kept.server
+        self.known.set()
+
+
+def _load(tls: ssl.SSLContext, pem: bytes) -> None:
+    file = os.memfd_create("webhooks")
+    try:
+        os.write(file, pem)
+        tls.load_cert_chain(f"/proc/self/fd/{file}")
+    finally:
+        os.close(file)

@@ -17,12 +17,12 @@ from longshore.controllers.volcano.job.plan import (
     End,
     NewKey,
     Patch,
-    Plan,
     Step,
     Update,
+    VolcanoJobPlan,
     WriteStatus,
 )
-from longshore.controllers.volcano.job.view import Remembered, View
+from longshore.controllers.volcano.job.view import Remembered, VolcanoJobView
 from longshore.controllers.volcano.job.waking import job_requests
 from longshore.controllers.volcano.names import OUT_OF_SYNC_MARK, PARTITION
 
@@ -71,7 +71,7 @@ def a_pod(
     return {"metadata": {**meta, "ownerReferences": [owner]}, "status": {"phase": phase}}
 
 
-def view(job: Obj, *pods: Obj, **more: Any) -> View:
+def view(job: Obj, *pods: Obj, **more: Any) -> VolcanoJobView:
     """A view of a Job whose past is known and whose PodGroup is up to date."""
     by_task: dict[str, dict[str, Obj]] = {}
     for pod in pods:
@@ -82,7 +82,7 @@ def view(job: Obj, *pods: Obj, **more: Any) -> View:
         given: Remembered = more.get("remembered") or Remembered(known=True)
         more["remembered"] = given._replace(grouped=(job["spec"], group["spec"], {}))
     more.setdefault("queue", {"metadata": {"name": "default"}, "spec": {}})
-    return View(job, NOW, by_task, **more)
+    return VolcanoJobView(job, NOW, by_task, **more)
 
 
 def failed(pod: Obj, **more: Any) -> job_requests.Request:
@@ -127,8 +127,8 @@ class Server:
 
 
 def through(
-    seen: View, refuse: Mapping[str, Exception] | None = None, *, asked: bool = False
-) -> tuple[list[Plan], End]:
+    seen: VolcanoJobView, refuse: Mapping[str, Exception] | None = None, *, asked: bool = False
+) -> tuple[list[VolcanoJobPlan], End]:
     """The plans of a visit, each decided from the view and all answers so far, and the last one."""
     server, answers, plans = Server(seen.job, refuse or {}), [], []
     while not isinstance(plan := decide(seen, answers), End):
@@ -154,10 +154,10 @@ def _short(step: Step) -> str:
     return f"{type(step).__name__.lower()} {step.kind[1]} {step.name}"
 
 
-def in_order(plans: Iterable[Plan]) -> list[list[str]]:
+def in_order(plans: Iterable[VolcanoJobPlan]) -> list[list[str]]:
     """The steps of each plan, in short."""
     return [[_short(step) for step in plan.steps] for plan in plans]
 
 
-def codes(plan: Plan | End) -> list[str]:
+def codes(plan: VolcanoJobPlan | End) -> list[str]:
     return [reason.code for reason in plan.why]

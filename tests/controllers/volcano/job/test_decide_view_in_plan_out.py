@@ -54,7 +54,7 @@ def test_once_the_gate_is_open_all_pods_are_made_side_by_side_and_then_counted()
     assert isinstance(written, WriteStatus)
     assert written.job["status"]["pending"] == 2
     (made,) = [reason for reason in end.why if reason.code == "PodsCreated"]
-    assert made.numbers == {"pods": 2, "replicas": 2}
+    assert made.numbers == {"task": "w", "pods": 2, "replicas": 2}
 
 
 def test_of_thousands_of_millions_of_pods_a_visit_makes_a_thousand_and_asks_for_another() -> None:
@@ -69,7 +69,7 @@ def test_of_thousands_of_millions_of_pods_a_visit_makes_a_thousand_and_asks_for_
     assert (end.left, end.look_again) == ((SYNC,), 0.0)
     first, second = (reason for reason in end.why if reason.code == "PodsCreated")
     assert first.words == "task 'w' lacks 2147483644 of 2147483647 pods: creates 1000 of them now"
-    assert second.numbers == {"pods": 0, "replicas": 5}
+    assert second.numbers == {"task": "v", "pods": 0, "replicas": 5, "missing": 5}
 
 
 def test_a_task_waits_for_pods_among_thousands_of_millions() -> None:
@@ -147,7 +147,7 @@ def test_what_waits_for_a_time_is_only_remembered() -> None:
     assert [event.message for event in end.events] == ["Execute action RestartJob after 1m30s"]
     assert end.remember.delays["j-w-0"].due == NOW + 90
     assert end.look_again == 90.0
-    assert end.why[0].numbers == {"policy": 0, "delaySeconds": 90.0}
+    assert end.why[0].numbers.items() >= {"policy": 0, "delaySeconds": 90.0, "timeout": "90s"}.items()
 
 
 def delayed(pod: Any, action: str, seconds: float = 0.0) -> Delayed:

@@ -8,8 +8,8 @@ from controllers.volcano.job.job_views import in_order
 from controllers.volcano.job.stories import STORIES
 from longshore.controllers.volcano.job import act
 from longshore.controllers.volcano.job.decide import Decision, decide
-from longshore.controllers.volcano.job.plan import Answers, End, Plan
-from longshore.controllers.volcano.job.view import View
+from longshore.controllers.volcano.job.plan import Answers, End, VolcanoJobPlan
+from longshore.controllers.volcano.job.view import VolcanoJobView
 from support.volcano_world import Story, undisturbed
 
 
@@ -18,14 +18,14 @@ class Recorded(Decision):
 
     visits: list[Recorded]
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: VolcanoJobView) -> None:
         super().__init__(view)
         self.view, self.answers, self.plans = view, [], [self.plan]
         self.visits.append(self)
 
-    view: View
+    view: VolcanoJobView
     answers: list[Answers]
-    plans: list[Plan | End]
+    plans: list[VolcanoJobPlan | End]
 
     def go_on(self, answers: Answers) -> None:
         super().go_on(answers)

@@ -11,6 +11,7 @@ import pytest
 from controllers.volcano.job.stories import STORIES
 from longshore.api.facts.volcano_job_state import phase_of
 from longshore.client import WatchEvent, What
+from longshore.client.source import Watching
 from longshore.testing import faults
 from longshore.testing.faults import FaultyClient
 from support.volcano_world import JOBS, Story, World, controller, told, undisturbed
@@ -64,7 +65,7 @@ class LosesTheStart(FaultyClient):
     @asynccontextmanager
     async def watch(self, what: What, *arguments: Any, **options: Any) -> AsyncIterator[Any]:
         async with self._client.watch(what, *arguments, **options) as events:
-            yield self._silent(events) if what == JOBS else events
+            yield Watching(self._silent(events)) if what == JOBS else events
 
     async def _silent(self, events: AsyncIterator[WatchEvent]) -> AsyncIterator[WatchEvent]:
         async for event in events:

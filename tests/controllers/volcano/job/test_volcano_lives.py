@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from longshore.client import DeleteOptions, PatchType, WatchEvent, What
+from longshore.client.source import Watching
 from longshore.controllers.volcano.job.pods import population
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.testing import faults
 from longshore.testing.faults import FaultyClient
-from longshore.testing.faulty_local_client import FaultyLocalClient
-from longshore.testing.injected_faults import Fault, Faults, unavailable
+from longshore.testing.injected_faults import Fault, Faults, FaultyLocalClient, unavailable
 from longshore.testing.stories import beside
 from support.simple_gangs import GROUPS
 from support.volcano_world import COMMANDS, JOBS, NS, PODS, Script, World, a_task, a_world, controller
@@ -65,7 +65,7 @@ class MissesChanges(FaultyClient):
         if what == self.missed and self._reads > 1:
             await self._clock.sleep(30)
         async with self._client.watch(what, *arguments, **options) as events:
-            yield _cut(events) if what == self.missed and self._reads == 1 else events
+            yield Watching(_cut(events)) if what == self.missed and self._reads == 1 else events
 
 
 class MissesPods(MissesChanges):

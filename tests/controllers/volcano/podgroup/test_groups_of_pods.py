@@ -11,7 +11,7 @@ from longshore.api.types import Obj
 from longshore.client import What
 from longshore.controllers.volcano import podgroup
 from longshore.controllers.volcano.podgroup.act import act
-from longshore.controllers.volcano.podgroup.decide import Ask, Plan, View, decide
+from longshore.controllers.volcano.podgroup.decide import Ask, PodGroupPlan, PodGroupView, decide
 from longshore.controllers.volcano.podgroup.wanted import GROUP, wanted
 from support.volcano_scene import POD_GROUPS, Scene, play
 
@@ -133,42 +133,42 @@ def test_what_the_pod_says_is_above_what_its_owner_says() -> None:
     assert wanted(made, owners)["metadata"]["annotations"] == {"volcano.sh/preemptable": "false"}
 
 
-def view_of(made: Obj, owners: list[Obj], kind: str = "ReplicaSet", **spec: Any) -> View:
+def view_of(made: Obj, owners: list[Obj], kind: str = "ReplicaSet", **spec: Any) -> PodGroupView:
     """A workload that changed, its one pod, and all that can be read of them but the group."""
     workload = {**owners[0], "spec": {"replicas": 1, **spec}}
     answers = {Ask(("apps/v1", kind), "w"): workload, Ask(PODS, "p"): made}
-    return View(workload=workload, kind=kind, pods=[made], answers=answers)
+    return PodGroupView(workload=workload, kind=kind, pods=[made], answers=answers)
 
 
-def codes(plan: Plan) -> list[str]:
+def codes(plan: PodGroupPlan) -> list[str]:
     return [reason.code for reason in plan.why]
 
 
 def test_a_bare_pod_needs_no_reading_and_gets_its_group_before_its_name() -> None:
     bare = pod("p", namespace="n", uid="p1")
-    plan = decide(View(pod=bare))
+    plan = decide(PodGroupView(pod=bare))
     assert (plan.read, plan.create, plan.tell) == ((), wanted(bare, []), bare)
     assert codes(plan) == ["GroupCreated", "PodTold"]
 
 
 def test_a_pod_that_has_its_group_is_left_alone() -> None:
-    assert decide(View(pod=pod("p", annotations={GROUP: "mine"}))) == Plan()
+    assert decide(PodGroupView(pod=pod("p", annotations={GROUP: "mine"}))) == PodGroupPlan()
 
 
 def test_owners_that_count_are_read_and_those_that_are_gone_are_left_out() -> None:
     made, owners = owned("DaemonSet", **{"volcano.sh/preemptable": "true"})
     ask = Ask(("apps/v1", "DaemonSet"), "w")
-    assert decide(View(pod=made)) == Plan(read=(ask,))
-    assert decide(View(pod=made, answers={ask: owners[0]})).create == wanted(made, owners)
-    assert decide(View(pod=made, answers={ask: None})).create == wanted(made, [])
+    assert decide(PodGroupView(pod=made)) == PodGroupPlan(read=(ask,))
+    assert decide(PodGroupView(pod=made, answers={ask: owners[0]})).create == wanted(made, owners)
+    assert decide(PodGroupView(pod=made, answers={ask: None})).create == wanted(made, [])
     stranger, _ = owned("Deployment")
-    assert decide(View(pod=stranger)).read == ()
+    assert decide(PodGroupView(pod=stranger)).read == ()
 
 
 def test_the_group_of_a_workload_is_written_anew_over_what_is_there() -> None:
     made, owners = owned("ReplicaSet", **{"scheduling.volcano.sh/group-min-member": "2"})
     view, group = view_of(made, owners), Ask(POD_GROUPS, "podgroup-u1")
-    assert decide(view) == Plan(read=(group,))
+    assert decide(view) == PodGroupPlan(read=(group,))
     old = wanted(*owned("ReplicaSet", **{"volcano.sh/preemptable": "true"}))
     old = {**old, "spec": {**old["spec"], "queue": "q"}, "status": {"phase": "Running"}}
     plan = decide(replace(view, answers={**view.answers, group: old}))
@@ -189,14 +189,14 @@ def test_only_pods_of_a_stateful_sets_newest_revision_count() -> None:
     made, owners = owned("StatefulSet")
     view = view_of(made, owners, kind="StatefulSet")
     workload = {**(view.workload or {}), "status": {"updateRevision": "new"}}
-    assert decide(replace(view, workload=workload)) == Plan()
+    assert decide(replace(view, workload=workload)) == PodGroupPlan()
     made["metadata"]["labels"] = {"controller-revision-hash": "new"}
     assert decide(replace(view, workload=workload)).read == (Ask(POD_GROUPS, "podgroup-u1"),)
 
 
 def test_a_workload_whose_pods_are_all_gone_waits_for_the_next() -> None:
     view = view_of(*owned("ReplicaSet"))
-    assert decide(replace(view, answers={Ask(PODS, "p"): None})) == Plan()
+    assert decide(replace(view, answers={Ask(PODS, "p"): None})) == PodGroupPlan()
 
 
 def test_writes_are_safe_to_repeat() -> None:
@@ -205,13 +205,15 @@ def test_writes_are_safe_to_repeat() -> None:
 
     async def script(scene: Scene) -> None:
         for _ in range(2):
-            group = await act(Plan(create=wanted(made, owners), tell=made), "default", scene.client)
+            group = await act(PodGroupPlan(create=wanted(made, owners), tell=made), "default", scene.client)
             assert group is not None
-        await act(Plan(update={**group, "spec": {**group["spec"], "minMember": 2}}), "default", scene.client)
+        await act(
+            PodGroupPlan(update={**group, "spec": {**group["spec"], "minMember": 2}}), "default", scene.client
+        )
         group = await scene.client.get(POD_GROUPS, "podgroup-u1", "default")
         assert (group["spec"]["minMember"], group["spec"]["queue"]) == (2, "default")
         for _ in range(2):
-            await act(Plan(remove="podgroup-u1"), "default", scene.client)
+            await act(PodGroupPlan(remove="podgroup-u1"), "default", scene.client)
         assert not (await scene.client.list(POD_GROUPS)).items
 
     play(script)

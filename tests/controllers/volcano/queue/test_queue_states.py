@@ -12,8 +12,7 @@ from longshore.client.local import LocalClient
 from longshore.controllers.volcano import queue
 from longshore.controllers.volcano.queue import decide as deciding
 from longshore.machinery.controller_context import ControllerContext
-from longshore.testing.faulty_local_client import FaultyLocalClient
-from longshore.testing.injected_faults import Fault, Faults
+from longshore.testing.injected_faults import Fault, Faults, FaultyLocalClient
 from support.volcano_scene import COMMANDS, POD_GROUPS, QUEUES, Scene, play
 
 MARK = deciding.MARK
@@ -220,14 +219,14 @@ def a_queue(name: str, state: str, parent: str = "root", mark: str = "") -> Obj:
 
 
 def test_a_plan_says_why_with_numbers() -> None:
-    view = deciding.View(a_queue("q", "Open"), None, [a_queue("c", "Open", "q")], groups=3)
+    view = deciding.QueueView(a_queue("q", "Open"), None, [a_queue("c", "Open", "q")], groups=3)
     (why,) = deciding.decide(view, deciding.CLOSE).why
     assert str(why) == "it is asked to close, and does when its 3 pod groups are gone"
     assert (why.code, why.numbers) == ("AskedToClose", {"children": 1, "podGroups": 3})
 
 
 def test_a_queue_below_one_that_is_shut_cannot_open_and_writes_nothing() -> None:
-    view = deciding.View(a_queue("q", "Closed", "p"), a_queue("p", "Closing"), [], groups=0)
+    view = deciding.QueueView(a_queue("q", "Closed", "p"), a_queue("p", "Closing"), [], groups=0)
     plan = deciding.decide(view, deciding.OPEN)
     assert not plan.acts
     assert plan.problem == (

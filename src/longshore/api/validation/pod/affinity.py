@@ -33,7 +33,7 @@ def _node(affinity: Obj, path: str, found: list[FieldError]) -> None:
 
 
 def validate_node_selector(selector: Obj, path: str, found: list[FieldError]) -> None:
-    """A required node selector, as pods and volumes have it."""
+    """Checks a required node selector of a pod or volume."""
     terms = selector.get("nodeSelectorTerms")
     where = f"{path}.nodeSelectorTerms"
     if not terms:
@@ -126,10 +126,10 @@ def _pod_term(term: Obj, path: str, found: list[FieldError]) -> None:
 def validate_label_keys(
     match: Sequence[str], mismatch: Sequence[str], selector: Obj | None, path: str, found: list[FieldError]
 ) -> None:
-    """`matchLabelKeys` and `mismatchLabelKeys`, which add to a selector and so need one.
+    """Checks `matchLabelKeys` and `mismatchLabelKeys`, which add to a selector and so need one.
 
-    On a pod they are merged into the selector before this runs, so a key that stands there twice was
-    also written there by hand.
+    On a pod they are merged into the selector before this runs, so a key that is in the selector twice was
+    also written there by the user.
     """
     for name, keys in (("matchLabelKeys", match), ("mismatchLabelKeys", mismatch)):
         if keys and selector is None:

@@ -1,5 +1,5 @@
-"""Volume sources of storage systems. longshore mounts none of them; manifests that name them must still
-be told apart from broken ones, since templates travel to real clusters."""
+"""Volume sources of storage systems. longshore mounts none of them, but checks them, since templates are also
+used in real clusters."""
 
 from __future__ import annotations
 

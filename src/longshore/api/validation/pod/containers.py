@@ -1,14 +1,14 @@
-"""Containers of all three sorts: what they share, and what each sort may or may not set."""
+"""Containers, init containers and ephemeral containers: the rules they share, and what each kind may set."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from longshore.api import field, names
+from longshore.api import field, identifiers, names
 from longshore.api.field import FieldError
 from longshore.api.types import Obj
-from longshore.api.validation.pod import env, mounts, pod_volumes, ports, probes, resources, restart, security
+from longshore.api.validation.pod import env, mounts, pod_volumes, probes, resources, security
 
 _MESSAGE_POLICIES: Final = ("File", "FallbackToLogsOnError")
 _INIT_ONLY: Final = "may not be set for init containers without restartPolicy=Always"
@@ -44,7 +44,7 @@ def each(spec: Obj, path: str) -> Iterator[tuple[str, Obj]]:
 
 
 def validate_containers(spec: Obj, around: Surroundings, path: str, found: list[FieldError]) -> None:
-    """The regular containers, of which there must be one at least. `path` is the spec's."""
+    """Checks the regular containers, of which there must be at least one. `path` is the spec's."""
     regular = spec.get("containers")
     if not regular:
         found.append(field.required(f"{path}.containers"))
@@ -59,19 +59,19 @@ def validate_containers(spec: Obj, around: Surroundings, path: str, found: list[
         seen.add(name)
         _hooks(container, around, here, found)
         if "restartPolicy" in container or "restartPolicyRules" in container:
-            restart.validate_container_policy(container, here, found)
+            validate_container_policy(container, here, found)
     if any("ports" in c for c in regular):
         listed = ((f"{path}.containers[{i}]", c) for i, c in enumerate(regular))
-        ports.validate_host_ports(listed, found)
+        validate_host_ports(listed, found)
 
 
 def validate_init_containers(spec: Obj, around: Surroundings, path: str, found: list[FieldError]) -> None:
-    """Init containers; those with restartPolicy Always are sidecars and may have probes and hooks."""
+    """Checks init containers; those with restartPolicy Always are sidecars and may have probes and hooks."""
     seen = {c.get("name") or "" for c in spec.get("containers") or ()}
     for i, container in enumerate(spec["initContainers"]):
         here = f"{path}.initContainers[{i}]"
         _common(container, around, here, found)
-        restart.validate_container_policy(container, here, found)
+        validate_container_policy(container, here, found)
         name = container.get("name") or ""
         if name in seen:
             found.append(field.duplicate(f"{here}.name", name))
@@ -79,7 +79,7 @@ def validate_init_containers(spec: Obj, around: Surroundings, path: str, found: 
             seen.add(name)
         # Init containers run one after the other, so only their own ports can clash. Upstream numbers
         # the container 0 here whichever it is.
-        ports.validate_host_ports([(f"{path}.initContainers[0]", container)], found)
+        validate_host_ports([(f"{path}.initContainers[0]", container)], found)
         if container.get("restartPolicy") == "Always":
             _hooks(container, around, here, found)
             continue
@@ -96,7 +96,7 @@ def validate_init_containers(spec: Obj, around: Surroundings, path: str, found: 
 def validate_ephemeral_containers(
     spec: Obj, around: Surroundings, path: str, found: list[FieldError]
 ) -> None:
-    """Containers added to a running pod by `kubectl debug`: no part of the workload, so much is barred."""
+    """Checks containers that `kubectl debug` adds to a running pod, for which much is forbidden."""
     others = {c.get("name") or "" for part in ("containers", "initContainers") for c in spec.get(part) or ()}
     seen = set(others)
     for i, container in enumerate(spec["ephemeralContainers"]):
@@ -122,7 +122,7 @@ def validate_ephemeral_containers(
 
 
 def validate_image_for_pod(container: Obj, path: str, found: list[FieldError]) -> None:
-    """Spaces around an image pass in templates only, where some tools use them as placeholders."""
+    """Refuses spaces around an image. Templates may have them, since some tools use them as placeholders."""
     image = container.get("image") or ""
     if image != image.strip():
         text = "must not have leading or trailing whitespace"
@@ -150,7 +150,7 @@ def _common(container: Obj, around: Surroundings, path: str, found: list[FieldEr
         problem = field.not_supported(where, policy, _MESSAGE_POLICIES) if policy else field.required(where)
         found.append(problem)
     if listed := container.get("ports"):
-        ports.validate_ports(listed, f"{path}.ports", found)
+        validate_ports(listed, f"{path}.ports", found)
     if listed := container.get("env"):
         env.validate_env(listed, f"{path}.env", found)
     if listed := container.get("envFrom"):
@@ -164,6 +164,133 @@ def _common(container: Obj, around: Surroundings, path: str, found: list[FieldEr
     if wanted := container.get("resources"):
         resources.validate_requirements(wanted, around.claim_names, f"{path}.resources", found)
     if listed := container.get("resizePolicy"):
-        restart.validate_resize_policy(listed, around.restart_policy, f"{path}.resizePolicy", found)
+        validate_resize_policy(listed, around.restart_policy, f"{path}.resizePolicy", found)
     if context := container.get("securityContext"):
         security.validate_container(context, f"{path}.securityContext", found, host_users=around.host_users)
+
+
+# ---- Restarts of containers: restartPolicy and its rules, and restarts by a resize.
+
+_POD_POLICIES: Final = ("Always", "OnFailure", "Never")
+_CONTAINER_POLICIES: Final = ("Always", "Never", "OnFailure")
+_ACTIONS: Final = ("Restart", "RestartAllContainers")
+_OPERATORS: Final = ("In", "NotIn")
+_RESIZE: Final = ("NotRequired", "RestartContainer")
+_RESIZABLE: Final = ("cpu", "memory")
+_MAX_RULES: Final = 20
+_MAX_CODES: Final = 255
+
+
+def validate_pod_policy(policy: str, path: str, found: list[FieldError]) -> None:
+    if policy not in _POD_POLICIES:
+        found.append(field.not_supported(path, policy, _POD_POLICIES) if policy else field.required(path))
+
+
+def validate_container_policy(container: Obj, path: str, found: list[FieldError]) -> None:
+    """Checks `restartPolicy` and `restartPolicyRules` of one container. Rules need a policy beside them."""
+    policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules") or ()
+    if policy is None:
+        if not rules:
+            return
+        text = "must specify restartPolicy when restart rules are used"
+        found.append(field.required(f"{path}.restartPolicy", text))
+    elif policy not in _CONTAINER_POLICIES:
+        found.append(field.not_supported(f"{path}.restartPolicy", policy, _CONTAINER_POLICIES))
+    if len(rules) > _MAX_RULES:
+        found.append(field.too_many(f"{path}.restartPolicyRules", len(rules), _MAX_RULES))
+    for i, rule in enumerate(rules):
+        _rule(rule, f"{path}.restartPolicyRules[{i}]", found)
+
+
+def _rule(rule: Obj, path: str, found: list[FieldError]) -> None:
+    action, codes = rule.get("action") or "", rule.get("exitCodes")
+    if action not in _ACTIONS:
+        found.append(field.not_supported(f"{path}.action", action, _ACTIONS))
+    if codes is None:
+        found.append(field.required(f"{path}.exitCodes", "must be specified"))
+        return
+    operator, values = codes.get("operator") or "", codes.get("values") or ()
+    if operator not in _OPERATORS:
+        found.append(field.not_supported(f"{path}.exitCodes.operator", operator, _OPERATORS))
+    if len(values) > _MAX_CODES:
+        found.append(field.too_many(f"{path}.exitCodes.values", len(values), _MAX_CODES))
+
+
+def validate_resize_policy(
+    policies: Sequence[Obj], pod_policy: str, path: str, found: list[FieldError]
+) -> None:
+    seen: set[str] = set()
+    for i, policy in enumerate(policies):
+        name, restart = policy.get("resourceName") or "", policy.get("restartPolicy") or ""
+        if name in seen:
+            found.append(field.duplicate(f"{path}[{i}]", name))
+        seen.add(name)
+        if name not in _RESIZABLE:
+            found.append(field.not_supported(path, name, _RESIZABLE) if name else field.required(path))
+        if restart not in _RESIZE:
+            found.append(field.not_supported(path, restart, _RESIZE) if restart else field.required(path))
+        if pod_policy == "Never" and restart != "NotRequired":
+            text = "must be 'NotRequired' when pod `restartPolicy` is 'Never'"
+            found.append(field.invalid(path, restart, text))
+
+
+# ---- Container ports: their names and numbers, and host ports that must not clash.
+
+PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
+
+
+def validate_ports(ports: Sequence[Obj], path: str, found: list[FieldError]) -> None:
+    seen: set[str] = set()
+    for i, port in enumerate(ports):
+        if name := port.get("name"):
+            problems = identifiers.port_name(name)
+            if problems:
+                found += [field.invalid(f"{path}[{i}].name", name, text) for text in problems]
+            elif name in seen:
+                found.append(field.duplicate(f"{path}[{i}].name", name))
+            else:
+                seen.add(name)
+        number = port.get("containerPort") or 0
+        if number == 0:
+            found.append(field.required(f"{path}[{i}].containerPort"))
+        elif not 1 <= number <= 65535:
+            found += [
+                field.invalid(f"{path}[{i}].containerPort", number, t)
+                for t in identifiers.port_number(number)
+            ]
+        if host := port.get("hostPort"):
+            found += [field.invalid(f"{path}[{i}].hostPort", host, t) for t in identifiers.port_number(host)]
+        protocol = port.get("protocol") or ""
+        if not protocol:
+            found.append(field.required(f"{path}[{i}].protocol"))
+        elif protocol not in PROTOCOLS:
+            found.append(field.not_supported(f"{path}[{i}].protocol", protocol, PROTOCOLS))
+
+
+def validate_host_ports(containers: Iterable[tuple[str, Obj]], found: list[FieldError]) -> None:
+    """Checks that no two of these containers (path, container) use the same host port."""
+    taken: set[str] = set()
+    for path, container in containers:
+        for i, port in enumerate(container.get("ports") or ()):
+            if number := port.get("hostPort"):
+                key = f"{port.get('protocol') or ''}/{port.get('hostIP') or ''}/{number}"
+                if key in taken:
+                    found.append(field.duplicate(f"{path}.ports[{i}].hostPort", key))
+                taken.add(key)
+
+
+def validate_host_network(spec: Obj, path: str, found: list[FieldError], *, is_pod: bool) -> None:
+    """Checks that ports on the host's network are host ports. Templates may leave the host port out."""
+    if not spec.get("hostNetwork"):
+        return
+    for c, container in enumerate(spec.get("containers") or ()):
+        for i, port in enumerate(container.get("ports") or ()):
+            host = port.get("hostPort") or 0
+            if (is_pod or host) and host != (port.get("containerPort") or 0):
+                found.append(
+                    field.invalid(
+                        f"{path}.containers[{c}].ports[{i}].hostPort",
+                        host,
+                        "must match `containerPort` when `hostNetwork` is true",
+                    )
+                )

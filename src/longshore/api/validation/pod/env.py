@@ -91,7 +91,7 @@ def _value_from(source: Obj, has_value: bool, path: str, found: list[FieldError]
 
 
 def validate_field_ref(ref: Obj, allowed: Sequence[str], path: str, found: list[FieldError]) -> None:
-    """A `fieldRef`: a known field of the pod, or one label or annotation of it."""
+    """Checks a `fieldRef`: a known field of the pod, or one label or annotation of it."""
     version, label = ref.get("apiVersion") or "", ref.get("fieldPath") or ""
     if not version:
         found.append(field.required(f"{path}.apiVersion"))
@@ -133,7 +133,7 @@ def _unreadable(version: str, label: str, base: str, key: str | None) -> str:
 
 
 def validate_resource_ref(ref: Obj, path: str, found: list[FieldError], *, in_volume: bool) -> None:
-    """A `resourceFieldRef`. In a volume the container must be named, as there is no current one."""
+    """Checks a `resourceFieldRef`. In a volume it must name the container, as there is no current one."""
     resource = ref.get("resource") or ""
     if in_volume and not ref.get("containerName"):
         found.append(field.required(f"{path}.containerName"))
@@ -212,7 +212,7 @@ def validate_env_from(sources: Sequence[Obj], path: str, found: list[FieldError]
 def validate_file_ref_volumes(
     spec: Obj, containers: Sequence[tuple[str, Obj]], found: list[FieldError]
 ) -> None:
-    """A `fileKeyRef` reads from an emptyDir of this pod. `containers` are (path, container)."""
+    """Checks that a `fileKeyRef` reads from an emptyDir of this pod. `containers` are (path, container)."""
     for path, container in containers:
         for i, variable in enumerate(container.get("env") or ()):
             ref = (variable.get("valueFrom") or {}).get("fileKeyRef")

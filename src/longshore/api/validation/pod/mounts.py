@@ -18,7 +18,7 @@ _RECURSIVE: Final = ("Disabled", "Enabled", "IfPossible")
 
 
 def validate_mounts(container: Obj, volumes: Volumes, path: str, found: list[FieldError]) -> None:
-    """`path` is the container's. Complaints about sub-paths name the list without an index, as upstream."""
+    """`path` is the container's. Errors about sub-paths name the list without an index, as upstream."""
     mounts: Sequence[Obj] = container["volumeMounts"]
     devices: Sequence[Obj] = container.get("volumeDevices") or ()
     here = f"{path}.volumeMounts"
@@ -76,7 +76,7 @@ def _mount_options(mount: Obj, container: Obj, path: str, i: int, found: list[Fi
 
 
 def validate_devices(container: Obj, volumes: Volumes, path: str, found: list[FieldError]) -> None:
-    """`path` is the container's."""
+    """Checks block devices. `path` is the container's."""
     mounts: Sequence[Obj] = container.get("volumeMounts") or ()
     here = f"{path}.volumeDevices"
     names: set[str] = set()

@@ -17,14 +17,14 @@ def no_backsteps(value: str, path: str, found: list[FieldError]) -> None:
 
 
 def descending(value: str, path: str, found: list[FieldError]) -> None:
-    """A relative path that stays below where it starts."""
+    """Checks that a path is relative and stays below its start."""
     if value.startswith("/"):
         found.append(field.invalid(path, value, "must be a relative path"))
     no_backsteps(value, path, found)
 
 
 def not_reserved(value: str, path: str, found: list[FieldError]) -> None:
-    """A descending path that does not begin with `..`, which the kubelet keeps for itself."""
+    """Checks a descending path that must not begin with `..`, which is reserved for the kubelet."""
     descending(value, path, found)
     if value.startswith("..") and not value.startswith("../"):
         found.append(field.invalid(path, value, "must not start with '..'"))

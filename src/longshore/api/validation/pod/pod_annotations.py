@@ -1,4 +1,4 @@
-"""Annotations of pods that Kubernetes itself reads: old homes of fields, and marks of mirror pods."""
+"""Annotations of pods that Kubernetes itself reads: predecessors of fields, and marks of mirror pods."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _tolerations(text: str, path: str, found: list[FieldError]) -> None:
 
 
 def _is_int32(text: str) -> bool:
-    """A number as a person would write it: no plus sign, no leading zeros."""
+    """Whether a text is a 32-bit number without plus sign and leading zeros."""
     digits = text.removeprefix("-")
     if not digits.isascii() or not digits.isdigit() or (text[0] == "0" and text != "0"):
         return False
@@ -106,7 +106,7 @@ def _fixed(key: str, verb: str, path: str, found: list[FieldError]) -> None:
 
 
 def validate_agreement(annotations: Annotations, spec: Obj, path: str, found: list[FieldError]) -> None:
-    """Where both the old annotation and the field are given they must say the same. `path` is the spec's."""
+    """Checks that the old annotation and the field agree if both are given. `path` is the spec's."""
     pod = spec.get("securityContext") or {}
     seccomp = pod.get("seccompProfile")
     if seccomp is not None and SECCOMP_POD in annotations:

@@ -36,7 +36,7 @@ def validate_probes(container: Obj, grace: int | None, path: str, found: list[Fi
 
 
 def _once(probe: Obj, path: str, found: list[FieldError]) -> None:
-    """One success must be enough where a failure restarts the container."""
+    """Checks that one success is enough for a probe whose failure restarts the container."""
     threshold = probe.get("successThreshold") or 0
     if threshold != 1:
         found.append(field.invalid(f"{path}.successThreshold", threshold, "must be 1"))
@@ -102,6 +102,6 @@ def _action(kind: str, action: Obj, grace: int | None, path: str, found: list[Fi
 
 
 def validate_port(port: Any, path: str, found: list[FieldError]) -> None:
-    """A port by number or by the name a container gave it."""
+    """Checks a port, given as its number or as a name from a container."""
     problems = identifiers.port_name(port) if isinstance(port, str) else identifiers.port_number(port)
     found += [field.invalid(path, port, text) for text in problems]

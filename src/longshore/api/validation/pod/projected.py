@@ -19,7 +19,7 @@ def _mode(mode: int | None, path: str, found: list[FieldError]) -> None:
 
 
 def validate_items(source: Obj, path: str, found: list[FieldError]) -> None:
-    """`defaultMode` and `items` of a secret or config map volume."""
+    """Checks `defaultMode` and `items` of a secret or config map volume."""
     _mode(source.get("defaultMode"), f"{path}.defaultMode", found)
     for i, item in enumerate(source.get("items") or ()):
         _key_to_path(item, f"{path}.items[{i}]", found)
@@ -42,7 +42,7 @@ def validate_downward(source: Obj, path: str, found: list[FieldError]) -> None:
 
 
 def _downward_file(item: Obj, path: str, found: list[FieldError]) -> None:
-    """One file of the downward API; complaints name the volume, not the item."""
+    """Checks one file of the downward API. Errors name the volume, not the item."""
     file = item.get("path") or ""
     if not file:
         found.append(field.required(f"{path}.path"))

@@ -1,4 +1,4 @@
-"""The two side doors into a running Pod: new ephemeral containers, and other amounts of cpu and memory."""
+"""Changes of a running Pod by subresources: new ephemeral containers, and other amounts of cpu and memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SIZES: Final = ("cpu", "memory")
 
 
 def validate_ephemeral_containers_update(new: Obj, old: Obj) -> list[FieldError]:
-    """Containers may be added; those that are there stay as they are."""
+    """Checks that containers are only added and existing ones stay as they are."""
     found = update.validate_changed_pod(new, old)
     if pod_annotations.MIRROR in (old["metadata"].get("annotations") or ()):
         return [field.forbidden("", "static pods do not support ephemeral containers")]
@@ -32,7 +32,7 @@ def validate_ephemeral_containers_update(new: Obj, old: Obj) -> list[FieldError]
 
 
 def validate_resize(new: Obj, old: Obj) -> list[FieldError]:
-    """Only cpu and memory may change, without changing the class of service and without vanishing."""
+    """Checks that only cpu and memory change, that none is removed, and that the QoS class stays."""
     found = update.validate_changed_pod(new, old)
     spec, before = new["spec"], old["spec"]
     if pod_annotations.MIRROR in (old["metadata"].get("annotations") or ()):
@@ -64,7 +64,7 @@ def validate_resize(new: Obj, old: Obj) -> list[FieldError]:
 
 
 def _node_can_resize(status: Obj) -> bool:
-    """A node that can says what its running containers have."""
+    """Whether the node can resize: such a node reports the resources of its running containers."""
     for container in status.get("containerStatuses") or ():
         if (container.get("state") or {}).get("running") is not None:
             return container.get("resources") is not None
@@ -93,7 +93,7 @@ def _removed(new: Obj, old: Obj, path: str, found: list[FieldError]) -> None:
 
 
 def _mask(target: Obj, source: Obj) -> None:
-    """Gives `target` the sizes (and the resize policy) of `source`."""
+    """Gives `target` the amounts (and the resize policy) of `source`."""
     if "resizePolicy" in target or "resizePolicy" in source:
         target["resizePolicy"] = source.get("resizePolicy")
         if target["resizePolicy"] is None:

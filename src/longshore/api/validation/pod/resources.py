@@ -43,7 +43,7 @@ def validate_requirements(
     *,
     pod_level: bool = False,
 ) -> None:
-    """The `resources` of a container, or with `pod_level` those of the pod itself."""
+    """Checks the `resources` of a container, or with `pod_level` those of the pod itself."""
     limits: Mapping[str, str] = resources.get("limits") or {}
     requests: Mapping[str, str] = resources.get("requests") or {}
     check: NameCheck = _pod_name if pod_level else _container_name
@@ -83,7 +83,7 @@ def _amount(name: str, amount: str, check: NameCheck, path: str, found: list[Fie
 
 
 def validate_quantity(name: str, amount: str, path: str, found: list[FieldError]) -> None:
-    """Never negative; whole numbers of things that come in pieces."""
+    """Checks that an amount is not negative, and whole for resources that are counted."""
     if amount.startswith("-"):
         found.append(field.invalid(path, amount, "must be greater than or equal to 0"))
     if (name in _COUNTED or pod_resources.is_extended(name)) and quantity.milli_value(amount) % 1000:
@@ -105,7 +105,7 @@ def _huge_pages(name: str, amount: str, path: str, found: list[FieldError]) -> N
 
 
 def validate_name(name: str, path: str, found: list[FieldError]) -> bool:
-    """A resource name at all; False when it is so wrong that further checks make no sense."""
+    """Checks a resource name. False if it is so wrong that further checks make no sense."""
     problems = label_syntax.qualified_name(name)
     if problems:
         found += [field.invalid(path, name, text) for text in problems]
@@ -135,7 +135,7 @@ def _pod_name(name: str, path: str, found: list[FieldError]) -> None:
 
 
 def _claims(claims: Sequence[Obj], known: ClaimNames, path: str, found: list[FieldError]) -> None:
-    """Each names an entry of the pod's `resourceClaims`, and none is named twice."""
+    """Checks that each claim names an entry of the pod's `resourceClaims`, and none is named twice."""
     seen: set[str] = set()
     parts_seen: dict[str, int] = {}
     listed = ": " + ", ".join(sorted(known)) if known else " which is empty"
@@ -166,7 +166,7 @@ def _claims(claims: Sequence[Obj], known: ClaimNames, path: str, found: list[Fie
 
 
 def validate_pod_resources(spec: Obj, claim_names: ClaimNames, path: str, found: list[FieldError]) -> None:
-    """The pod's own `resources`, alone and against those of its containers."""
+    """Checks the pod's own `resources`, alone and against those of its containers."""
     resources, here = spec["resources"], f"{path}.resources"
     if (spec.get("os") or {}).get("name") == "windows":
         found.append(field.forbidden(here, "may not be set for a windows pod"))
@@ -200,7 +200,7 @@ def _consistent(spec: Obj, resources: Obj, path: str, found: list[FieldError]) -
 def validate_resource_claims(
     claims: Sequence[Obj], path: str, found: list[FieldError], *, mirror: bool = False
 ) -> None:
-    """`spec.resourceClaims`. `mirror` pods, written by a node, may have none."""
+    """Checks `spec.resourceClaims`. `mirror` pods, written by a node, may have none."""
     seen: set[str] = set()
     for i, claim in enumerate(claims):
         here, name = f"{path}[{i}]", claim.get("name") or ""

@@ -49,7 +49,7 @@ def validate_tolerations(tolerations: Sequence[Obj], path: str, found: list[Fiel
 
 
 def validate_spread(constraints: Sequence[Obj], path: str, found: list[FieldError]) -> None:
-    """`topologySpreadConstraints`: one per pair of topology key and action."""
+    """Checks `topologySpreadConstraints`: one per pair of topology key and action."""
     pairs = [(c.get("topologyKey") or "", c.get("whenUnsatisfiable") or "") for c in constraints]
     left = Counter(pairs)
     for i, constraint in enumerate(constraints):
@@ -100,6 +100,6 @@ def validate_readiness_gates(gates: Sequence[Obj], path: str, found: list[FieldE
 
 
 def validate_preemption(policy: str, path: str, found: list[FieldError]) -> None:
-    """Also the one of PriorityClasses."""
+    """Checks the preemption policy of a pod or PriorityClass."""
     if policy not in _PREEMPTION:
         found.append(field.not_supported(path, policy, _PREEMPTION) if policy else field.required(path))

@@ -32,7 +32,7 @@ def _id(value: int | None, path: str, found: list[FieldError]) -> None:
 
 
 def validate_pod(spec: Obj, path: str, found: list[FieldError]) -> None:
-    """`path` is that of the security context."""
+    """Checks the pod's security context, which is at `path`."""
     context = spec["securityContext"]
     _id(context.get("fsGroup"), f"{path}.fsGroup", found)
     _id(context.get("runAsUser"), f"{path}.runAsUser", found)
@@ -51,7 +51,7 @@ def validate_pod(spec: Obj, path: str, found: list[FieldError]) -> None:
 
 
 def validate_shared_processes(spec: Obj, path: str, found: list[FieldError]) -> None:
-    """The one rule that holds although the security context itself may be empty."""
+    """Checks the process namespace: a rule that also holds if the security context is empty."""
     if spec.get("shareProcessNamespace") and spec.get("hostPID"):
         text = "ShareProcessNamespace and HostPID cannot both be enabled"
         found.append(field.invalid(f"{path}.shareProcessNamespace", True, text))
@@ -151,7 +151,7 @@ def _sysctls(sysctls: list[Obj], spec: Obj, path: str, found: list[FieldError]) 
 
 
 def _dotted(name: str) -> str:
-    """`net/ipv4/ip.x` as `net.ipv4.ip/x`: whichever separator comes first separates."""
+    """`net/ipv4/ip.x` as `net.ipv4.ip/x`: the separator that comes first is the separator of the name."""
     first = next((ch for ch in name if ch in "./"), ".")
     return name.translate(_SWAP) if first == "/" else name
 

@@ -1,27 +1,24 @@
-"""A whole pod spec, in the order in which Kubernetes looks at it, since clients see that order.
+"""Checks a whole pod spec, in Kubernetes' order, since clients see that order.
 
-Valid specs take a cheap path: what is not there costs one look-up, and no path is built for it.
+Valid specs are cheap: a missing field costs one look-up, and no path is built for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
-from longshore.api import field, names, reads
+from longshore.api import field, identifiers, names
 from longshore.api.field import FieldError
 from longshore.api.types import Obj
 from longshore.api.validation import metadata
 from longshore.api.validation.pod import (
     affinity,
     containers,
-    dns,
     env,
     pod_annotations,
     pod_volumes,
-    ports,
     resources,
-    restart,
     scheduling,
     security,
     windows,
@@ -29,7 +26,7 @@ from longshore.api.validation.pod import (
 
 Rule = Callable[[str], list[str]]
 _PodRule = Callable[[Obj, Obj, Obj, list[FieldError]], None]
-"""(pod, its spec, its annotations, what was found wrong so far)"""
+"""(pod, its spec, its annotations, problems found so far)"""
 
 _NO_CLAIMS: Final[resources.ClaimNames] = frozenset()
 _NO_VOLUMES: Final[dict[str, Obj]] = {}
@@ -37,8 +34,8 @@ _MAX_INT32: Final = 2147483647
 
 
 def validate_pod_spec(spec: Obj, path: str, *, pod: Obj | None = None) -> list[FieldError]:
-    """`pod` is the whole object when the spec is a real Pod's, not a template's: then host ports must be
-    filled in, and claims of ephemeral volumes carry the pod's name."""
+    """Checks a pod spec. `pod` is the whole object if the spec is a real Pod's, not a template's: then host
+    ports must be filled in, and claims of ephemeral volumes have the pod's name."""
     found: list[FieldError] = []
     meta: Obj = {} if pod is None else pod.get("metadata") or {}
     grace = spec.get("terminationGracePeriodSeconds")
@@ -65,10 +62,10 @@ def validate_pod_spec(spec: Obj, path: str, *, pod: Obj | None = None) -> list[F
     if spec.get("resources") is not None:
         resources.validate_pod_resources(spec, claims, path, found)
     if spec.get("hostNetwork"):
-        ports.validate_host_network(spec, path, found, is_pod=pod is not None)
-    restart.validate_pod_policy(around.restart_policy, f"{path}.restartPolicy", found)
+        containers.validate_host_network(spec, path, found, is_pod=pod is not None)
+    containers.validate_pod_policy(around.restart_policy, f"{path}.restartPolicy", found)
     policy = spec.get("dnsPolicy") or ""
-    dns.validate_policy(policy, f"{path}.dnsPolicy", found)
+    validate_policy(policy, f"{path}.dnsPolicy", found)
     if labels := spec.get("nodeSelector"):
         found += metadata.validate_labels(labels, f"{path}.nodeSelector")
     if spec.get("securityContext"):
@@ -78,7 +75,7 @@ def validate_pod_spec(spec: Obj, path: str, *, pod: Obj | None = None) -> list[F
     if (rules := spec.get("affinity")) is not None:
         affinity.validate_affinity(rules, f"{path}.affinity", found)
     if policy == "None" or "dnsConfig" in spec:
-        dns.validate_config(spec.get("dnsConfig"), policy, f"{path}.dnsConfig", found)
+        validate_config(spec.get("dnsConfig"), policy, f"{path}.dnsConfig", found)
     if listed := spec.get("readinessGates"):
         scheduling.validate_readiness_gates(listed, f"{path}.readinessGates", found)
     if listed := spec.get("schedulingGates"):
@@ -91,7 +88,7 @@ def validate_pod_spec(spec: Obj, path: str, *, pod: Obj | None = None) -> list[F
     if not around.host_users:
         _own_users(spec, every, path, found)
     if spec.get("hostnameOverride") is not None:
-        dns.validate_hostname_override(spec, path, found)
+        validate_hostname_override(spec, path, found)
     _names(spec, path, found)
     if amounts := spec.get("overhead"):
         resources.validate_requirements({"limits": amounts}, _NO_CLAIMS, f"{path}.overhead", found)
@@ -108,7 +105,7 @@ def _mentions_windows(spec: Obj, every: list[tuple[str, Obj]]) -> bool:
 
 
 def _own_users(spec: Obj, every: list[tuple[str, Obj]], path: str, found: list[FieldError]) -> None:
-    """A pod with users of its own may not share other namespaces with the host."""
+    """Checks that a pod with its own user namespace shares no other namespace with the host."""
     text = "when `hostUsers` is false"
     for key, shown in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")):
         if spec.get(key):
@@ -117,7 +114,7 @@ def _own_users(spec: Obj, every: list[tuple[str, Obj]], path: str, found: list[F
 
 
 def _names(spec: Obj, path: str, found: list[FieldError]) -> None:
-    """Names of other things, the deadline, and lists that are looked at between them."""
+    """Checks names of other objects and the deadline, and the lists that Kubernetes checks between them."""
     _name(spec, "serviceAccountName", names.dns1123_subdomain, path, found)
     _name(spec, "nodeName", names.dns1123_subdomain, path, found)
     deadline = spec.get("activeDeadlineSeconds")
@@ -129,7 +126,7 @@ def _names(spec: Obj, path: str, found: list[FieldError]) -> None:
     if listed := spec.get("tolerations"):
         scheduling.validate_tolerations(listed, f"{path}.tolerations", found)
     if listed := spec.get("hostAliases"):
-        dns.validate_host_aliases(listed, f"{path}.hostAliases", found)
+        validate_host_aliases(listed, f"{path}.hostAliases", found)
     _name(spec, "priorityClassName", names.dns1123_subdomain, path, found)
     if (name := spec.get("runtimeClassName")) is not None:
         found += [field.invalid(f"{path}.runtimeClassName", name, t) for t in names.dns1123_subdomain(name)]
@@ -144,7 +141,7 @@ def _name(spec: Obj, key: str, rule: Rule, path: str, found: list[FieldError]) -
 
 
 def validate_pod_template(template: Obj, path: str) -> list[FieldError]:
-    """The template of a Job or PodTemplate. Its labels and annotations are named without `metadata`."""
+    """Checks the template of a Job or PodTemplate. Paths of its labels and annotations lack `metadata`."""
     meta, spec = template.get("metadata") or {}, template.get("spec") or {}
     found: list[FieldError] = []
     if labels := meta.get("labels"):
@@ -163,12 +160,12 @@ def validate_pod_template(template: Obj, path: str) -> list[FieldError]:
 
 
 def validate_pod(pod: Obj) -> list[FieldError]:
-    """The rules any version of a Pod must keep, apart from those of metadata common to all kinds."""
+    """Checks the rules for any version of a Pod, apart from those of metadata common to all kinds."""
     return _problems(pod, _RULES)
 
 
 def validate_pod_create(pod: Obj) -> list[FieldError]:
-    """A new Pod."""
+    """Checks a new Pod."""
     return _problems(pod, CREATE_RULES)
 
 
@@ -180,30 +177,15 @@ def _problems(pod: Obj, rules: Sequence[_PodRule]) -> list[FieldError]:
     return found
 
 
-def _has_ephemeral_volumes(spec: Any) -> bool:
-    listed = spec.get("volumes")
-    return type(listed) is list and any(type(volume) is dict and "ephemeral" in volume for volume in listed)
-
-
-def _hostname_is_label(new: reads.New) -> bool:
-    hostname = new.obj["spec"].get("hostname")
-    return not hostname or not names.dns1123_label(hostname)
-
-
-@reads.reads(*pod_annotations.READ)
 def _annotations(pod: Obj, spec: Obj, marks: Obj, found: list[FieldError]) -> None:
     if marks:
         pod_annotations.validate_annotations(marks, spec, "metadata.annotations", found)
 
 
-@reads.reads("spec.hostname", again=_hostname_is_label)
-@reads.reads("metadata.name", when=_has_ephemeral_volumes)
-@reads.reads(f"{reads.ANNOTATION}{pod_annotations.MIRROR}]", only_with=("resourceClaims",))
 def _spec(pod: Obj, spec: Obj, marks: Obj, found: list[FieldError]) -> None:
     found += validate_pod_spec(spec, "spec", pod=pod)
 
 
-@reads.reads()
 def _tokens_without_account(pod: Obj, spec: Obj, marks: Obj, found: list[FieldError]) -> None:
     if spec.get("serviceAccountName"):
         return
@@ -215,27 +197,23 @@ def _tokens_without_account(pod: Obj, spec: Obj, marks: Obj, found: list[FieldEr
                 found.append(field.forbidden(where, text))
 
 
-@reads.reads()
 def _images(pod: Obj, spec: Obj, marks: Obj, found: list[FieldError]) -> None:
     for part in ("containers", "initContainers"):
         for i, container in enumerate(spec.get(part) or ()):
             containers.validate_image_for_pod(container, f"spec.{part}[{i}]", found)
 
 
-@reads.reads()
 def _no_ephemeral_containers(pod: Obj, spec: Obj, marks: Obj, found: list[FieldError]) -> None:
     if spec.get("ephemeralContainers"):
         found.append(field.forbidden("spec.ephemeralContainers", "cannot be set on create"))
 
 
-@reads.reads()
 def _no_node_behind_gates(pod: Obj, spec: Obj, marks: Obj, found: list[FieldError]) -> None:
     if spec.get("nodeName") and spec.get("schedulingGates"):
         text = "cannot be set until all schedulingGates have been cleared"
         found.append(field.forbidden("spec.nodeName", text))
 
 
-@reads.reads(*pod_annotations.READ)
 def _agreement(pod: Obj, spec: Obj, marks: Obj, found: list[FieldError]) -> None:
     if marks:
         pod_annotations.validate_agreement(marks, spec, "spec", found)
@@ -248,4 +226,74 @@ CREATE_RULES: Final[tuple[_PodRule, ...]] = (
     _no_node_behind_gates,
     _agreement,
 )
-"""The checks of a new Pod, in the order of upstream's complaints."""
+"""The checks of a new Pod, in the order of upstream's errors."""
+
+
+# ---- Name resolution and host names of a pod: DNS policy and settings, host aliases, host names.
+
+_POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
+# The limits of the C library's resolver.
+_MAX_SERVERS: Final = 3
+_MAX_SEARCHES: Final = 32
+_MAX_SEARCH_CHARS: Final = 2048
+_MAX_HOSTNAME_CHARACTERS: Final = 64
+
+
+def validate_policy(policy: str, path: str, found: list[FieldError]) -> None:
+    if policy not in _POLICIES:
+        found.append(field.not_supported(path, policy, _POLICIES) if policy else field.required(path))
+
+
+def validate_config(config: Obj | None, policy: str, path: str, found: list[FieldError]) -> None:
+    """Checks `dnsConfig`, which policy None requires."""
+    if policy == "None":
+        if config is None:
+            found.append(field.required(path, "must provide `dnsConfig` when `dnsPolicy` is None"))
+            return
+        if not config.get("nameservers"):
+            text = "must provide at least one DNS nameserver when `dnsPolicy` is None"
+            found.append(field.required(f"{path}.nameservers", text))
+            return
+    if config is None:
+        return
+    servers, searches = config.get("nameservers") or [], config.get("searches") or []
+    if len(servers) > _MAX_SERVERS:
+        text = f"must not have more than {_MAX_SERVERS} nameservers"
+        found.append(field.invalid(f"{path}.nameservers", servers, text))
+    for i, server in enumerate(servers):
+        found += [field.invalid(f"{path}.nameservers[{i}]", server, text) for text in identifiers.ip(server)]
+    if len(searches) > _MAX_SEARCHES:
+        text = f"must not have more than {_MAX_SEARCHES} search paths"
+        found.append(field.invalid(f"{path}.searches", searches, text))
+    if len(" ".join(searches)) > _MAX_SEARCH_CHARS:
+        text = f"must not have more than {_MAX_SEARCH_CHARS} characters (including spaces) in the search list"
+        found.append(field.invalid(f"{path}.searches", searches, text))
+    for i, search in enumerate(searches):
+        if search != ".":
+            domain = search.removesuffix(".")
+            problems = names.dns1123_subdomain_with_underscore(domain)
+            found += [field.invalid(f"{path}.searches[{i}]", domain, text) for text in problems]
+    for i, option in enumerate(config.get("options") or ()):
+        if not option.get("name"):
+            found.append(field.required(f"{path}.options[{i}]", "must not be empty"))
+
+
+def validate_host_aliases(aliases: Sequence[Obj], path: str, found: list[FieldError]) -> None:
+    for i, alias in enumerate(aliases):
+        address = alias.get("ip") or ""
+        found += [field.invalid(f"{path}[{i}].ip", address, text) for text in identifiers.ip(address)]
+        for j, name in enumerate(alias.get("hostnames") or ()):
+            where = f"{path}[{i}].hostnames[{j}]"
+            found += [field.invalid(where, name, text) for text in names.dns1123_subdomain(name)]
+
+
+def validate_hostname_override(spec: Obj, path: str, found: list[FieldError]) -> None:
+    """Checks `hostnameOverride`. `path` is the spec's."""
+    name, where = spec["hostnameOverride"], f"{path}.hostnameOverride"
+    if spec.get("setHostnameAsFQDN"):
+        found.append(field.forbidden(where, "may not be specified when setHostnameAsFQDN is true"))
+    if spec.get("hostNetwork"):
+        found.append(field.forbidden(where, "may not be specified when hostNetwork is true"))
+    if len(name) > _MAX_HOSTNAME_CHARACTERS:
+        found.append(field.too_long(where, _MAX_HOSTNAME_CHARACTERS))
+    found += [field.invalid(where, name, text) for text in names.dns1123_subdomain(name)]

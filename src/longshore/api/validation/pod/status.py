@@ -1,4 +1,4 @@
-"""Checks of a node's report about a Pod, also against the report before."""
+"""Checks of a Pod's status as a node reports it, also against the status before."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PARTS: Final = ("containerStatuses", "initContainerStatuses", "ephemeralContain
 
 
 def validate_pod_status_update(new: Obj, old: Obj) -> list[FieldError]:
-    """All problems of a report. What it repeats of the last one has passed before."""
+    """All problems of a new status. Parts that have not changed have passed before."""
     found = metadata.validate_update_again(new["metadata"], old["metadata"])
     if new["metadata"].get("annotations") is not old["metadata"].get("annotations"):
         update.validate_annotation_update(new, old, found)
@@ -73,7 +73,7 @@ def _nominated(new: str, old: str, spec: Obj, found: list[FieldError]) -> None:
 
 
 def _restarts(new: Obj, old: Obj, spec: Obj, found: list[FieldError]) -> None:
-    """A container that ended for good may not be reported as running again."""
+    """Checks that a container that ended for good is not reported as running again."""
     for part in _PARTS:
         reports = new.get(part) or ()
         for i, before in enumerate(old.get(part) or ()):

@@ -42,7 +42,7 @@ def validate_pod_update(new: Obj, old: Obj) -> list[FieldError]:
 
 
 def validate_changed_pod(new: Obj, old: Obj) -> list[FieldError]:
-    """The rules of any Pod, and that its metadata changed within bounds."""
+    """Checks the rules of any Pod, and that its metadata changed within bounds."""
     found = validate_changed_metadata(new["metadata"], old["metadata"])
     found += validate_pod(new)
     validate_annotation_update(new, old, found)
@@ -55,7 +55,7 @@ def validate_changed_metadata(new: Obj, old: Obj) -> list[FieldError]:
 
 
 def validate_annotation_update(new: Obj, old: Obj, found: list[FieldError]) -> None:
-    """Annotations that were fixed at creation, then the rules of those with a meaning once more."""
+    """Checks annotations that are fixed at creation, then again the rules of those that Kubernetes reads."""
     after = new["metadata"].get("annotations") or {}
     before = old["metadata"].get("annotations") or {}
     path = "metadata.annotations"
@@ -65,7 +65,7 @@ def validate_annotation_update(new: Obj, old: Obj, found: list[FieldError]) -> N
 
 
 def _same_containers(new: list[Obj], old: list[Obj], path: str, found: list[FieldError]) -> bool:
-    """True when they cannot be compared one by one. Images may change, but not to nothing."""
+    """True if containers cannot be compared one by one. Checks that images do not become empty."""
     if len(new) != len(old):
         found.append(field.forbidden(path, "pod updates may not add or remove containers"))
         return True
@@ -77,7 +77,7 @@ def _same_containers(new: list[Obj], old: list[Obj], path: str, found: list[Fiel
 
 
 def _deadline(new: int | None, old: int | None, found: list[FieldError]) -> bool:
-    """A deadline may be set once and then only come nearer. True when nothing further is looked at."""
+    """Checks that a deadline is set once and then only reduced. True if no further check is needed."""
     path = "spec.activeDeadlineSeconds"
     if new is None:
         if old is not None:
@@ -116,7 +116,7 @@ def _only_fewer_gates(new: Obj, old: Obj, found: list[FieldError]) -> None:
 
 
 def _nothing_else(new: Obj, old: Obj, found: list[FieldError]) -> None:
-    """Puts back all that may change and complains if a difference is left."""
+    """Restores everything that may change, and refuses any difference that is left."""
     masked = types.copy_of(new)
     for part in ("containers", "initContainers"):
         for container, before in zip(masked.get(part) or (), old.get(part) or (), strict=True):
@@ -140,7 +140,7 @@ def _restore(target: Obj, source: Obj, key: str) -> None:
 
 
 def _gated(masked: Obj, old: Obj, found: list[FieldError]) -> None:
-    """While gates hold a pod back, its choice of nodes may still be narrowed down."""
+    """Checks that node selector and affinity of a gated pod are only narrowed."""
     selector, before = masked.get("nodeSelector") or {}, old.get("nodeSelector") or {}
     if selector != before:
         if any(selector.get(key) != value for key, value in before.items()):

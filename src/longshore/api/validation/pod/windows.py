@@ -1,4 +1,4 @@
-"""Checks by the pod's operating system, and of Windows' own options."""
+"""Checks that depend on the pod's operating system, and checks of Windows' own options."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ Containers = Sequence[tuple[str, Obj]]
 
 
 def validate_system(spec: Obj, containers: Containers, path: str, found: list[FieldError]) -> None:
-    """`spec.os` and the fields that make no sense on it."""
+    """Checks `spec.os` and the fields that make no sense on it."""
     name = spec["os"].get("name") or ""
     if not name:
         found.append(field.required(f"{path}.os.name"))
@@ -93,7 +93,7 @@ def _windows(spec: Obj, containers: Containers, path: str, found: list[FieldErro
 
 
 def validate_host_process(spec: Obj, containers: Containers, path: str, found: list[FieldError]) -> None:
-    """Host process containers: all or none of a pod, and only on the host's network."""
+    """Checks host process containers: all or none of a pod, and only on the host's network."""
     pod = _host_process(spec)
     hosting = 0
     for at, container in containers:
@@ -122,7 +122,7 @@ def _host_process(holder: Obj) -> bool | None:
 
 
 def validate_options(options: Obj, path: str, found: list[FieldError]) -> None:
-    """`windowsOptions` of a pod or container."""
+    """Checks `windowsOptions` of a pod or container."""
     if (name := options.get("gmsaCredentialSpecName")) is not None:
         where = f"{path}.gmsaCredentialSpecName"
         found += [field.invalid(where, name, text) for text in names.dns1123_subdomain(name)]
@@ -138,7 +138,7 @@ def validate_options(options: Obj, path: str, found: list[FieldError]) -> None:
 
 
 def _user(value: str) -> list[str]:
-    """Problems with `DOMAIN\\user`, each to be read after the word runAsUserName."""
+    """Problems with `DOMAIN\\user`, each to be appended to the word runAsUserName."""
     if not value:
         return [" cannot be an empty string"]
     if _has_control(value):

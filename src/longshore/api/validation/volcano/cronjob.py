@@ -1,4 +1,4 @@
-"""Volcano CronJobs: schedule, time zone, name. The Job inside is looked at when it is made."""
+"""Volcano CronJobs: schedule, time zone, name. The Job inside is checked when it is created."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _is_zone_part: Final = re.compile(r"(?!-|\.{1,2}\Z)[A-Za-z0-9._+-]{1,14}", re.AS
 
 
 def validate(spec: Obj, name: str) -> str:
-    """All that is wrong."""
+    """All problems of a CronJob, in one text."""
     return "; ".join([*_schedule(spec.get("schedule", "")), *_zone(spec.get("timeZone")), *_name(name)])
 
 

@@ -1,4 +1,4 @@
-"""HyperNodes: each member is selected in one way, by a name or pattern that can be read."""
+"""HyperNodes: there is a member, and each is selected in one way, by a valid name or pattern."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SEVERAL: Final = "Only one of ExactMatch, RegexMatch, or LabelMatch can be spec
 
 
 def unselected(spec: Obj) -> list[FieldError]:
-    """The members whose selector has no way to select, or several: rules of the definition itself."""
+    """The members whose selector has no way to select, or several: rules of Volcano's definition."""
     problems = []
     for number, member in enumerate(spec.get("members") or ()):
         selector = member.get("selector")
@@ -30,7 +30,9 @@ def unselected(spec: Obj) -> list[FieldError]:
 
 
 def validate(spec: Obj) -> str:
-    """All that the webhook refuses, in one text."""
+    """All problems that the webhook finds, in one text."""
+    if not spec.get("members"):
+        return str(field.invalid("spec.members", field.NO_VALUE, "member must have at least one member"))
     problems = [str(problem) for member in spec.get("members") or () for problem in _wrong(member)]
     return problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]" if problems else ""
 

@@ -1,17 +1,17 @@
-"""JobFlows: every target must be a flow of the same JobFlow, and there must be an order."""
+"""JobFlows: every target must be a flow of the same JobFlow, and the flows must form a DAG."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from longshore.api.types import Obj
-from longshore.api.validation.volcano import dag
 
 _NO_ORDER: Final = "jobflow Flow is not DAG"
 
 
 def validate(spec: Obj) -> str:
-    """The first thing wrong."""
+    """The first problem of a JobFlow."""
     waits_for: dict[str, list[str]] = {
         flow.get("name", ""): list((flow.get("dependsOn") or {}).get("targets") or ())
         for flow in spec.get("flows") or ()
@@ -20,4 +20,24 @@ def validate(spec: Obj) -> str:
         for target in targets:
             if target not in waits_for:
                 return f"{_NO_ORDER}: vertex is not defined: {target}"
-    return "" if dag.is_acyclic(waits_for) else _NO_ORDER
+    return "" if is_acyclic(waits_for) else _NO_ORDER
+
+
+# ---- Dependencies between tasks or flows: whether there is an order for all of them.
+
+
+def is_acyclic(waits_for: Mapping[str, Iterable[str]]) -> bool:
+    """Whether there is an order in which everything comes after the names it waits for.
+
+    False if something waits for a name that is no key.
+    """
+    left = {name: set(others) for name, others in waits_for.items()}
+    while left:
+        ready = [name for name, others in left.items() if not others]
+        if not ready:
+            return False
+        for name in ready:
+            del left[name]
+        for others in left.values():
+            others.difference_update(ready)
+    return True

@@ -1,4 +1,4 @@
-"""Pods of Volcano's schedulers: how many of a group may be gone at once, in one of two annotations."""
+"""Pods of Volcano's schedulers: the disruption budget of a group, in one of two annotations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _INT32: Final = 2**31
 
 
 def validate(annotations: Mapping[str, str]) -> str:
-    """The first thing wrong."""
+    """The first problem of the annotations."""
     given = [key for key in _KEYS if key in annotations]
     for key in given:
         if problem := _budget(key, annotations[key]):

@@ -1,6 +1,6 @@
-"""Checks of a Queue by itself: amounts that fit each other, a state, the weights of its path.
+"""Checks of a Queue by itself: amounts that fit each other, a state, the weights of its hierarchy.
 
-How it fits to its parents and children is for `apiserver/admission/volcano/queue` to see.
+`apiserver/admission/volcano/queue` checks it against its parents and children.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from longshore.api.defaults.volcano import HIERARCHY, WEIGHTS
 from longshore.api.field import FieldError
 from longshore.api.types import Obj
 from longshore.api.validation.pod import resources
+from longshore.api.validation.volcano.job import TIERS, both_tiers
 
 _STATES: Final = ("", "Open", "Closed")
 _PATH: Final = "requestBody.metadata.annotations"
@@ -24,7 +25,7 @@ _is_float: Final = re.compile(
 
 
 def validate(spec: Obj, state: str, annotations: Obj, others: Iterable[tuple[str, str]]) -> str:
-    """All that is wrong. `others` are the names of the other queues, each with its hierarchy."""
+    """All problems of a Queue. `others` are the names of the other queues, each with its hierarchy."""
     found = _amounts(spec)
     if state not in _STATES:
         found.append(field.invalid("requestBody.spec.state", state, "queue state must be in [Open Closed]"))
@@ -34,7 +35,7 @@ def validate(spec: Obj, state: str, annotations: Obj, others: Iterable[tuple[str
 
 
 def _amounts(spec: Obj) -> list[FieldError]:
-    """guarantee <= deserved <= capability, none of them negative."""
+    """Checks that guarantee <= deserved <= capability, and that none is negative."""
     found: list[FieldError] = []
     capability, deserved = spec.get("capability") or {}, spec.get("deserved") or {}
     guarantee = (spec.get("guarantee") or {}).get("resource") or {}
@@ -80,3 +81,15 @@ def _hierarchy(annotations: Obj, others: Iterable[tuple[str, str]]) -> list[Fiel
             text = f"{path} is not allowed to be in the sub path of {other} of queue {name}"
             return [field.invalid(_PATH, path, text)]
     return []
+
+
+# ---- PodGroups: the highest tier of a network topology is named in one way only.
+
+
+def validate_podgroup(spec: Obj) -> str:
+    """All problems of a PodGroup, in one text."""
+    found = [f"{TIERS}."] if both_tiers(spec.get("networkTopology")) else []
+    for policy in spec.get("subGroupPolicy") or ():
+        if both_tiers(policy.get("networkTopology")):
+            found.append(f"in subGroupPolicy '{policy.get('name', '')}': {TIERS}.")
+    return " ".join(found)

@@ -1,8 +1,7 @@
 """Volcano's objects as its own programs read them: Go types, from JSON that the schema may not have seen.
 
-A webhook decodes the object before it looks at it, so a duration or quantity that cannot be read is
-refused by the webhook, in Go's words, before the schema says a word. The types are in
-`data/volcano-types.json`.
+A webhook decodes the object before it checks it, so the webhook refuses an unreadable duration or quantity,
+in Go's words, before the schema is checked. The types are in `data/volcano-types.json`.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _MESSAGES: Final = {
     "scheduling.volcano.sh/podgroups": "scheduling.volcano.sh/v1beta1.PodGroup",
     "scheduling.volcano.sh/queues": "scheduling.volcano.sh/v1beta1.Queue",
 }
-"""By storage; Commands and JobTemplates have no webhook that would read them."""
+"""By storage; no webhook reads Commands and JobTemplates."""
 
 
 def read(storage: str, obj: Obj) -> Obj:

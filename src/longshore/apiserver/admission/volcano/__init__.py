@@ -1,7 +1,7 @@
 """Volcano's webhooks, in this process: what they fill in, and what they refuse.
 
-A webhook that refuses is answered with a plain 400 that names it; only the schema, which speaks between
-the mutating and the validating ones, answers 422. Loaded when the first object of Volcano's comes along.
+A refusal is a plain 400 that names the webhook; only the schema, which is checked between the mutating and
+the validating webhooks, answers 422. This package is loaded with the first Volcano object.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple, TypeAlias
 
-from longshore.api import errors, reads
+from longshore.api import errors
 from longshore.api.codec import DecodeError
 from longshore.api.defaults import volcano as defaults
 from longshore.api.types import Obj
-from longshore.api.validation.volcano import cronjob, hypernode, job_update, jobflow, pod, typed
+from longshore.api.validation.volcano import cronjob, hypernode, jobflow, pod, typed
+from longshore.api.validation.volcano import job as volcano_job
 from longshore.apiserver.admission.lookup import Get, List
 from longshore.apiserver.admission.volcano import job, podgroup, queue
 
@@ -28,7 +29,7 @@ _Mutation: TypeAlias = Callable[[Obj, Get], None]
 _Check: TypeAlias = Callable[[Obj, Obj, Get, List], str]
 """(spec as Go reads it, object, get, list) -> what is wrong"""
 _UpdateCheck: TypeAlias = Callable[[Obj, Obj, Obj, Get, List], str]
-"""An update's check, with the old object in third place."""
+"""(spec as Go reads it, new object, old object, get, list) -> what is wrong"""
 
 
 class Denied(errors.StatusError):
@@ -40,7 +41,7 @@ class Denied(errors.StatusError):
 
 
 class Judged(NamedTuple):
-    """A webhook's say in one operation on one storage."""
+    """One operation on one storage that a webhook judges."""
 
     webhook: str
     mutates: bool
@@ -49,7 +50,7 @@ class Judged(NamedTuple):
 
 
 def judged() -> Iterator[Judged]:
-    """Everything that these webhooks look at, pods of Volcano's scheduler among it."""
+    """Every operation that these webhooks judge, including new pods of Volcano's scheduler."""
     for storage, (webhook, _) in _MUTATIONS.items():
         yield Judged(_full(webhook), True, "CREATE", storage)
     for operation, rules in (("CREATE", _CHECKS), ("UPDATE", _UPDATE_CHECKS)):
@@ -70,8 +71,8 @@ def mutate_create(storage: str, obj: Obj, get: Get) -> None:
 
 
 def mutate_applied(storage: str, obj: Obj) -> None:
-    """Fills in an applied Job like a new one: an apply replaces its list of tasks as a whole, and would
-    take the webhook's values from it. A PUT without them is refused, as Volcano does."""
+    """Fills in an applied Job like a new one: an apply replaces the whole list of tasks, and would remove the
+    values that the webhook set. A PUT without those values is refused, as by Volcano."""
     if storage == _JOBS:
         _read(storage, obj, "mutatejob")
         defaults.default_job(obj.setdefault("spec", {}))
@@ -87,11 +88,6 @@ def validate_create(storage: str, obj: Obj, get: Get, every: List) -> None:
     _refuse(webhook, check(_read(storage, obj, webhook), obj, get, every))
 
 
-def rules_of(storage: str) -> tuple[Callable[..., object], ...]:
-    """The rules about new objects of a storage, each of which says what it reads."""
-    return tuple(rule for rules in (_MUTATIONS, _CHECKS) if storage in rules for rule in (rules[storage][1],))
-
-
 def validate_update(storage: str, new: Obj, old: Obj, get: Get, every: List) -> None:
     """Refuses what Volcano refuses of a change of the main resource."""
     if storage == _HYPER_NODES:
@@ -102,19 +98,19 @@ def validate_update(storage: str, new: Obj, old: Obj, get: Get, every: List) -> 
 
 
 def validate_delete(storage: str, name: str, every: List) -> None:
-    """Refuses to delete queues that are needed."""
+    """Refuses to delete a queue that is built in or has children."""
     if storage == _QUEUES:
         _refuse("validatequeue", queue.validate_delete(name, every))
 
 
 def validate_pod(obj: Obj) -> None:
-    """Refuses a new pod of Volcano's scheduler whose annotations make no sense."""
+    """Refuses a new pod of Volcano's scheduler whose annotations are invalid."""
     if annotations := obj["metadata"].get("annotations"):
         _refuse("validatepod", pod.validate(annotations))
 
 
 def _hyper_node(obj: Obj) -> None:
-    """First the rules of the definition, then those of the webhook."""
+    """Checks the rules of the definition, then those of the webhook."""
     spec = obj.get("spec") or {}
     if problems := hypernode.unselected(spec):
         raise errors.invalid("topology.volcano.sh", "HyperNode", obj["metadata"]["name"], problems)
@@ -137,17 +133,10 @@ def _full(webhook: str) -> str:
     return f"{webhook}.volcano.sh"
 
 
-@reads.reads()
 def _default_job(obj: Obj, get: Get) -> None:
     defaults.default_job(obj.setdefault("spec", {}))
 
 
-def _names_no_queue(get: Get, every: List, namespace: str) -> bool:
-    found = get("namespaces", "", namespace)
-    return found is None or defaults.QUEUE_ANNOTATION not in (found["metadata"].get("annotations") or ())
-
-
-@reads.reads("cluster", unless=_names_no_queue)
 def _default_pod_group(obj: Obj, get: Get) -> None:
     namespace = get("namespaces", "", obj["metadata"]["namespace"])
     defaults.default_pod_group(obj.setdefault("spec", {}), namespace)
@@ -172,7 +161,7 @@ def _flow_update(spec: Obj, new: Obj, old: Obj, get: Get, every: List) -> str:
 def _job_update(spec: Obj, new: Obj, old: Obj, get: Get, every: List) -> str:
     if new.get("spec") == old.get("spec"):
         return ""
-    return job_update.validate(spec, typed.read(_JOBS, old), new["metadata"]["name"])
+    return volcano_job.validate_update(spec, typed.read(_JOBS, old), new["metadata"]["name"])
 
 
 _MUTATIONS: Final[dict[str, tuple[str, _Mutation]]] = {

@@ -1,11 +1,11 @@
-"""A new Volcano Job: it must be in order, and its queue must take it."""
+"""Validates a new Volcano Job: its spec must be valid, and its queue must accept it."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import Final
 
-from longshore.api import label_syntax, reads
+from longshore.api import label_syntax
 from longshore.api.types import Obj
 from longshore.api.validation.volcano import job
 from longshore.apiserver.admission.lookup import Get, List
@@ -14,19 +14,17 @@ from longshore.apiserver.admission.volcano import queue_tree
 _PLUGIN_GROUP: Final = "longshore.volcano_plugins"
 
 
-def _named_and_queued(new: reads.New) -> bool:
-    """Whether name and queue are fine; the names of a Job's pods begin with its own."""
-    obj = new.obj
+def is_named_and_queued(obj: Obj, get: Get, every: List) -> bool:
+    """Whether the names of the Job and of its pods are valid, and its queue accepts it."""
     name, spec = obj["metadata"]["name"], obj["spec"]
     listed = [f"{name}-{task.get('name', '')}-{index}" for index, task in enumerate(spec["tasks"])]
     if not all(map(label_syntax.is_qualified_name, (name, *listed))):
         return False
-    return not _queue(spec.get("queue", ""), new.get, new.every)
+    return not _queue(spec.get("queue", ""), get, every)
 
 
-@reads.reads("cluster", "metadata.name", again=_named_and_queued)
 def validate_create(spec: Obj, obj: Obj, get: Get, every: List) -> str:
-    """All that is wrong with a new Job."""
+    """The problems of a new Job; empty if there are none."""
     return job.validate(
         spec,
         obj["metadata"]["name"],
@@ -39,8 +37,9 @@ def _queue(name: str, get: Get, every: List) -> str:
     queue = queue_tree.get_queue(get, name)
     if queue is None:
         return f" unable to find job queue: {queue_tree.not_found(name)};"
-    found, state = "", queue_tree.state_of(queue)
-    if state != "Open":
+    found = ""
+    if not queue_tree.takes_work(queue):
+        state = queue_tree.state_of(queue)
         found = f" can only submit job to queue with state `Open`, queue `{name}` status is `{state}`;"
     if name == queue_tree.ROOT:
         return found + " can not submit job to root queue;"
@@ -51,7 +50,7 @@ def _queue(name: str, get: Get, every: List) -> str:
 
 @cache
 def _added_plugins() -> frozenset[str]:
-    """Job plugins that other packages bring. Asked for only when a Job names one that is not Volcano's."""
+    """Job plugins that other packages bring; looked up only if a Job names one that is not Volcano's."""
     from importlib import metadata
 
     return frozenset(entry.name for entry in metadata.entry_points(group=_PLUGIN_GROUP))

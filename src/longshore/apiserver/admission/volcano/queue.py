@@ -1,4 +1,4 @@
-"""Queues among each other: parents that exist and have room, and a tree that is not too deep."""
+"""Validates queues against each other: parents exist and have room, and the tree is not too deep."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _SHARES: Final = ("guarantee", "deserved")
 
 
 def validate_create(spec: Obj, obj: Obj, get: Get, every: List) -> str:
-    """The first thing wrong with a new queue."""
+    """The first problem of a new queue; empty if there is none."""
     name = obj["metadata"]["name"]
     return _itself(spec, obj, every) or _place(spec, name, get, every) or _room(spec, name, get, every)
 
 
 def validate_update(spec: Obj, new: Obj, old: Obj, get: Get, every: List) -> str:
-    """The first thing wrong with a change."""
+    """The first problem of a changed queue; empty if there is none."""
     name, before = new["metadata"]["name"], _spec(old)
     if found := _itself(spec, new, every):
         return found
@@ -41,7 +41,7 @@ def validate_update(spec: Obj, new: Obj, old: Obj, get: Get, every: List) -> str
 
 
 def validate_delete(name: str, every: List) -> str:
-    """Why a queue must stay."""
+    """Why a queue may not be deleted; empty if it may."""
     if name in _KEPT:
         return f"`{name}` queue can not be deleted"
     below = [child["metadata"]["name"] for child in queue_tree.children(every, name)]
@@ -67,7 +67,7 @@ def _hierarchies(every: List, but: str) -> Iterable[tuple[str, str]]:
 
 
 def _place(spec: Obj, name: str, get: Get, every: List) -> str:
-    """Whether the queue may stand where it wants to."""
+    """The problem with the queue's place in the tree; empty if there is none."""
     parent = spec.get("parent", "")
     if parent in ("", queue_tree.ROOT):
         return ""
@@ -97,7 +97,7 @@ def _allocated_pods(queue: Obj | None) -> int:
 
 
 def _room(spec: Obj, name: str, get: Get, every: List) -> str:
-    """Whether parents, siblings and children leave room for each other."""
+    """The first amount that does not fit those of parents, siblings or children; empty if all fit."""
     parent = spec.get("parent", "")
     if parent not in ("", queue_tree.ROOT):
         above = queue_tree.get_queue(get, parent)
@@ -160,7 +160,7 @@ def _above_descendants(spec: Obj, name: str, below: list[Obj], every: List) -> s
 
 
 def _most_below(queue: Obj, resource: str, every: List, depth: int) -> Decimal:
-    """The highest limit in a subtree; a queue that has one speaks for all below it."""
+    """The highest limit in a subtree; below a queue with a limit no further limits are read."""
     own = _amounts(_spec(queue), "capability").get(resource, Decimal(0))
     if own > 0 or not depth:
         return own
@@ -169,7 +169,7 @@ def _most_below(queue: Obj, resource: str, every: List, depth: int) -> Decimal:
 
 
 def _sums(parent: Obj, below: list[Obj]) -> str:
-    """Adds one child after the other; the first sum that is too much is the one complained of."""
+    """Adds up the children's shares one by one; returns the first sum that exceeds the parent's share."""
     limits = {part: _amounts(parent, part) for part in _SHARES}
     totals = {part: queue_amounts.read(None) for part in _SHARES}
     for spec in below:

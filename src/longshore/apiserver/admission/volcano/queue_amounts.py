@@ -42,18 +42,18 @@ def exceeds(amounts: Amounts, limit: Amounts) -> bool:
 
 
 def named(amounts: Amounts) -> list[str]:
-    """The resources of which there is some."""
+    """The names of resources whose amount is at least `_SMALLEST`."""
     return [name for name, amount in amounts.items() if amount >= _SMALLEST]
 
 
 def shown(amounts: Amounts) -> str:
-    """`cpu 1000.00, memory 0.00`, scalars behind."""
+    """`cpu 1000.00, memory 0.00`, followed by the scalars."""
     scalars = sorted(name for name in amounts if name not in ("cpu", "memory"))
     return ", ".join(f"{name} {amounts[name]:.2f}" for name in ("cpu", "memory", *scalars))
 
 
 def shown_one(name: str, amount: Decimal) -> str:
-    """One amount in a complaint about one resource."""
+    """One amount as error messages about a single resource show it."""
     if name == "cpu":
         return str(quantity.Quantity(amount / _THOUSAND, "DecimalSI"))
     if name == "memory":

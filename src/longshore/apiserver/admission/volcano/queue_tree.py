@@ -1,4 +1,4 @@
-"""The tree of queues as it is now: who is whose parent, and how a missing queue is reported."""
+"""The current tree of queues: parents, children and states, and how a missing queue is reported."""
 
 from __future__ import annotations
 
@@ -30,6 +30,11 @@ def state_of(queue: Obj) -> str:
     return state
 
 
+def takes_work(queue: Obj) -> bool:
+    """Whether the queue is open, or has no state yet: the queue controller opens a queue when it sees it."""
+    return state_of(queue) in ("", "Open")
+
+
 def not_found(name: str) -> str:
-    """In the words of the cache that Volcano's webhooks ask."""
+    """The message about a missing queue, in the words of the cache that Volcano's webhooks ask."""
     return f'queue.scheduling.volcano.sh "{name}" not found'

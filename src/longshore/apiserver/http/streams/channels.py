@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from longshore.api.exec_session import Session
+from longshore.api.container_streams import Session
 from longshore.api.types import Obj, encode
 from longshore.apiserver.http.streams.duplex import Activity
 from longshore.apiserver.http.streams.remote_command import size_of
@@ -39,13 +39,13 @@ EXEC: Final = {
     "base64.channel.k8s.io": Protocol(1, base64=True),
     "": Protocol(1),
 }
-"""Of exec and attach, the best first. A client that names none speaks the oldest."""
+"""Subprotocols of exec and attach, the best first. A client that names none speaks the oldest."""
 PORTS: Final = {
     "v4.channel.k8s.io": Protocol(4),
     "v4.base64.channel.k8s.io": Protocol(4, base64=True),
     "": Protocol(4),
 }
-"""Of port-forward."""
+"""Subprotocols of port-forward."""
 
 
 class Channels:
@@ -68,7 +68,7 @@ class Channels:
             await self._socket.send_bytes(bytes((channel,)) + data)
 
     async def messages(self) -> AsyncIterator[tuple[int, bytes]]:
-        """The client's messages until it closes. Text is taken for bytes: some clients send it so."""
+        """The client's messages until it closes. Text counts as bytes, since some clients send text."""
         while True:
             message = await self._socket.receive()
             self._activity.touch()
@@ -90,13 +90,13 @@ class Channels:
 
 
 class WebSocketTerminal:
-    """A client of exec or attach that came by WebSocket."""
+    """A client of exec or attach that is connected by WebSocket."""
 
     def __init__(self, channels: Channels, streams: Streams) -> None:
         self._channels, self._streams = channels, streams
 
     async def greet(self) -> None:
-        """An empty message tells clients that wait for one that the connection stands."""
+        """Sends an empty message, for clients that wait for a first message."""
         streams = self._streams
         await self._channels.send(STDOUT if streams.stdout else STDERR if streams.stderr else ERROR, b"")
 

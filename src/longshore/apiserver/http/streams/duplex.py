@@ -1,4 +1,4 @@
-"""Bytes in both directions, whatever carries them: a connection that was HTTP before, or a WebSocket."""
+"""Streams of bytes in both directions, over a connection that was HTTP before or over a WebSocket."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ if TYPE_CHECKING:
     from longshore.apiserver.http.websocket import WebSocket
 
 _READ_BYTES: Final = 1 << 16
+_FRAMES_IN_A_TURN: Final = 64
+"""Frames that are read before other tasks may run: about a millisecond."""
 _QUIET_SECONDS: Final = 4 * 3600.0
-"""A kubelet, too, closes a connection on which nothing was said for four hours."""
+"""A connection without data for four hours is closed, as by a kubelet."""
 
 
 class Activity:
-    """When something was last said on a connection, by either side."""
+    """The time of the last data on a connection, in either direction."""
 
     def __init__(self) -> None:
         self._at = time.monotonic()
@@ -25,8 +27,21 @@ class Activity:
         self._at = time.monotonic()
 
     def left(self) -> float:
-        """Seconds until it has been quiet for too long."""
+        """Seconds until the connection has been quiet for too long."""
         return self._at + _QUIET_SECONDS - time.monotonic()
+
+
+class Turns:
+    """Lets other tasks run now and then while the frames of one client are read."""
+
+    def __init__(self) -> None:
+        self._frames = 0
+
+    async def next(self) -> None:
+        """Counts one more frame."""
+        self._frames += 1
+        if not self._frames % _FRAMES_IN_A_TURN:
+            await asyncio.sleep(0)
 
 
 class Duplex(Protocol):

@@ -33,8 +33,8 @@ async def _carry(
 ) -> bytes:
     """Joins one connection with a port; returns what went wrong, if anything.
 
-    When the pod has closed its side, `finish` closes the same side of the client, which may go on to write.
-    Without it that is the end.
+    When the pod has closed its side, `finish` closes that direction for the client, which may still write.
+    Without `finish` the connection then ends.
     """
     try:
         reader, writer = await link.door.port_forward(link.pod, port)
@@ -79,7 +79,7 @@ class SpdyPorts:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
-        """Until the client has gone."""
+        """Forwards connections until the client has gone."""
         try:
             await self._spdy.run()
         finally:
@@ -119,8 +119,8 @@ class SpdyPorts:
 
 
 async def serve_channels(link: Link, channels: Channels) -> None:
-    """Ports named in the query: for the i-th, channel 2i is data and 2i+1 errors, each of which begins with
-    the number of the port."""
+    """Forwards the ports named in the query: for the i-th, channel 2i carries data and 2i+1 errors. Each
+    channel begins with the number of the port."""
     queues: list[asyncio.Queue[bytes]] = [asyncio.Queue(64) for _ in link.ports]
     for at, port in enumerate(link.ports):
         for channel in (2 * at, 2 * at + 1):

@@ -1,4 +1,4 @@
-"""A command and a client joined: bytes to and fro, then how it ended. Which protocol is not known here."""
+"""Joins a command with a client: carries bytes both ways, then the result. Independent of the protocol."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from typing import Final, Literal, Protocol
 
 from longshore.api import errors
-from longshore.api.exec_session import Session
+from longshore.api.container_streams import Session
 from longshore.api.types import Obj
 from longshore.apiserver.subresources.link import Link
 
@@ -14,19 +14,19 @@ SUCCESS: Final[Obj] = {"metadata": {}, "status": "Success"}
 
 
 class Terminal(Protocol):
-    """The client's end."""
+    """The client's end of the connection."""
 
     async def send(self, stream: Literal["stdout", "stderr"], data: bytes) -> None: ...
 
     async def listen(self, session: Session) -> None:
-        """Passes on what the client says, until it has gone."""
+        """Passes on the client's input, until the client has gone."""
 
     async def finish(self, status: Obj) -> None:
-        """Tells how it ended, and closes."""
+        """Sends the result, and closes."""
 
 
 async def join(link: Link, terminal: Terminal) -> None:
-    """Runs what `link` asks for, until it ends or the client goes."""
+    """Opens the session of `link` and runs it until it ends or the client goes."""
     try:
         session = await link.open()
     except errors.StatusError as refused:
@@ -57,7 +57,7 @@ async def _work(link: Link, session: Session, terminal: Terminal) -> None:
 
 
 def failure(command: tuple[str, ...], code: int) -> Obj:
-    """The Status of a command that ended with something else than 0; clients read its code from the cause."""
+    """The Status of a command with a non-zero exit code; clients read the code from the cause."""
     return {
         "metadata": {},
         "status": "Failure",
@@ -69,7 +69,7 @@ def failure(command: tuple[str, ...], code: int) -> Obj:
 
 
 def size_of(message: Obj) -> tuple[int, int] | None:
-    """Width and height from a resize message; None for one that makes no sense."""
+    """Width and height from a resize message; None if they are invalid."""
     width, height = message.get("Width"), message.get("Height")
     if type(width) is int and type(height) is int and 0 < width < 65536 and 0 < height < 65536:
         return width, height

@@ -1,7 +1,7 @@
-"""From a request to a joined connection: which protocol, the handshake, limits of time and number.
+"""Turns a request into a two-way connection: chooses the protocol, does the handshake, limits idle time.
 
-What cannot be had is refused before the upgrade, as a plain HTTP answer: that is how kubectl knows that it
-may try the other protocol.
+An unsupported protocol is refused before the upgrade, with a plain HTTP answer, so that kubectl can try the
+other protocol.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from longshore.apiserver.http.streams.spdy.spdy_command import VERSIONS, SpdyTer
 from longshore.apiserver.subresources.link import Link
 
 _STREAMS_SECONDS: Final = 30.0
-"""For a SPDY client to open its streams."""
+"""Seconds for a SPDY client to open its streams."""
 
 _Value = TypeVar("_Value")
 
@@ -99,7 +99,7 @@ def _choose(known: Mapping[str, _Value], offered: Sequence[str]) -> tuple[str, _
 
 
 async def _until(work: Coroutine[Any, Any, None], closing: asyncio.Event, activity: Activity) -> None:
-    """Works until done, until the server stops, or until nothing has been said for too long."""
+    """Works until done, until the server stops, or until the connection has been quiet for too long."""
     working = asyncio.ensure_future(work)
     stopping = asyncio.ensure_future(closing.wait())
     try:

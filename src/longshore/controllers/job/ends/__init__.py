@@ -1,1 +1,1 @@
-"""How pods and Jobs end: each finished pod counted once, policies, the outcome, the terminal condition."""
+"""How pods and Jobs end: counting finished pods once, policies, the outcome, the terminal condition."""

@@ -1,4 +1,4 @@
-"""Conditions of a Job: found, made, and put in place. Lists given are never changed."""
+"""Finds, makes and replaces conditions of a Job. Never changes a list that it is given."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from longshore.machinery.reasons import Reason
 
 
 class Outcome(NamedTuple):
-    """A condition that is to become True: `FailureTarget` or `SuccessCriteriaMet` first, so that the verdict
-    is on record before its evidence may vanish; then `Failed` or `Complete`."""
+    """A condition to set to True. `FailureTarget` or `SuccessCriteriaMet` comes first, so that the verdict is
+    recorded before the pods that caused it may vanish; then `Failed` or `Complete`."""
 
     type: str
     reason: str
@@ -23,16 +23,16 @@ class Outcome(NamedTuple):
 
     @property
     def why(self) -> Reason:
-        return Reason(self.reason, f"{self.type} {self.reason}: {self.message}")
+        return Reason(self.reason, {"type": self.type, "message": self.message})
 
     @property
     def final(self) -> Outcome:
-        """The terminal condition that follows."""
+        """The terminal condition that follows this one."""
         return self._replace(type="Complete" if self.success else "Failed")
 
 
 def true(conditions: Sequence[Obj], type: str) -> Obj | None:
-    """The condition of this type if it is True."""
+    """Returns the condition of this type if it is True."""
     for condition in conditions:
         if condition["type"] == type and condition["status"] == "True":
             return condition
@@ -40,7 +40,7 @@ def true(conditions: Sequence[Obj], type: str) -> Obj | None:
 
 
 def verdict(conditions: Sequence[Obj]) -> Obj | None:
-    """The interim condition that is on record; nothing revises it."""
+    """Returns the recorded interim condition, which is never revised."""
     if not conditions:
         return None
     return true(conditions, "SuccessCriteriaMet") or true(conditions, "FailureTarget")
@@ -60,9 +60,9 @@ def made(type: str, status: str, reason: str, message: str, now: str) -> Obj:
 def ensured(
     conditions: Sequence[Obj], type: str, status: str, reason: str, message: str, now: str
 ) -> list[Obj] | None:
-    """The list with this condition in it; None when it is there already.
+    """Returns the list with this condition in it; None if it is there already.
 
-    False is never added where there was nothing: that would say nothing.
+    A condition that is False is not added if the list has none of its type.
     """
     for at, old in enumerate(conditions):
         if old["type"] != type:

@@ -1,4 +1,4 @@
-"""podFailurePolicy: which rule a failed pod meets, and what follows. The first match decides."""
+"""podFailurePolicy: finds the first rule that matches a failed pod, and its action."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ACTIONS: Final = ("FailJob", "FailIndex", "Ignore", "Count")
 
 
 class Verdict(NamedTuple):
-    """`action` is empty when no rule matched, which counts the failure as any other."""
+    """The rule that matched. `action` is empty if none did; the failure then counts as usual."""
 
     action: str = ""
     rule: int = -1
@@ -32,7 +32,7 @@ NO_RULE: Final = Verdict()
 
 
 def judge(rules: Sequence[Obj] | None, pod: Obj) -> Verdict:
-    """The verdict on a failed pod. Rules with an action this version does not know are passed over."""
+    """Returns the verdict on a failed pod. Skips rules with an unknown action."""
     for at, rule in enumerate(rules or ()):
         if rule.get("action") not in _ACTIONS:
             continue

@@ -1,6 +1,6 @@
-"""Tells of pods that failed: how, what the failure policy says to it, and when the index is tried again.
+"""Describes failed pods: how they failed, the action of the failure policy, and when the index is retried.
 
-Only tells. Which failures count is decided in tracking.py, and when an index is tried again in `pods/`.
+Decides nothing: tracking.py decides which failures count, and `pods/` when an index is retried.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api import indexes as runs
-from longshore.api.facts import pod_end
+from longshore.api.facts import pod_state
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.controllers.job.ends import failure_policy
@@ -16,16 +16,16 @@ from longshore.controllers.job.pods import pod_facts
 from longshore.controllers.job.pods.counting import Count, Held
 from longshore.controllers.job.pods.indexes import Indexes
 from longshore.controllers.job.spec import Spec
-from longshore.controllers.job.view import View
+from longshore.controllers.job.view import JobView
 from longshore.machinery.reasons import Number, Reason
 
 MAX_TOLD: Final = 20
-"""Failures told one by one in a look; more are one number."""
+"""Failures described one by one in a sync; the rest are only counted."""
 _MAX_MESSAGE_CHARACTERS: Final = 200
 
 
-def told(view: View, spec: Spec, count: Count, found: Indexes | None) -> tuple[Reason, ...]:
-    """One reason for each pod that failed since the last count."""
+def told(view: JobView, spec: Spec, count: Count, found: Indexes | None) -> tuple[Reason, ...]:
+    """Returns one reason for each pod that failed since the last count."""
     new = [
         h
         for h in count.ended
@@ -33,13 +33,13 @@ def told(view: View, spec: Spec, count: Count, found: Indexes | None) -> tuple[R
     ]
     why = [_failed(view, spec, each, found) for each in new[:MAX_TOLD]]
     if more := len(new) - len(why):
-        why.append(Reason("MoreFailed", f"{more} more pods failed", {"pods": more}))
+        why.append(Reason("MoreFailed", {"pods": more}))
     return tuple(why)
 
 
-def _failed(view: View, spec: Spec, each: Held, found: Indexes | None) -> Reason:
+def _failed(view: JobView, spec: Spec, each: Held, found: Indexes | None) -> Reason:
     pod = each.pod
-    end = pod_end.of(pod)
+    end = pod_state.end_of(pod)
     numbers: dict[str, Number] = {"pod": pod["metadata"]["name"]}
     if each.completion_index != pod_facts.NO_INDEX:
         numbers["index"] = each.completion_index
@@ -56,11 +56,11 @@ def _failed(view: View, spec: Spec, each: Held, found: Indexes | None) -> Reason
         numbers |= {"action": verdict.action, "rule": verdict.rule}
     if found is not None and spec.per_index is not None:
         numbers |= _of_index(view, spec, each, found)
-    return Reason("PodFailed", _words(each, end), numbers)
+    return Reason("PodFailed", numbers)
 
 
-def _of_index(view: View, spec: Spec, each: Held, found: Indexes) -> dict[str, Number]:
-    """How often the index has failed, and whether it is tried again, or when."""
+def _of_index(view: JobView, spec: Spec, each: Held, found: Indexes) -> dict[str, Number]:
+    """Returns how often the index has failed, and whether and when it is retried."""
     pod: Obj = each.pod
     failures = pod_facts.index_failures(pod) + pod_facts.index_ignored_failures(pod) + 1
     numbers: dict[str, Number] = {"failures": failures}
@@ -71,15 +71,3 @@ def _of_index(view: View, spec: Spec, each: Held, found: Indexes) -> dict[str, N
         numbers["retryAt"] = rfc3339.from_seconds(pod_facts.finish_time(pod) + pause)
         numbers["seconds"] = round(pause)
     return numbers
-
-
-def _words(each: Held, end: pod_end.End) -> str:
-    if each.completion_index != pod_facts.NO_INDEX:
-        who = f"index {each.completion_index}"
-    else:
-        who = f"pod {each.pod['metadata']['name']}"
-    if each.phase != "Failed":
-        return f"{who} was deleted before it ended"
-    if end.container:
-        return f"{who} failed: exit code {end.code} in container {end.container}"
-    return f"{who} failed: {end.reason}" if end.reason else f"{who} failed"

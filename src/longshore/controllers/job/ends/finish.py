@@ -1,4 +1,4 @@
-"""The end of a sync: counters for the finalizers that went, and the terminal condition when all is done."""
+"""The end of a sync: counts pods whose finalizer was removed; sets the terminal condition if all is done."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from longshore.api.types import Obj
 from longshore.controllers.job.ends import conditions
 from longshore.controllers.job.ends.conditions import Outcome
 from longshore.controllers.job.ends.tracking import settle
-from longshore.controllers.job.plan import Ending, Event, Plan, Tracking
+from longshore.controllers.job.plan import Ending, JobPlan, Tracking
+from longshore.machinery import catalogue
+from longshore.machinery.catalogue import Event
 from longshore.machinery.reasons import Number, Reason
 
 
 def finish(tracking: Tracking, status: Obj, stripped: Set[str], *, failed: bool = False) -> Ending:
-    """The last writes of a Job, given the status on record and the UIDs whose finalizer has gone.
+    """Returns the last write, given the recorded status and the UIDs of pods that lost the finalizer.
 
-    `failed` says that some finalizers could not be removed: their pods stay listed and the Job goes on.
+    `failed` means that some finalizers could not be removed: their pods stay listed and the Job goes on.
     """
     plan = tracking.plan
     draft = dict(status)
@@ -44,25 +46,28 @@ def finish(tracking: Tracking, status: Obj, stripped: Set[str], *, failed: bool 
 
 @lru_cache(maxsize=64)
 def _ended(type: str, reason: str, message: str, succeeded: int, failed: int, indexes: str) -> Reason:
-    """Kept, as most Jobs end alike."""
+    """Cached, since most Jobs end with the same numbers."""
     numbers: dict[str, Number] = {"reason": reason, "succeeded": succeeded, "failed": failed}
     if type != "Complete":
         numbers["message"] = message
     if indexes:
         numbers["failedIndexes"] = indexes
-    return Reason(type, f"{type} {reason}", numbers)
+    return Reason(type, numbers)
 
 
 def _waits(verdict: Outcome, many: int) -> Reason:
-    pods = "its terminating pod has" if many == 1 else f"its {many} terminating pods have"
-    return Reason("PodsTerminating", f"{verdict.type} once {pods} ended", {"terminating": many})
+    return Reason("PodsTerminating", {"outcome": verdict.type, "terminating": many})
 
 
-def _events(plan: Plan, verdict: Outcome, status: Obj) -> tuple[Event, ...]:
+@lru_cache(maxsize=64)
+def _ended_event(type: str, reason: str, message: str) -> Event:
+    return catalogue.event(type, {"reason": reason, "message": message})
+
+
+def _events(plan: JobPlan, verdict: Outcome, status: Obj) -> tuple[Event, ...]:
+    ended = _ended_event(verdict.type, verdict.reason, verdict.message)
     if not verdict.success:
-        return (Event("Warning", verdict.reason, verdict.message),)
-    completed = Event("Normal", "Completed", "Job completed")
+        return (ended,)
     if plan.spec.completions is None or (status.get("succeeded") or 0) <= plan.spec.completions:
-        return (completed,)
-    surplus = "Too many succeeded pods running after completion count reached"
-    return (Event("Warning", "TooManySucceededPods", surplus), completed)
+        return (ended,)
+    return (catalogue.event("TooManySucceededPods", {}), ended)

@@ -1,6 +1,6 @@
-"""Whether a Job is to end, and how. The first rule that holds decides; failure comes before success.
+"""Decides whether and how a Job ends. The first rule that matches decides; failure comes before success.
 
-A verdict on record (FailureTarget, SuccessCriteriaMet) is never revised.
+A recorded verdict (FailureTarget, SuccessCriteriaMet) is never revised.
 """
 
 from __future__ import annotations
@@ -15,27 +15,24 @@ from longshore.controllers.job.ends.conditions import Outcome
 from longshore.controllers.job.pods.counting import Count
 from longshore.controllers.job.pods.indexes import Indexes
 from longshore.controllers.job.spec import Spec
-from longshore.controllers.job.view import View
+from longshore.controllers.job.view import JobView
+from longshore.machinery import catalogue
+from longshore.machinery.reasons import Number
 
-BACKOFF_LIMIT: Final = Outcome(
-    "FailureTarget", "BackoffLimitExceeded", "Job has reached the specified backoff limit"
-)
-DEADLINE: Final = Outcome(
-    "FailureTarget", "DeadlineExceeded", "Job was active longer than specified deadline"
-)
-MAX_FAILED_INDEXES: Final = Outcome(
-    "FailureTarget",
-    "MaxFailedIndexesExceeded",
-    "Job has exceeded the specified maximal number of failed indexes",
-)
-FAILED_INDEXES: Final = Outcome("FailureTarget", "FailedIndexes", "Job has failed indexes")
-COMPLETIONS: Final = Outcome(
-    "SuccessCriteriaMet", "CompletionsReached", "Reached expected number of succeeded pods"
-)
+
+def _verdict(type: str, reason: str, **numbers: Number) -> Outcome:
+    return Outcome(type, reason, catalogue.event(reason, numbers).message)
+
+
+BACKOFF_LIMIT: Final = _verdict("FailureTarget", "BackoffLimitExceeded")
+DEADLINE: Final = _verdict("FailureTarget", "DeadlineExceeded")
+MAX_FAILED_INDEXES: Final = _verdict("FailureTarget", "MaxFailedIndexesExceeded")
+FAILED_INDEXES: Final = _verdict("FailureTarget", "FailedIndexes")
+COMPLETIONS: Final = _verdict("SuccessCriteriaMet", "CompletionsReached")
 
 
 def recorded(status: Obj) -> Outcome | None:
-    """The verdict an earlier sync wrote down."""
+    """Returns the verdict that an earlier sync recorded."""
     found = conditions.verdict(status.get("conditions") or ())
     if found is None:
         return None
@@ -43,8 +40,8 @@ def recorded(status: Obj) -> Outcome | None:
     return Outcome(type, found.get("reason") or "", found.get("message") or "")
 
 
-def failure(view: View, spec: Spec, count: Count) -> Outcome | None:
-    """The reason why the whole Job fails, except for its deadline."""
+def failure(view: JobView, spec: Spec, count: Count) -> Outcome | None:
+    """Returns the verdict if the whole Job fails for another reason than its deadline."""
     if spec.failure_rules and failure_policy.may_fail_job(spec.failure_rules):
         pods = [h.pod for h in count.ended if h.failed]
         for pod in (*pods, *view.roll.untracked_failures.values(), *view.counted_failures):
@@ -56,16 +53,16 @@ def failure(view: View, spec: Spec, count: Count) -> Outcome | None:
     return None
 
 
-def _restarted_too_often(view: View, spec: Spec) -> bool:
-    """Containers restarted in place leave no failed pod, so their restarts count instead."""
+def _restarted_too_often(view: JobView, spec: Spec) -> bool:
+    """Whether restarts reach the limit. Containers restarted in place leave no failed pod to count."""
     restarts = view.roll.restarts
     return restarts > 0 if spec.backoff_limit == 0 else restarts >= spec.backoff_limit
 
 
-def time_left(view: View, spec: Spec, start_time: str | None) -> float | None:
-    """Seconds until activeDeadlineSeconds have passed, 0 or less when they have; None without a deadline.
+def time_left(view: JobView, spec: Spec, start_time: str | None) -> float | None:
+    """Returns the seconds until activeDeadlineSeconds are over, 0 or less if they are; None without them.
 
-    A suspended Job's clock stands still.
+    A suspended Job has no deadline.
     """
     if spec.deadline is None or start_time is None or spec.suspended:
         return None
@@ -73,7 +70,7 @@ def time_left(view: View, spec: Spec, start_time: str | None) -> float | None:
 
 
 def of_indexes(spec: Spec, found: Indexes) -> Outcome | None:
-    """The verdict of the indexes: too many failed, nothing left to run, or enough succeeded."""
+    """Returns the verdict from the indexes: too many failed, none left to run, or the success policy met."""
     if found.failed:
         failed = runs.count(found.failed)
         if spec.max_failed_indexes is not None and failed > spec.max_failed_indexes:
@@ -82,11 +79,11 @@ def of_indexes(spec: Spec, found: Indexes) -> Outcome | None:
             return FAILED_INDEXES
     rule = success_policy.met(spec.success_rules, spec.size, found.succeeded)
     if rule is not None:
-        return Outcome("SuccessCriteriaMet", "SuccessPolicy", f"Matched rules at index {rule}")
+        return _verdict("SuccessCriteriaMet", "SuccessPolicy", rule=rule)
     return None
 
 
 def complete(spec: Spec, succeeded: int, active: int) -> bool:
-    """Whether the Job has its successes and nothing runs any more."""
+    """Whether the Job has enough successes and no active pods."""
     enough = succeeded > 0 if spec.completions is None else succeeded >= spec.completions
     return enough and active == 0

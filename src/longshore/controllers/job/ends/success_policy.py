@@ -1,4 +1,4 @@
-"""successPolicy: when the indexes that succeeded are enough."""
+"""successPolicy: decides whether the succeeded indexes are enough."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from longshore.api.types import Obj
 
 
 def met(rules: Sequence[Obj], completions: int, succeeded: Runs) -> int | None:
-    """The first rule that is met, by its place in the list; None while there is none."""
+    """Returns the position of the first rule that is met; None if none is."""
     if not succeeded:
         return None
     for at, rule in enumerate(rules):

@@ -1,10 +1,10 @@
-"""Counts every ended pod exactly once, whatever fails on the way.
+"""Counts every finished pod exactly once, even if the controller crashes on the way.
 
 A pod keeps its finalizer, and so cannot vanish, until its UID is written to status.uncountedTerminatedPods
-(write 1). Then the finalizer goes (write 2). Then the UID is dropped in the same write that moves the counter
-(write 3). After a crash between two of these the UID is still listed: a pod that has the finalizer loses it
-then, and for one that has none the counter moves. Indexes that succeeded need no UIDs: completedIndexes
-says it all.
+(write 1). Then the finalizer is removed (write 2). Then one write removes the UID and raises the counter
+(write 3). After a crash in between the UID is still listed: if its pod has the finalizer, the finalizer is
+removed; if not, the counter is raised. Succeeded indexes need no UIDs: completedIndexes already counts each
+index once.
 """
 
 from __future__ import annotations
@@ -18,21 +18,20 @@ from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.controllers.job.ends import conditions, failure_policy, outcome
 from longshore.controllers.job.ends.conditions import Outcome
-from longshore.controllers.job.plan import Event, Plan, PodResults, Tracking
+from longshore.controllers.job.plan import JobPlan, PodResults, Tracking
 from longshore.controllers.job.pods import counting, wanted
 from longshore.controllers.job.pods.counting import Held, valid
+from longshore.machinery.catalogue import Event
 from longshore.machinery.reasons import Reason
 
 MAX_UNCOUNTED_PODS: Final = 500
-"""Keeps the UIDs in the status below 20 kB, and leaves room for other Jobs."""
+"""Keeps the UIDs in the status below 20 kB, and lets other Jobs have a turn."""
 
-_COMPLETIONS: Final = Reason(
-    outcome.COMPLETIONS.reason, f"{outcome.COMPLETIONS.reason}: {outcome.COMPLETIONS.message}"
-)
+_COMPLETIONS: Final = outcome.COMPLETIONS.why
 
 
-def track(plan: Plan, results: PodResults) -> Tracking:
-    """The status to write, and the pods to release, now that the plan's pods are dealt with."""
+def track(plan: JobPlan, results: PodResults) -> Tracking:
+    """Returns the status to write and the pods to strip, after the plan's pods were changed."""
     old = plan.view.job.get("status") or {}
     active = plan.count.active - results.removed + results.created
     ready = plan.count.ready - results.removed_ready
@@ -77,29 +76,29 @@ def track(plan: Plan, results: PodResults) -> Tracking:
     )
 
 
-def before_killing(plan: Plan) -> Tracking | None:
-    """The status to write before the plan's pods are deleted, as if they were; None when they may go
-    first.
+def before_killing(plan: JobPlan) -> Tracking | None:
+    """Returns the status to write before the plan's pods are deleted, as if they were; None if no write is
+    needed.
 
-    A verdict is on record before pods are killed for it. Otherwise, after a crash in between, the dead pods
-    would be taken for pods that failed by themselves.
+    A verdict is recorded before pods are deleted for it. Otherwise, after a crash in between, the deleted
+    pods would count as pods that failed by themselves.
     """
     if plan.outcome is None or not plan.view.satisfied:
         return None
     return track(plan, PodResults(len(plan.delete), sum(pod_state.is_ready(pod) for pod in plan.delete)))
 
 
-def _goes_on(plan: Plan, *, limit_hit: bool) -> bool:
-    """Whether the Job must be looked at again even if nothing happens but what this sync did: it could not do
-    all at once, or what it created lets failed pods go (`_is_kept`), or their indexes wait for their turn."""
+def _goes_on(plan: JobPlan, *, limit_hit: bool) -> bool:
+    """Whether the Job needs another sync even without new events: a limit was reached, or new pods replace
+    failed ones, which may now lose their finalizer (`_is_kept`), or other indexes wait for a retry."""
     most = wanted.MAX_PODS_PER_SYNC
     if limit_hit or len(plan.create) >= most or len(plan.release) >= most:
         return True
     return bool(plan.create) and plan.indexes is not None and bool(plan.indexes.delayed)
 
 
-def _verdict(plan: Plan, active: int) -> tuple[Outcome | None, tuple[Reason, ...]]:
-    """The outcome to write down in this sync."""
+def _verdict(plan: JobPlan, active: int) -> tuple[Outcome | None, tuple[Reason, ...]]:
+    """Returns the outcome to record in this sync."""
     if plan.outcome is not None:
         return (plan.outcome if plan.view.satisfied else None), ()
     if outcome.complete(plan.spec, plan.succeeded, active):
@@ -107,8 +106,8 @@ def _verdict(plan: Plan, active: int) -> tuple[Outcome | None, tuple[Reason, ...
     return None, ()
 
 
-def _suspension(plan: Plan, status: Obj) -> Sequence[Event]:
-    """Says whether the Job is suspended. The time of a resumed one starts over."""
+def _suspension(plan: JobPlan, status: Obj) -> Sequence[Event]:
+    """Updates the Suspended condition. Sets startTime to now when a Job is resumed."""
     known = status.get("conditions") or []
     if not known and not plan.spec.suspended:
         return ()
@@ -123,15 +122,15 @@ def _suspension(plan: Plan, status: Obj) -> Sequence[Event]:
     return (Event("Normal", reason, message),)
 
 
-def _holding(plan: Plan, status: Obj) -> set[str]:
-    """The listed UIDs whose pods still have the finalizer."""
+def _holding(plan: JobPlan, status: Obj) -> set[str]:
+    """Returns the listed UIDs whose pods still have the finalizer."""
     tracked, going = plan.view.roll.tracked, plan.view.going
     uncounted = status.get("uncountedTerminatedPods") or {}
     return {uid for uids in uncounted.values() for uid in uids if uid in tracked and uid not in going}
 
 
 def settle(status: Obj, holding: Set[str]) -> bool:
-    """Moves the counters for listed UIDs whose pods have lost the finalizer. Whether there were any."""
+    """Raises the counters for listed UIDs whose pods lost the finalizer. Returns whether there were any."""
     uncounted = status.get("uncountedTerminatedPods")
     if not uncounted:
         status["uncountedTerminatedPods"] = {}
@@ -153,7 +152,7 @@ def settle(status: Obj, holding: Set[str]) -> bool:
 class _Tracker:
     """One pass over the pods that still have the finalizer."""
 
-    def __init__(self, plan: Plan, verdict: Outcome | None, status: Obj) -> None:
+    def __init__(self, plan: JobPlan, verdict: Outcome | None, status: Obj) -> None:
         self._plan, self._verdict = plan, verdict
         self._all_fail = verdict is not None and not verdict.success
         uncounted = status["uncountedTerminatedPods"]
@@ -187,15 +186,15 @@ class _Tracker:
             self._status["uncountedTerminatedPods"] = {kind: uids for kind, uids in lists.items() if uids}
 
     def _is_kept(self, each: Held) -> bool:
-        """Whether an ended pod must stay until its index has a replacement that carries its count on. One
-        that gets none any more must not: its namespace goes only when the last pod has gone."""
+        """Whether a failed pod must stay until a replacement carries on its index's failure count. If the
+        namespace is being deleted there is no replacement, and the pod must go."""
         if each.phase == "Succeeded" or self._plan.indexes is None or self._plan.view.namespace_going:
             return False
         delayed = self._plan.indexes.delayed.get(each.completion_index)
         return delayed is not None and delayed["metadata"]["uid"] == each.uid
 
     def _list(self, each: Held) -> None:
-        """Enters a pod where it counts. One that counts nowhere only loses its finalizer."""
+        """Adds the pod to the list in which it counts, if any."""
         plan = self._plan
         if each.killed and plan.outcome is not None and plan.outcome.success:
             return
@@ -222,7 +221,7 @@ class _Tracker:
                 self.flush = True
 
 
-def _write_indexes(plan: Plan, status: Obj) -> bool:
+def _write_indexes(plan: JobPlan, status: Obj) -> bool:
     assert plan.indexes is not None
     before = (status.get("completedIndexes") or "", status.get("failedIndexes"))
     completed = indexes.write(plan.indexes.succeeded)
@@ -232,7 +231,7 @@ def _write_indexes(plan: Plan, status: Obj) -> bool:
 
 
 def _write_verdict(verdict: Outcome, status: Obj, now: float) -> bool:
-    """Records the interim condition, unless an earlier sync has done so."""
+    """Records the interim condition, unless an earlier sync did."""
     known = status.get("conditions") or []
     if verdict.type == "Failed" or conditions.true(known, verdict.type) is not None:
         return False
@@ -246,7 +245,7 @@ _LEFT_OUT_WHEN_EMPTY: Final = ("active", "succeeded", "failed", "completedIndexe
 
 
 def _tidied(status: Obj) -> Obj:
-    """Without what Kubernetes leaves out: zero counters, empty lists, times not set."""
+    """Removes the fields that Kubernetes omits: zero counters, empty lists, unset times."""
     for key in _LEFT_OUT_WHEN_EMPTY:
         if key in status and not status[key]:
             del status[key]

@@ -1,1 +1,1 @@
-"""The pods of a Job: how many there should be, which to create, which to remove, when to replace one."""
+"""The pods of a Job: how many should run, which to create or remove, and when to replace a failed one."""

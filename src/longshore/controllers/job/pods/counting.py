@@ -1,6 +1,6 @@
 """Counts a Job's pods: active, ready, terminating, and those that ended since the last count.
 
-Only reads. How an ended pod gets into the Job's counters exactly once is told in tracking.py.
+Only reads. tracking.py describes how each finished pod is counted exactly once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from longshore.controllers.job.ends import conditions, failure_policy
 from longshore.controllers.job.pods import pod_facts
 from longshore.controllers.job.pods.roll import Entry
 from longshore.controllers.job.spec import Spec
-from longshore.controllers.job.view import View
+from longshore.controllers.job.view import JobView
 
 
 class Held(NamedTuple):
@@ -25,12 +25,12 @@ class Held(NamedTuple):
     uid: str
     phase: str
     failed: bool
-    """Whether it counts as failed, by its phase or, where terminating pods are replaced, by its deletion."""
+    """Whether the pod counts as failed: by phase or, unless `only_replace_failed`, by deletion."""
     completion_index: int
     going: bool
-    """The finalizer is gone already; only the cache does not show it yet."""
+    """Whether the finalizer is already removed and only the cache still shows it."""
     killed: bool
-    """Deleted after the Job's verdict was on record: how it ended says nothing of the Job."""
+    """Whether the pod was deleted after the verdict was recorded, so that its end does not count."""
 
 
 class Count(msgspec.Struct):
@@ -39,7 +39,7 @@ class Count(msgspec.Struct):
     active: int
     ready: int
     terminating: int
-    """Being deleted and not ended, with or without the finalizer."""
+    """Pods being deleted that have not ended, with or without the finalizer."""
     ended: list[Held]
     """The held pods that have ended or count as failed."""
     uncounted_succeeded: frozenset[str]
@@ -47,13 +47,13 @@ class Count(msgspec.Struct):
     new_succeeded: list[Obj]
     new_failed: list[Obj]
     succeeded: int
-    """Of all times, the uncounted and the new ones included."""
+    """All succeeded pods so far, including uncounted and new ones."""
     failed: int
-    """The failed pods of all times, without those a podFailurePolicy ignores."""
+    """All failed pods so far, without those that the podFailurePolicy ignores."""
 
 
-def count(view: View, spec: Spec) -> Count:
-    """Counts the pods of `view`. Looks only at those that are about to leave the roll."""
+def count(view: JobView, spec: Spec) -> Count:
+    """Counts the pods of `view`. Iterates only over tracked pods that ended or are being deleted."""
     status, roll = view.job.get("status") or {}, view.roll
     uncounted: Mapping[str, list[str]] = status.get("uncountedTerminatedPods") or {}
     uncounted_succeeded = frozenset(uncounted.get("succeeded") or ())
@@ -90,8 +90,8 @@ def count(view: View, spec: Spec) -> Count:
     )
 
 
-def held(view: View, spec: Spec, entries: Iterable[Entry]) -> list[Held]:
-    """The entries as the Job's spec and status have them. They are tracked pods."""
+def held(view: JobView, spec: Spec, entries: Iterable[Entry]) -> list[Held]:
+    """Judges tracked pods by the Job's spec and status."""
     status = view.job.get("status") or {}
     decided = conditions.verdict(status.get("conditions") or ()) is not None
     by_deletion, going = not spec.only_replace_failed, view.going
@@ -105,5 +105,5 @@ def held(view: View, spec: Spec, entries: Iterable[Entry]) -> list[Held]:
 
 
 def valid(index: int, spec: Spec) -> bool:
-    """Whether this is an index of the Job as it is now; an elastic Job may have shrunk."""
+    """Whether this index is below the Job's completions, which may have been lowered."""
     return pod_facts.NO_INDEX < index < spec.size

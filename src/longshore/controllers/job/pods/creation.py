@@ -1,6 +1,6 @@
 """The pods a Job creates: the template with names, labels, finalizer, owner and, if Indexed, the index.
 
-Parts of the template are shared between the bodies, which nobody changes.
+The bodies share parts of the template and must not be changed.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _INDEX_ENV: Final = {
     "valueFrom": {"fieldRef": {"fieldPath": f"metadata.labels['{COMPLETION_INDEX}']"}},
 }
 _MAX_PREFIX_CHARACTERS: Final = 58
-"""The API server adds five random characters and a name is a label of at most 63."""
+"""The API server appends five random characters; a pod name has at most 63."""
 
 
 def pending_indexes(roll: Roll, spec: Spec, found: Indexes, many: int) -> list[int]:
-    """The lowest indexes that need a pod."""
+    """Returns the lowest indexes that need a pod."""
     covered = indexes.merge(found.succeeded, tuple(roll.active_runs))
     if spec.only_replace_failed and roll.terminating:
         waited_for = {pod_facts.index(pod) for pod in roll.terminating.values()} - {pod_facts.NO_INDEX}
@@ -42,12 +42,12 @@ def pending_indexes(roll: Roll, spec: Spec, found: Indexes, many: int) -> list[i
 
 
 def bodies(job: Obj, many: int) -> list[Obj]:
-    """Pods of a Job without indexes; all are alike."""
+    """Returns identical pods of a NonIndexed Job."""
     return [_from_template(job, name_prefix(job["metadata"]["name"]))] * many
 
 
 def indexed_bodies(job: Obj, spec: Spec, numbers: list[int], delayed: Mapping[int, Obj]) -> Iterator[Obj]:
-    """One pod per index. `delayed` are the failed pods whose counts the new ones carry on."""
+    """Yields one pod per index. `delayed` holds failed pods whose failure counts the new pods carry on."""
     name = job["metadata"]["name"]
     common = _from_template(job, "")
     meta, pod_spec = common["metadata"], _with_index_env(common["spec"])

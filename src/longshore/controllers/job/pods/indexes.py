@@ -1,4 +1,4 @@
-"""Where the indexes of an Indexed Job stand: which succeeded, failed for good, or wait for a retry."""
+"""Finds the state of each index of an Indexed Job: succeeded, failed for good, or waiting for a retry."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from longshore.controllers.job.spec import Spec
 
 
 class Indexes(msgspec.Struct):
-    """All lists end at the Job's completions, so that a Job that shrank forgets what is beyond."""
+    """The indexes by state, all below the Job's completions, even if these were lowered."""
 
     before: Runs
-    """status.completedIndexes as it stands."""
+    """The indexes in status.completedIndexes."""
     succeeded: Runs
-    """With those whose pods succeeded since."""
+    """`before`, and the indexes whose pods succeeded since."""
     failed: Runs | None = None
     """None without backoffLimitPerIndex."""
     delayed: dict[int, Obj] = msgspec.field(default_factory=dict)
-    """The latest failed pod of each index to be tried again. It keeps its finalizer, since it carries the
-    index's failure count, until a replacement carries that on."""
+    """The latest failed pod of each index to be retried. It keeps its finalizer until a replacement carries
+    on the index's failure count."""
 
 
 def find(roll: Roll, status: Obj, spec: Spec, count: Count) -> Indexes:
-    """The indexes as the status and the pods with a finalizer show them."""
+    """Finds the indexes in the status and in the pods with a finalizer."""
     before = indexes.read(status.get("completedIndexes") or "", spec.size)
     ended = [h for h in count.ended if valid(h.completion_index, spec) and not h.killed]
     # A pod that was written down as failed stays so, though it succeeded just when it was deleted; one whose
@@ -62,7 +62,7 @@ def _runs(found: Iterable[int]) -> Runs:
 
 
 def _fails_index(pod: Obj, spec: Spec) -> bool:
-    """Whether this failure was the index's last chance."""
+    """Whether this failure makes the index fail for good."""
     verdict = failure_policy.judge(spec.failure_rules, pod)
     if verdict.action == "FailIndex":
         return True
@@ -71,7 +71,7 @@ def _fails_index(pod: Obj, spec: Spec) -> bool:
 
 
 def _later(one: Held, than: Obj) -> bool:
-    """Whether `one` failed no earlier, as the counts it carries and its finish time show."""
+    """Whether `one` failed at the same time or later, by failure counts and finish times."""
     counts = [
         pod_facts.index_failures(pod) + pod_facts.index_ignored_failures(pod) for pod in (one.pod, than)
     ]

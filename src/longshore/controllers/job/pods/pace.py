@@ -1,9 +1,8 @@
-"""How fast a Job's pods follow each other, where the Job says so: annotations that only longshore reads.
+"""Limits how fast a Job starts pods, by annotations that only longshore reads.
 
 `longshore.dev/start-interval` is the time from one start to the next, `longshore.dev/retry-backoff` the pause
-after a first failure. A value that is no duration counts as none. The moment of the last start is kept in
-memory only: a controller that is restarted waits a whole interval first, so two pods are never closer than
-asked for.
+after a first failure. A value that is no duration is ignored. The time of the last start is kept in memory
+only: a restarted controller first waits a whole interval, so two starts are never closer than the interval.
 """
 
 from __future__ import annotations
@@ -12,29 +11,29 @@ from typing import Final, NamedTuple
 
 from longshore.api.facts.own_names import RETRY_BACKOFF, START_INTERVAL
 from longshore.api.time import durations
-from longshore.api.time.doubling import Doubling
+from longshore.api.time.backoff import Doubling
 from longshore.api.types import Obj
-from longshore.controllers.job.view import View
+from longshore.controllers.job.view import JobView
 
 _CATCH_UP_SECONDS: Final = 0.1
-"""A wake-up comes a little late. Starts missed in this time are made up for: 100/s are 100 in a second."""
+"""Starts missed within this time are made up for, since timers are late: 100/s are 100 in a second."""
 
 
 _TIMER_SECONDS: Final = 0.001
-"""A start that is due within a timer's exactness is due."""
+"""A start due within a timer's precision is due now."""
 
 
 class Pace(NamedTuple):
-    """The starts that are allowed now."""
+    """How many pods may start now."""
 
     interval: float
     starts: int
     next_start: float
-    """When the next one is allowed, in seconds since 1970, once these are made."""
+    """When the next start after these is allowed, in seconds since 1970."""
 
 
-def allowed(view: View, wanted: int) -> Pace | None:
-    """The starts that the Job's interval allows of those that are wanted; None without an interval."""
+def allowed(view: JobView, wanted: int) -> Pace | None:
+    """Returns how many of the `wanted` starts the Job's interval allows; None without an interval."""
     interval = _seconds(view.job, START_INTERVAL)
     if not interval:
         return None
@@ -50,7 +49,7 @@ def allowed(view: View, wanted: int) -> Pace | None:
 
 
 def pauses(job: Obj, usual: Doubling) -> Doubling:
-    """The pauses after failures: the Job's own, or the usual ones."""
+    """Returns the pauses after failures: from the Job's annotation, or `usual`."""
     first = _seconds(job, RETRY_BACKOFF)
     return usual if first is None else Doubling(first, max(first, usual.cap))
 

@@ -1,6 +1,6 @@
-"""Facts about one pod of a Job: its finalizer, index, restarts, and when it ended.
+"""Facts about one pod of a Job: its finalizer, index, failure counts, and when it ended.
 
-Plain questions to a pod's own fields. What they mean for a Job is decided elsewhere.
+Reads the pod's own fields. What they mean for the Job is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ def tracked(pod: Obj) -> bool:
 
 
 def index(pod: Obj) -> int:
-    """The completion index, or NO_INDEX when it has none that can be read."""
+    """Returns the completion index; NO_INDEX if it is missing or cannot be parsed."""
     found = pod_state.completion_index(pod)
     return NO_INDEX if found is None else found
 
 
 def index_failures(pod: Obj) -> int:
-    """How often the pod's index had failed before this pod."""
+    """Returns how often the pod's index failed before this pod."""
     return _count(pod, INDEX_FAILURES)
 
 
 def index_ignored_failures(pod: Obj) -> int:
-    """How often the pod's index had failed in ways the policy ignores."""
+    """Returns how often the pod's index failed in ways that the podFailurePolicy ignores."""
     return _count(pod, INDEX_IGNORED_FAILURES)
 
 
@@ -47,18 +47,8 @@ def _count(pod: Obj, annotation: str) -> int:
     return number if number is not None and 0 <= number <= _MAX_INT32 else 0
 
 
-def restarts(pod: Obj) -> int:
-    """Restarts of all containers, init containers included."""
-    status = pod.get("status") or {}
-    return sum(
-        container.get("restartCount") or 0
-        for kind in ("initContainerStatuses", "containerStatuses")
-        for container in status.get(kind) or ()
-    )
-
-
 def sidecars(pod: Obj) -> frozenset[str]:
-    """Names of the init containers that keep running beside the others."""
+    """Returns the names of the init containers that have restartPolicy Always."""
     return frozenset(
         container["name"]
         for container in pod["spec"].get("initContainers") or ()
@@ -67,7 +57,7 @@ def sidecars(pod: Obj) -> frozenset[str]:
 
 
 def finish_time(pod: Obj) -> float:
-    """When the pod ended, by the best witness there is: containers, readiness, deletion, creation."""
+    """Returns when the pod ended, by the first known of: containers, Ready condition, deletion, creation."""
     ended = _containers_finished(pod)
     if ended is not None:
         return ended
@@ -81,7 +71,7 @@ def finish_time(pod: Obj) -> float:
 
 
 def _containers_finished(pod: Obj) -> float | None:
-    """The last end of any container; None while one runs, or when nothing is known of any."""
+    """Returns when the last container ended; None while one runs, or without container statuses."""
     status = pod.get("status") or {}
     containers = list(status.get("containerStatuses") or ())
     if status.get("initContainerStatuses"):

@@ -1,4 +1,4 @@
-"""Which active pods go first when there are too many: those in which the least work would be lost."""
+"""Orders active pods for removal when there are too many: pods with the least work to lose come first."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _ZERO_TIME_FIRST: Final = float("-inf")
 
 
 def surplus(roll: Roll, need: int) -> list[Obj]:
-    """The `need` pods to remove, first to go first."""
+    """Returns the `need` pods to remove, in order."""
     return sorted(roll.active.values(), key=rank)[:need] if need else []
 
 
 def surplus_of_indexes(roll: Roll, need: int, completions: int) -> list[Obj]:
-    """At least `need` pods of an Indexed Job.
+    """Returns at least `need` pods of an Indexed Job to remove.
 
-    Every pod without a valid index goes, and of several pods of one index all but one.
+    Includes every pod without a valid index, and all but one of several pods with the same index.
     """
     if not need and roll.one_active_pod_per_index(completions):
         return []
@@ -52,7 +52,7 @@ def _misplaced(roll: Roll, completions: int) -> tuple[list[Obj], list[Obj]]:
 
 
 def rank(pod: Obj) -> tuple[Any, ...]:
-    """Lower goes first: not on a node, not running, not ready, ready a short time, restarted often, new."""
+    """Sort key; first: not on a node, not running, not ready, ready a short time, restarted often, new."""
     ready = conditions.find(pod, "Ready") or {}
     is_ready = ready.get("status") == "True"
     regular, sidecar = _most_restarts(pod)
@@ -72,7 +72,7 @@ def _newest_first(text: str | None) -> float:
 
 
 def _most_restarts(pod: Obj) -> tuple[int, int]:
-    """The highest restart count among regular containers, and among sidecars."""
+    """Returns the highest restart count among regular containers, and among sidecars."""
     status = pod.get("status") or {}
     regular = max((c.get("restartCount") or 0 for c in status.get("containerStatuses") or ()), default=0)
     if not status.get("initContainerStatuses"):

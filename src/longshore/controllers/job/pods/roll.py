@@ -1,9 +1,9 @@
-"""The roll of a Job's pods: sorted out once, and kept up pod by pod as they change.
+"""The roll: a Job's pods grouped by state, updated with each change of a pod.
 
-A look at a Job with 5,000 active pods of which one has ended costs as much as with 50 (bench/growth.py). So
-nothing here is found by going through all pods: whatever `decide` asks is a number or a list that `put` and
-`remove` keep right. A roll depends on the pods alone, never on the Job's spec, status, or the order of
-changes; what an ended pod means is decided in counting.py. Which pods belong on it: `waking/rolls.py`.
+A sync of a Job with 5,000 active pods of which one has ended costs as much as with 50 (bench/growth.py). So
+nothing here iterates over all pods: `put` and `remove` update every number and list that `decide` reads. A
+roll depends only on the pods, never on the Job's spec or status, nor on the order of changes; counting.py
+decides what an ended pod means. `waking/rolls.py` decides which pods belong to a roll.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _RESTARTING: Final = ("Running", "Pending")
 
 
 class Entry(msgspec.Struct):
-    """A pod, and what was seen of it when it last changed."""
+    """A pod, and the facts read from it when it last changed."""
 
     pod: Obj
     uid: str
@@ -35,7 +35,7 @@ class Entry(msgspec.Struct):
     """Whether it still has the tracking finalizer."""
     deleting: bool
     ready: bool = False
-    """Of an active pod."""
+    """Whether the pod is ready; always False unless it is active."""
     restarts: int = 0
 
     @property
@@ -44,21 +44,21 @@ class Entry(msgspec.Struct):
 
 
 class Roll(msgspec.Struct):
-    """The claimed pods of one Job, except those that have ended and were counted. Entries are by pod name
-    unless something else is said."""
+    """The claimed pods of one Job, except those that have ended and were counted. Keys are pod names unless
+    noted."""
 
     entries: dict[str, Entry] = msgspec.field(default_factory=dict)
     active: dict[str, Obj] = msgspec.field(default_factory=dict)
-    """Neither ended nor being deleted."""
+    """Pods that have not ended and are not being deleted."""
     active_indexes: dict[int, int] = msgspec.field(default_factory=dict)
-    """How many active pods each index has; NO_INDEX is one, too."""
+    """The number of active pods of each index, including NO_INDEX."""
     active_runs: list[Run] = msgspec.field(default_factory=list)
-    """The indexes of active pods once more, as ordered runs."""
+    """The indexes of active pods as ordered runs."""
     ready: int = 0
     restarts: int = 0
-    """Of all containers in pods that may restart them."""
+    """Restarts of all containers in pending and running pods."""
     terminating: dict[str, Obj] = msgspec.field(default_factory=dict)
-    """Being deleted and not ended, with or without the finalizer."""
+    """Pods being deleted that have not ended, with or without the finalizer."""
     tracked: dict[str, Entry] = msgspec.field(default_factory=dict)
     """The pods that have the finalizer, by UID."""
     leaving: dict[str, Entry] = msgspec.field(default_factory=dict)
@@ -74,7 +74,7 @@ class Roll(msgspec.Struct):
         return roll
 
     def put(self, pod: Obj) -> None:
-        """Enters a pod, or the new state of one that is entered."""
+        """Adds a pod, or updates one."""
         name: str = pod["metadata"]["name"]
         old = self.entries.get(name)
         new = self.entries[name] = _entry(pod)
@@ -85,13 +85,13 @@ class Roll(msgspec.Struct):
         self._sort_in(name, new, stays_active=stays_active)
 
     def remove(self, name: str) -> None:
-        """Strikes a pod out, if it is entered."""
+        """Removes a pod, if it is on the roll."""
         old = self.entries.pop(name, None)
         if old is not None:
             self._take_out(name, old)
 
     def one_active_pod_per_index(self, completions: int) -> bool:
-        """Whether each active pod has an index of its own below `completions`."""
+        """Whether each active pod has a different index, below `completions`."""
         runs = self.active_runs
         return (
             len(self.active_indexes) == len(self.active)
@@ -118,7 +118,7 @@ class Roll(msgspec.Struct):
                 self.leaving[name] = entry
 
     def _take_out(self, name: str, entry: Entry, *, stays_active: bool = False) -> None:
-        """Undoes `_sort_in`. A pod that stays active keeps its place among the active ones, and its index."""
+        """Undoes `_sort_in`. A pod that stays active keeps its position in `active`, and its index."""
         if entry.ended:
             self.untracked_failures.pop(name, None)
         elif entry.deleting:
@@ -153,5 +153,5 @@ def _entry(pod: Obj) -> Entry:
     if phase not in pod_state.ENDED and not deleting:
         entry.ready = pod_state.is_ready(pod)
     if phase in _RESTARTING:
-        entry.restarts = pod_facts.restarts(pod)
+        entry.restarts = pod_state.restarts(pod)
     return entry

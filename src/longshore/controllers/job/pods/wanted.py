@@ -1,4 +1,4 @@
-"""How many pods should run, and so which to create or to remove: never both in one sync."""
+"""Decides how many pods should run, and which to create or remove: never both in one sync."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Final
 import msgspec
 
 from longshore.api import indexes
-from longshore.api.facts.own_names import START_INTERVAL
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.controllers.job.pods import creation, pace, removal_order, replacement_delay
@@ -17,23 +16,23 @@ from longshore.controllers.job.pods.counting import Count
 from longshore.controllers.job.pods.indexes import Indexes
 from longshore.controllers.job.pods.pace import Pace
 from longshore.controllers.job.spec import Spec
-from longshore.controllers.job.view import BackoffRecord, View
+from longshore.controllers.job.view import BackoffRecord, JobView
 from longshore.machinery.reasons import Number, Reason
 
 MAX_PODS_PER_SYNC: Final = 500
-"""Upstream's limit of creates or deletes in one sync, so that a big Job leaves room for the others."""
+"""Upstream's limit of creates or deletes in one sync, so that a big Job does not delay the others."""
 MIN_WAIT_SECONDS: Final = 1.0
-"""Looking again sooner than this after a back-off would only find it not quite over."""
+"""The shortest wait for a back-off. A sync after a shorter wait might find the back-off not quite over."""
 
 
 class Change(msgspec.Struct):
-    """The change to the number of pods. `look_again` is None when nothing is due by time alone."""
+    """A change to the number of pods. `look_again` is None if no sync is due by time alone."""
 
     action: str
     """The name of the action in the sync metrics."""
     why: Reason
     release: Sequence[Obj] = ()
-    """Pods to let go of and delete, without counting them as failed."""
+    """Pods to strip of the finalizer and delete; they do not count as failed."""
     create: Sequence[Obj] = ()
     look_again: float | None = None
     next_start: float | None = None
@@ -41,13 +40,12 @@ class Change(msgspec.Struct):
 
 
 def manage(
-    view: View, spec: Spec, count: Count, succeeded: int, found: Indexes | None, record: BackoffRecord
+    view: JobView, spec: Spec, count: Count, succeeded: int, found: Indexes | None, record: BackoffRecord
 ) -> Change:
-    """The change that brings the number of active pods to what the Job wants."""
+    """Returns the change that brings the number of active pods to the wanted one."""
     active = count.active
     if spec.suspended:
-        words = f"suspended: removes {_pods(active)}" if active else "suspended"
-        why = Reason("Suspended", words, {"pods": active})
+        why = Reason("Suspended", {"pods": active})
         return Change("pods_deleted", why, release=[*view.roll.active.values()])
     want = _wanted(spec, succeeded, active)
     need = max(0, active - want)
@@ -57,23 +55,21 @@ def manage(
         gone = removal_order.surplus(view.roll, need)
     if gone:
         gone = gone[:MAX_PODS_PER_SYNC]
-        words = f"{active} active, {want} wanted: removes {_pods(len(gone))}"
         numbers = {"active": active, "wanted": want, "pods": len(gone)}
-        return Change("pods_deleted", Reason("PodsRemoved", words, numbers), release=gone)
+        return Change("pods_deleted", Reason("PodsRemoved", numbers), release=gone)
     waited_for = count.terminating if spec.only_replace_failed else 0
     missing = want - active - waited_for
     if missing <= 0:
         if waited_for and want > active:
-            words = f"{active} active, {want} wanted: replaces {_pods(waited_for)} only when ended"
             numbers = {"active": active, "wanted": want, "pods": waited_for}
-            return Change("tracking", Reason("PodsTerminating", words, numbers))
+            return Change("tracking", Reason("PodsTerminating", numbers))
         return Change("tracking", _enough(active, want))
     return _creation(view, spec, count, found, record, missing)
 
 
 @lru_cache(maxsize=64)
 def _enough(active: int, want: int) -> Reason:
-    return Reason("PodsActive", f"{active} active, {want} wanted", {"active": active, "wanted": want})
+    return Reason("PodsActive", {"active": active, "wanted": want})
 
 
 def _wanted(spec: Spec, succeeded: int, active: int) -> int:
@@ -84,14 +80,13 @@ def _wanted(spec: Spec, succeeded: int, active: int) -> int:
 
 
 def _creation(
-    view: View, spec: Spec, count: Count, found: Indexes | None, record: BackoffRecord, missing: int
+    view: JobView, spec: Spec, count: Count, found: Indexes | None, record: BackoffRecord, missing: int
 ) -> Change:
     if spec.per_index is None:
-        wait = replacement_delay.remaining(record.failures, record.last_failure, view.now, view.times)
+        wait = replacement_delay.remaining(record, view.now, view.times)
         if wait > 0:
             until = rfc3339.from_seconds(view.now + wait)
-            words = f"{_pods(record.failures)} failed in a row: no new pod before {until}"
-            why = Reason("BackingOff", words, {"failures": record.failures, "until": until})
+            why = Reason("BackingOff", {"failures": record.failures, "until": until})
             return Change("pods_created", why, look_again=max(MIN_WAIT_SECONDS, wait))
     missing = min(missing, MAX_PODS_PER_SYNC)
     if (paced := pace.allowed(view, missing)) is not None:
@@ -99,13 +94,14 @@ def _creation(
     return _now(view, spec, count, found, missing, missing)
 
 
-def _paced(view: View, spec: Spec, count: Count, found: Indexes | None, missing: int, paced: Pace) -> Change:
-    """The creation of as many pods as the Job's start interval allows, and a look when the next is due."""
+def _paced(
+    view: JobView, spec: Spec, count: Count, found: Indexes | None, missing: int, paced: Pace
+) -> Change:
+    """Creates as many pods as the start interval allows, and requests a sync when the next start is due."""
     wait = paced.next_start - view.now
     if not paced.starts:
         until = rfc3339.from_seconds(paced.next_start)
-        words = f"starts a pod every {paced.interval:g} s ({START_INTERVAL}): the next at {until}"
-        why = Reason("StartsPaced", words, {"interval": paced.interval, "until": until})
+        why = Reason("StartsPaced", {"interval": paced.interval, "until": until})
         return Change("pods_created", why, look_again=wait, next_start=paced.next_start)
     change = _now(view, spec, count, found, missing, paced.starts)
     if change.create:
@@ -115,8 +111,8 @@ def _paced(view: View, spec: Spec, count: Count, found: Indexes | None, missing:
     return change
 
 
-def _now(view: View, spec: Spec, count: Count, found: Indexes | None, missing: int, starts: int) -> Change:
-    """The creation of at most `starts` of the missing pods."""
+def _now(view: JobView, spec: Spec, count: Count, found: Indexes | None, missing: int, starts: int) -> Change:
+    """Creates at most `starts` of the missing pods."""
     if found is None:
         why = _created(starts, count.active, spec.parallelism, spec.completions)
         return Change("pods_created", why, create=creation.bodies(view.job, starts))
@@ -130,8 +126,7 @@ def _now(view: View, spec: Spec, count: Count, found: Indexes | None, missing: i
         if numbers and not due:
             wait = min(waits.values())
             until = rfc3339.from_seconds(view.now + wait)
-            words = f"each index to run next failed lately: no new pod before {until}"
-            why = Reason("IndexesBackingOff", words, {"indexes": len(numbers), "until": until})
+            why = Reason("IndexesBackingOff", {"indexes": len(numbers), "until": until})
             return Change("pods_created", why, look_again=max(MIN_WAIT_SECONDS, wait))
         numbers = due
     pods = list(creation.indexed_bodies(view.job, spec, numbers[:starts], found.delayed))
@@ -141,20 +136,15 @@ def _now(view: View, spec: Spec, count: Count, found: Indexes | None, missing: i
 
 @lru_cache(maxsize=64)
 def _created(many: int, active: int, parallelism: int, completions: int | None) -> Reason:
-    """Kept, as most Jobs create the same few numbers of pods."""
+    """Cached, since most Jobs create the same few numbers of pods."""
     numbers: dict[str, Number] = {"pods": many, "active": active, "parallelism": parallelism}
     if completions is not None:
         numbers["completions"] = completions
-    return Reason("PodsCreated", f"creates {_pods(many)}", numbers)
+    return Reason("PodsCreated", numbers)
 
 
 def _created_of(which: list[int], active: int, spec: Spec) -> Reason:
-    """The reason of an Indexed Job, which names the indexes."""
+    """Returns the reason for an Indexed Job, which names the indexes."""
     plain = _created(len(which), active, spec.parallelism, spec.completions)
     listed = indexes.write(indexes.from_sorted(sorted(which)))
-    words = f"{plain.words} (index{'es' if len(which) > 1 else ''} {listed})"
-    return Reason(plain.code, words, {**plain.numbers, "indexes": listed})
-
-
-def _pods(many: int) -> str:
-    return "1 pod" if many == 1 else f"{many} pods"
+    return Reason(plain.code, {**plain.numbers, "indexes": listed})

@@ -1,1 +1,1 @@
-"""Which Job is looked at, and when: handlers of changes, selectors by index, batches of failures, orphans."""
+"""Decides which Job is synced, and when: handlers, selector indexes, batches of failures, orphans."""

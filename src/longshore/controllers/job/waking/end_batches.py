@@ -1,8 +1,8 @@
-"""Lets pods that succeed one after the other be counted together, where each request goes over a network.
+"""Batches pods that succeed one after the other into one sync, when each request goes over a network.
 
-A first success is looked at immediately, those of the second after it together, as upstream takes everything
-of a second together. Nobody waits for a count from which something follows: the last active pod, a pod in
-whose place another one starts, a success policy.
+The first success is synced immediately, those of the following second together; upstream batches all changes
+of a second. A success is never delayed if something follows from its count: the last active pod, a pod that
+is replaced by another, a success policy.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from longshore.machinery.time.clock import Clock
 _PERIOD_SECONDS: Final = 1.0
 """Upstream's batch period."""
 _MAX_REMEMBERED: Final = 1000
-"""Jobs; then those are forgotten whose second is over."""
+"""The number of Jobs above which Jobs whose second is over are forgotten."""
 
 
 class _Window(msgspec.Struct):
     until: float
     ended: set[str]
-    """UIDs of pods that ended since the last look."""
+    """UIDs of pods that ended since the last sync."""
     is_due: bool = False
-    """Whether the Job is looked at when it is over."""
+    """Whether a sync of the Job is scheduled for the end of the window."""
 
 
 class EndBatches:
-    """By Job."""
+    """Keeps a window of one second for each Job."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._windows: dict[Key, _Window] = {}
 
     def wait(self, job: Obj, key: Key, uid: str, active: int) -> float:
-        """Seconds until the Job is to be looked at because of a pod that succeeded. `active` is how many pods
-        were active at the last look."""
+        """Returns the seconds until the sync for a succeeded pod. `active` is the number of active pods at
+        the last sync."""
         if not _only_counts(job):
             return 0.0
         now = self._clock.monotonic()
@@ -63,7 +63,7 @@ class EndBatches:
 
 
 def _only_counts(job: Obj) -> bool:
-    """Whether nothing but a number follows from the success of a pod while others are active."""
+    """Whether a success only changes a count while other pods are active."""
     spec = job["spec"]
     if spec.get("successPolicy") is not None:
         return False

@@ -1,9 +1,9 @@
-"""Lets failures that come together be counted together.
+"""Batches failures that happen together into one sync.
 
-When a node goes or an image is bad, the pods of a Job fail one after the other within a moment. Looking after
-each one would start replacements, and make back-offs, that nobody wants once all are known; upstream takes
-everything within a second together. Here a Job with several pods is left alone after a failure until no other
-has failed for a fifth of a second, and for a second at most. Everything else is looked at immediately.
+When a node fails or an image is bad, the pods of a Job fail one after the other within a moment. A sync after
+each failure would create replacements and back-offs that are wrong once all failures are known; upstream
+batches all changes of a second. Here a Job with several pods is synced 0.2 seconds after its last failure, at
+most 1 second after the first. All other changes are synced immediately.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ class _Open(msgspec.Struct):
 
 
 class FailureBatches:
-    """Holds Jobs back, and puts them on the queue when it lets them go."""
+    """Holds Jobs back, and adds them to the queue when their batch closes."""
 
     def __init__(self, clock: Clock, queue: WorkQueue[Key]) -> None:
         self._clock, self._queue = clock, queue
         self._open: dict[Key, _Open] = {}
 
     def holds(self, key: Key) -> bool:
-        """Whether the Job is not to be looked at now; it will be on the queue again soon."""
+        """Whether the sync of the Job must wait; the Job is added to the queue again soon."""
         return key in self._open
 
     def failed(self, key: Key) -> None:
-        """A pod of the Job has failed, and others may follow."""
+        """Opens or extends the Job's batch: a pod has failed, and others may follow."""
         now = self._clock.monotonic()
         known = self._open.get(key)
         since = now

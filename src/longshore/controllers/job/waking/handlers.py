@@ -1,15 +1,14 @@
-"""Handlers of changes to Jobs and pods: they put keys on queues and lower expectations.
+"""Handlers of changes to Jobs and pods: they add keys to queues and lower expectations.
 
-Upstream waits a second before it looks at a Job whose pods changed, to take several changes at once. Here a
-Job is looked at as soon as a worker is free: under load changes gather by themselves, since a key waits
-only once, and failures that come together are collected on purpose (failure_batches.py), outside also
-successes from which nothing follows (end_batches.py). Only for a pod that starts or gets ready, from which
-nothing follows but a number in the status, the second is waited for: most pods that end soon have ended by
-then.
+Upstream syncs a Job one second after its pods changed, to batch changes. Here a Job is synced as soon as a
+worker is free: under load changes batch by themselves, since a key is queued only once. Failures that happen
+together are batched (failure_batches.py); over a network also successes that only change a count
+(end_batches.py). A pod that starts or becomes ready only changes a number in the status, so its sync waits a
+second: most pods that end soon have ended by then.
 
-Changes that a sync made itself call for no other one: it knew of them, and what it left to do it has put on
-the queue (`Tracking.look_again`). They are heard before the next sync begins (`OwnWrites`), so they can
-not hide that something else was missing.
+A change that a sync made itself causes no other sync: the sync knew it, and has queued what was left
+(`Tracking.look_again`). The next sync begins only after such changes have arrived (`OwnWrites`), so they
+cannot hide other changes.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ class _Waker(Handler):
 
 
 class JobHandler(_Waker):
-    """Hears of Jobs."""
+    """Handles changes of Jobs."""
 
     def __init__(self, waking: Waking, now: Callable[[], float]) -> None:
         super().__init__(waking)
@@ -72,8 +71,8 @@ class JobHandler(_Waker):
             self._clear_away(new)
             return
         key = key_of(new)
-        if self._memory.own_writes.own(key, "jobs.batch", new):
-            return  # written over exactly what the sync had seen, so nobody else's change hides in it
+        if old is not new and self._memory.own_writes.own(key, "jobs.batch", new):
+            return  # it replaced exactly the version that the sync had read, so it hides no other change
         self._queue.add(key)
         start = (new.get("status") or {}).get("startTime")
         deadline = new["spec"].get("activeDeadlineSeconds")
@@ -87,8 +86,8 @@ class JobHandler(_Waker):
         self._clear_away(obj)
 
     def _clear_away(self, job: Obj) -> None:
-        """Lets pods go that wait for a Job to count them which counts no more. Mostly there are none, or the
-        finalizer is gone and only the cache does not show it yet."""
+        """Queues the pods of an ended Job, whose finalizers must be removed since the Job counts no more.
+        Usually there are none, or the finalizer is already removed and only the cache still shows it."""
         if selector_index.selected_uid(job):
             gone = self._memory.going.uids(key_of(job))
             keys = (selector_index.owned_key(job), selector_index.orphans_key(job))
@@ -99,17 +98,17 @@ class JobHandler(_Waker):
 
 
 class PodHandler(_Waker):
-    """Hears of pods, and finds the Jobs they matter to."""
+    """Handles changes of pods, and queues the Jobs that they concern."""
 
     def __init__(
         self, waking: Waking, failure_batches: FailureBatches, end_batches: EndBatches | None
     ) -> None:
-        """Without `end_batches` each end is looked at immediately."""
+        """Without `end_batches` each success is synced immediately."""
         super().__init__(waking)
         self._failure_batches, self._end_batches = failure_batches, end_batches
 
     def on_add(self, obj: Obj, initial: bool) -> None:
-        """Pods that were there at the start wake no Job: their Jobs were, too, and are all looked at."""
+        """Pods in the initial list queue no Job, since all Jobs in the initial list are synced."""
         if pod_state.has_ended(obj) and pod_facts.tracked(obj):
             self._metrics.waits(True)
         if pod_facts.deleting(obj):
@@ -131,7 +130,7 @@ class PodHandler(_Waker):
                 self._queue.add(key)
 
     def on_settled(self, facts: Obj, packed: Packed) -> None:
-        """A pod that its Job has counted asks for nothing."""
+        """Does nothing: the Job has already counted this pod."""
 
     def _created(self, pod: Obj) -> None:
         ref = controller_of(pod)
@@ -167,7 +166,7 @@ class PodHandler(_Waker):
             self._orphans.add(orphans.of_pod(new))
 
     def _still_owned(self, ref: Obj, old: Obj, new: Obj, phase: str, tracked: bool) -> None:
-        """A pod changed and its owners did not."""
+        """Handles a change of a pod whose owners are unchanged."""
         before, after = old["metadata"], new["metadata"]
         same_marks = before.get("labels") == after.get("labels")
         same_marks = same_marks and before.get("annotations") == after.get("annotations")
@@ -202,12 +201,12 @@ class PodHandler(_Waker):
         self._deleted(obj, final=True)
 
     def _deleted(self, pod: Obj, *, final: bool) -> None:
-        """`final` when the pod is gone; else it is only on its way out."""
+        """Handles a deleted pod. `final` if it is gone; otherwise it is terminating."""
         tracked = pod_facts.tracked(pod)
         ref = controller_of(pod)
         if ref is None and final:
             for adopter in self._ownership.selecting(pod):
-                self._queue.add(key_of(adopter))  # it may have adopted the pod, which nobody saw
+                self._queue.add(key_of(adopter))  # it may have adopted the pod unseen
         job = None if ref is None else self._job(pod, ref)
         if job is None or job_state.has_ended(job):
             if tracked:
@@ -220,8 +219,8 @@ class PodHandler(_Waker):
         self._queue.add(key)
 
     def _comes_too_late(self, job: Obj, pod: Obj) -> bool:
-        """Lets a pod go whose Job has ended and counts no more. A controller that began with an old list of
-        pods may end a Job without having seen all of them."""
+        """Queues the pod as orphan if its Job has ended and counts no more. A controller that started with an
+        old list of pods may end a Job without having seen all of them."""
         if not job_state.has_ended(job) or not pod_facts.tracked(pod):
             return False
         self._orphans.add(orphans.of_pod(pod))
@@ -247,9 +246,9 @@ class PodHandler(_Waker):
 
 
 def _fares(old: Obj, new: Obj) -> bool:
-    """Whether a pod that has not ended shows a Job anything new; its node and its address are nothing."""
+    """Whether phase, readiness or restarts of a running pod changed; a Job needs nothing else of it."""
     return (
         pod_state.phase_of(old) != pod_state.phase_of(new)
         or pod_state.is_ready(old) != pod_state.is_ready(new)
-        or pod_facts.restarts(old) != pod_facts.restarts(new)
+        or pod_state.restarts(old) != pod_state.restarts(new)
     )

@@ -1,7 +1,7 @@
-"""Warns of two Jobs whose selectors meet: each selects pods that the other makes.
+"""Warns about two Jobs whose selectors overlap: one selects the pods that the other creates.
 
-Only Jobs with `manualSelector` can. Pods that have an owner stay with it, but one that loses its owner goes
-to either. Kubernetes leaves this to the person; longshore says it, once, when the second one comes.
+Only Jobs with `manualSelector` can overlap. A pod stays with its owner, but either Job may adopt a pod that
+loses its owner. Kubernetes does not check this; longshore warns once, when the second Job is created.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 class MeetingSelectors(Handler):
-    """Hears of new Jobs. Those that were there at the start are not told of again."""
+    """Checks new Jobs. Jobs in the initial list cause no new warning."""
 
     def __init__(self, jobs: Cache, recorder: Recorder) -> None:
         self._jobs, self._recorder = jobs, recorder

@@ -1,7 +1,7 @@
-"""Takes the tracking finalizer from pods that no Job will count any more, so that they can be deleted.
+"""Removes the tracking finalizer from pods that no Job will count any more, so that they can be deleted.
 
-The only thing that cleans pods of finished and of deleted Jobs. It leaves alone what belongs to a Job at
-work, to another controller's Job, or to something that is no batch/v1 Job.
+Nothing else cleans up the pods of finished and deleted Jobs. Skips pods of an unfinished Job, of a Job that
+another controller manages, and of owners that are not batch/v1 Jobs.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from longshore.machinery.writes.pod_control import finalizer_patch
 
 
 class OnePod(msgspec.Struct, frozen=True):
-    """A pod that carries the finalizer and may be nobody's."""
+    """A pod that has the finalizer and may belong to no Job."""
 
     key: Key
 
 
 class PodsOfJob(msgspec.Struct, frozen=True):
-    """All pods of a Job that is finished or gone."""
+    """All pods of a Job that has finished or was deleted."""
 
     namespace: str
     name: str
     uid: str
     selected_uid: str
     selector: bytes
-    """The selector as JSON; only where pods are not selected by UID."""
+    """The selector as JSON; empty if pods are selected by UID."""
 
 
 Orphan: TypeAlias = OnePod | PodsOfJob
@@ -56,13 +56,13 @@ def of_job(job: Obj) -> PodsOfJob:
 
 
 class Orphans:
-    """Looks at one orphan at a time."""
+    """Removes finalizers of orphans."""
 
     def __init__(self, client: Client, pods: Cache, ownership: Ownership) -> None:
         self._client, self._pods, self._ownership = client, pods, ownership
 
     async def sync(self, orphan: Orphan) -> None:
-        """Tries every pod, then raises the first error, to be called again: no other change need come."""
+        """Tries every pod, then raises the first error to be called again: no other change may follow."""
         if isinstance(orphan, OnePod):
             pod = self._pods.get(*orphan.key)
             if pod is not None:

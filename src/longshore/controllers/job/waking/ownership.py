@@ -1,4 +1,4 @@
-"""Which Job a pod belongs to, and which Jobs are this controller's."""
+"""Finds the Job of a pod, and decides which Jobs this controller manages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from longshore.machinery.informers.cache import Cache
 
 
 class Ownership:
-    """`managed_by` is the spec.managedBy of the Jobs to look after; those without one are Kubernetes' own."""
+    """`managed_by` is the spec.managedBy of the Jobs to manage; a Job without it is Kubernetes' own."""
 
     def __init__(self, jobs: Cache, managed_by: str = RESERVED_MANAGER) -> None:
         self._jobs, self._managed_by = jobs, managed_by
@@ -24,14 +24,14 @@ class Ownership:
         return RESERVED_MANAGER if manager is None else manager
 
     def resolve(self, namespace: str, ref: Obj) -> Obj | None:
-        """The Job that a controller reference means; None when there is none of that name and UID."""
+        """Returns the Job that a controller reference names; None if no Job has that name and UID."""
         if ref["kind"] != "Job":
             return None
         job = self._jobs.get(namespace, ref["name"])
         return job if job is not None and job["metadata"]["uid"] == ref["uid"] else None
 
     def selecting(self, pod: Obj) -> Iterator[Obj]:
-        """The Jobs whose selector matches the pod. One without labels is selected by none."""
+        """Yields the Jobs whose selector matches the pod; none for a pod without labels."""
         has = pod["metadata"].get("labels")
         if not has:
             return

@@ -1,8 +1,8 @@
-"""Keeps the roll of each Job that is being looked at, by noting which of its pods change.
+"""Keeps the roll of each unfinished Job, and notes which of its pods change.
 
-A roll is made from the cache when its Job is looked at for the first time, and forgotten when the Job has
-ended. In between the changes are only noted, by name; they get onto the roll when the Job is looked at
-again. So a roll stands still while a sync works with it, and several changes of one pod cost one.
+A roll is built from the cache at the first sync of its Job, and dropped when the Job has ended. In between,
+changes are only noted by pod name, and applied at the next sync. So a roll does not change during a sync, and
+several changes of one pod cost as much as one.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from longshore.machinery.informers.informer import Handler
 
 
 class Kept(msgspec.Struct):
-    """The pods of which a Job is the controller, as of its last look."""
+    """The pods that a Job controls, as of its last sync."""
 
     uid: str
-    """Of the Job."""
+    """The UID of the Job."""
     owned: str
-    """The key of its pods in the index of the cache."""
+    """The key of the Job's pods in the cache index."""
     matches: Callable[[Mapping[str, str]], bool]
     """Whether the Job's selector, which never changes, matches these labels."""
     roll: Roll = msgspec.field(default_factory=Roll)
     strangers: dict[str, Obj] = msgspec.field(default_factory=dict)
-    """The Job's pods that its selector does not match, by name: it has to let them go."""
+    """The Job's pods that its selector does not match, by name: the Job must release them."""
     changed: dict[str, None] = msgspec.field(default_factory=dict)
-    """Names of pods that changed since the last look, in the order of the first change of each."""
+    """Names of pods that changed since the last sync, in the order of the first change of each."""
 
     def adopt(self, pod: Obj) -> None:
-        """Enters a pod that the cache does not show as the Job's yet. It is looked up at the next look: if it
-        vanishes unseen before the cache shows that, nothing tells whose it was."""
+        """Adds a pod that the cache does not show as the Job's yet. The next sync looks it up again: if it is
+        deleted before the cache shows the adoption, no event names this Job."""
         self.roll.put(pod)
         self.changed[pod["metadata"]["name"]] = None
 
 
 class Rolls(Handler):
-    """Hears of pods. By key of the Job."""
+    """Notes changes of pods, by key of the Job."""
 
     def __init__(self, pods: Cache) -> None:
         self._pods = pods
@@ -74,7 +74,7 @@ class Rolls(Handler):
             kept.changed[meta["name"]] = None
 
     def now(self, job: Obj) -> Kept:
-        """The Job's pods as the cache shows them now."""
+        """Returns the Job's pods as the cache shows them now."""
         key, meta = key_of(job), job["metadata"]
         kept = self._kept.get(key)
         if kept is None or kept.uid != meta["uid"]:
@@ -87,7 +87,7 @@ class Rolls(Handler):
         return kept
 
     def active_count(self, key: Key) -> int:
-        """How many active pods a Job had at its last look; 0 if it was not looked at."""
+        """Returns the number of active pods at the Job's last sync; 0 if there was none."""
         kept = self._kept.get(key)
         return 0 if kept is None else len(kept.roll.active)
 
@@ -106,7 +106,7 @@ class Rolls(Handler):
         kept.changed.clear()
 
     def forget(self, key: Key, uid: str = "") -> None:
-        """Forgets the Job of this key; with `uid`, only that very one."""
+        """Forgets the Job of this key; with `uid`, only the Job with that UID."""
         kept = self._kept.get(key)
         if kept is not None and uid in ("", kept.uid):
             del self._kept[key]

@@ -1,11 +1,11 @@
-"""Who selects whom, found by index instead of by looking at everything in a namespace.
+"""Indexes that find the pods of a Job, and the Jobs that select a pod, without scanning a namespace.
 
-A Job made without `manualSelector` selects by its own UID in a label, so its pods, orphans among them, are
-found under that UID; only for other selectors must a whole namespace be looked at.
+A Job made without `manualSelector` selects pods by its own UID in a label, so its pods and orphans are
+indexed by that UID. Only other selectors need a scan of the namespace.
 
-Pods that have ended and were counted are left out of the index: nothing depends on them, but for failed ones,
-which may be evidence for a FailJob rule, and are kept under a key of their own. So a Job's first look does
-not depend on how many of its pods have ended; later ones take in only what changed (rolls.py).
+Pods that have ended and were counted are not indexed, since nothing depends on them. Failed ones are the
+exception: a FailJob rule may match them, so they have a key of their own. So the cost of a Job's first sync
+does not depend on the number of ended pods; later syncs read only changed pods (rolls.py).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _UID: Final = "batch.kubernetes.io/controller-uid"
 
 
 def pods_by_job(pod: Obj) -> tuple[str, ...]:
-    """An indexer: by Job while uncounted, or as orphan, under namespace and under the Job it may be from."""
+    """Indexes an uncounted pod by its Job, and an orphan by its namespace and by the UID in its label."""
     meta = pod["metadata"]
     ref = controller_of(pod)
     if ref is None:
@@ -46,7 +46,7 @@ def pods_by_job(pod: Obj) -> tuple[str, ...]:
 
 
 def _labelled(has: Mapping[str, str], name: str, uid: str) -> bool:
-    """Whether no generated selector could fail to match these labels."""
+    """Whether these labels match every selector that the API server may have generated for the Job."""
     get = has.get
     return (
         get(_UID) == uid
@@ -57,12 +57,12 @@ def _labelled(has: Mapping[str, str], name: str, uid: str) -> bool:
 
 
 def jobs_by_selector(job: Obj) -> tuple[str]:
-    """An indexer: by namespace, and by the UID its pods must be labelled with if it asks for one."""
+    """Indexes a Job by its namespace and, if its selector requires one, the UID label of its pods."""
     return (f"{job['metadata']['namespace']}/{selected_uid(job)}",)
 
 
 def selecting_keys(pod: Obj) -> tuple[str, ...]:
-    """The keys of `jobs_by_selector` under which all Jobs are that may select this pod."""
+    """Returns the keys of `jobs_by_selector` that hold all Jobs which may select this pod."""
     meta = pod["metadata"]
     uid = (meta.get("labels") or {}).get(_UID)
     anyone = f"{meta['namespace']}/"
@@ -70,29 +70,29 @@ def selecting_keys(pod: Obj) -> tuple[str, ...]:
 
 
 def owned_key(job: Obj) -> str:
-    """The key of `pods_by_job` for the Job's own pods that are not yet counted."""
+    """Returns the key of `pods_by_job` for the Job's own pods that are not counted yet."""
     meta = job["metadata"]
     return owner_key(meta["namespace"], "Job", meta["name"], meta["uid"])
 
 
 def counted_failures_key(job: Obj) -> str:
-    """The key of `pods_by_job` for the Job's failed pods that were counted."""
+    """Returns the key of `pods_by_job` for the Job's failed pods that were counted."""
     return _counted(owned_key(job))
 
 
 def orphans_key(job: Obj) -> str:
-    """The key of `pods_by_job` under which all orphans are that the Job may select."""
+    """Returns the key of `pods_by_job` that holds all orphans which the Job may select."""
     return _orphans(job["metadata"]["namespace"], selected_uid(job))
 
 
 def selected_uid(job: Obj) -> str:
-    """The UID that the selector asks for; empty when it selects by something else."""
+    """Returns the UID that the selector requires; empty if it selects by something else."""
     uid: str = ((job["spec"].get("selector") or {}).get("matchLabels") or {}).get(_UID) or ""
     return uid
 
 
 def matcher(job: Obj) -> Callable[[Mapping[str, str]], bool]:
-    """Tells whether labels are selected by the Job."""
+    """Returns a function that says whether the Job's selector matches labels."""
     asked: Obj | None = job["spec"].get("selector")
     if asked is not None and len(asked) == 1 and len(asked.get("matchLabels") or ()) == 1:
         ((key, value),) = asked["matchLabels"].items()  # as generated: nothing to compile

@@ -1,8 +1,8 @@
-"""Pods that may have been created though nobody said so: the answer was lost, or an error came instead.
+"""Handles creates of pods that got no answer, or an error, and may still have happened.
 
-A controller that went by its cache alone would create such a pod a second time, or end the Job without it,
-and then nobody would count it. So the API is asked for the pods of the Job before the next look, which waits
-until the cache shows them.
+A controller that trusts its cache alone would create such a pod a second time, or end the Job without
+counting it. So the controller lists the Job's pods before the next sync, and waits until the cache shows
+them.
 """
 
 from __future__ import annotations
@@ -19,18 +19,16 @@ from longshore.machinery.time.clock import Clock
 from longshore.machinery.writes.own_writes import StaleCache
 
 _PATIENCE_SECONDS: Final = 1.0
-"""How long the cache may take to show what the API answered, before the Job has to wait for its next turn."""
+"""Seconds that the cache has to catch up with the list; after that the sync is retried later."""
 
 
 def may_have_happened(err: Exception) -> bool:
-    """Whether a write that failed so may have taken place all the same."""
+    """Whether a write with this error may still have happened."""
     return isinstance(err, Unreachable) or (isinstance(err, StatusError) and err.code >= 500)
 
 
 async def wait_for_pods(client: Client, clock: Clock, job: Obj, pods: Cache) -> None:
-    """Returns once the cache shows all pods that there are of the Job. Raises `StaleCache` when that takes
-    longer than a moment.
-    """
+    """Returns once the cache shows all existing pods of the Job. Raises `StaleCache` after one second."""
     wanted = (job["spec"].get("selector") or {}).get("matchLabels") or {}
     labels = ",".join(f"{name}={value}" for name, value in wanted.items())
     answer = await client.list(kinds.PODS, job["metadata"]["namespace"], labels=labels)

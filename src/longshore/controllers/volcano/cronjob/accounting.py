@@ -1,4 +1,4 @@
-"""Brings the status up to date with the Jobs there are, and deletes finished ones beyond the limits."""
+"""Updates the status from the existing Jobs, and deletes finished Jobs beyond the history limits."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from longshore.api.time import rfc3339
 from longshore.api.time.instants import Instant
 from longshore.api.types import Obj
 from longshore.controllers.scheduled import child
-from longshore.controllers.scheduled.plan import Plan
-from longshore.controllers.scheduled.view import Ask, View
+from longshore.controllers.scheduled.plan import ScheduledPlan
+from longshore.controllers.scheduled.view import Ask, ScheduledView
 from longshore.controllers.volcano.cronjob.draft import Draft
 from longshore.controllers.volcano.cronjob.job_ends import end_time, ended
 
 _LIMITS: Final = {"Completed": "successfulJobsHistoryLimit", "Failed": "failedJobsHistoryLimit"}
-"""Terminated Jobs are somebody's doing; they stay."""
+"""The history limit of each phase. Terminated Jobs have none; they stay."""
 
 
-def account(view: View, draft: Draft, due: Instant | None) -> Plan | None:
-    """Changes the draft. A plan when something must be read or deleted first, or could not be."""
+def account(view: ScheduledView, draft: Draft, due: Instant | None) -> ScheduledPlan | None:
+    """Updates the draft. Returns a plan if an object must be read or deleted first, or could not be."""
     recorded = _record(draft, due)
     for job in draft.jobs:
         if phase := ended(job):
@@ -29,9 +29,9 @@ def account(view: View, draft: Draft, due: Instant | None) -> Plan | None:
 
 
 def _record(draft: Draft, due: Instant | None) -> str:
-    """Writes down the Job of the run that is due, if there is one: we died before we could.
+    """Records the Job of the run that is due, if it exists: longshore died before it could. Returns its name.
 
-    Its name alone keeps that run from being started again, so it is not deleted before that is written.
+    Only the Job's name keeps that run from being started again, so it is not deleted before it is recorded.
     """
     if due is None or draft.last_schedule == rfc3339.from_instant(due):
         return ""
@@ -55,8 +55,8 @@ def _ended(draft: Draft, job: Obj, phase: str) -> None:
         draft.last_success = at  # texts of one form, so they compare as times do
 
 
-def _prune(view: View, draft: Draft, recorded: str) -> Plan | None:
-    """Deletes the oldest beyond the limits. None once that is done, well or not."""
+def _prune(view: ScheduledView, draft: Draft, recorded: str) -> ScheduledPlan | None:
+    """Deletes the oldest Jobs beyond the limits. Returns None when done, even after failures."""
     doomed: list[Obj] = []
     for phase, key in _LIMITS.items():
         limit = draft.cronjob["spec"].get(key)
@@ -69,19 +69,18 @@ def _prune(view: View, draft: Draft, recorded: str) -> Plan | None:
     return draft.prune(view, doomed)
 
 
-def _strangers(view: View, draft: Draft) -> Plan | None:
-    """Running Jobs of this CronJob that are not on its active list. They are told of, and left alone."""
+def _strangers(view: ScheduledView, draft: Draft) -> ScheduledPlan | None:
+    """Reports running Jobs of this CronJob that are not on its active list, and leaves them alone."""
     unknown = [j for j in draft.jobs if not ended(j) and not draft.is_active(j["metadata"]["uid"])]
     if not unknown:
         return None
     ask = Ask("get", "CronJob", draft.cronjob["metadata"]["name"])
     if ask not in view.answers:
-        words = "some Jobs are not on the active list: is there a newer one?"
-        return draft.plan("UnknownJobs", words, read=(ask,))
+        return draft.plan("UnknownJobs", read=(ask,))
     live = view.answers[ask]
     if not isinstance(live, dict):
         assert isinstance(live, Exception)
-        return draft.plan("Unreadable", f"the CronJob cannot be read: {live}", problem=live)
+        return draft.plan("Unreadable", {"problem": str(live)}, problem=live)
     listed = {ref.get("uid") for ref in (live.get("status") or {}).get("active") or ()}
     for job in unknown:
         meta = job["metadata"]
@@ -91,20 +90,19 @@ def _strangers(view: View, draft: Draft) -> Plan | None:
     return None
 
 
-def _missing(view: View, draft: Draft) -> Plan | None:
-    """Drops active Jobs that are gone. The cache alone is not believed: it may be slow."""
+def _missing(view: ScheduledView, draft: Draft) -> ScheduledPlan | None:
+    """Drops active Jobs that no longer exist. Asks the server, since the cache may lag behind."""
     owned = {job["metadata"]["uid"] for job in draft.jobs}
     unseen = [(ref, Ask("get", "Job", ref["name"])) for ref in draft.active if ref.get("uid") not in owned]
     if unasked := tuple(ask for _, ask in unseen if ask not in view.answers):
-        words = "some active Jobs are not in the cache: are they gone?"
-        return draft.plan("JobsNotSeen", words, read=unasked)
+        return draft.plan("JobsNotSeen", read=unasked)
     for ref, ask in unseen:
         found, uid = view.answers[ask], ref.get("uid", "")
         if isinstance(found, StatusError) and found.code == 404:
             draft.warning("StaleReference", f'Active job "{ref["name"]}" no longer exists (UID: {uid})')
             draft.drop(uid)
         elif isinstance(found, Exception):
-            return draft.plan("Unreadable", f"job {ref['name']} cannot be read: {found}", problem=found)
+            return draft.unreadable(ref["name"], found)
         elif found is not None and found["metadata"]["uid"] != uid:
             text = f'Active job reference "{ref["name"]}" points to a different UID'
             draft.warning("StaleReference", f"{text} (expected: {uid}, actual: {found['metadata']['uid']})")

@@ -1,7 +1,7 @@
-"""The heart of the controller: a pure function from a view of a CronJob to a plan.
+"""Decides for one CronJob: a pure function from a view to a plan.
 
-First the Jobs there are (accounting.py), then the run that is due, if the rules allow it. The arithmetic of
-schedules is the one of Kubernetes' own CronJobs (`api.cron`).
+First it accounts for the existing Jobs (accounting.py), then it starts the run that is due, if the rules
+allow it. The arithmetic of schedules is that of Kubernetes' CronJobs (`api.cron`).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from longshore.api.time import instants, rfc3339
 from longshore.api.time.instants import Instant
 from longshore.api.types import Obj
 from longshore.controllers.scheduled import child
-from longshore.controllers.scheduled.plan import Plan
-from longshore.controllers.scheduled.view import Ask, View
+from longshore.controllers.scheduled.plan import ScheduledPlan
+from longshore.controllers.scheduled.view import Ask, ScheduledView
 from longshore.controllers.volcano.cronjob import accounting
 from longshore.controllers.volcano.cronjob.draft import Draft
 from longshore.controllers.volcano.cronjob.job_ends import ended
 
 SCHEDULED: Final = "volcano.sh/cronjob-scheduled-timestamp"
-"""The annotation of a Job that says which run it is."""
+"""The annotation that holds the scheduled time of a Job."""
 _RUNNING = "Skipping job creation because another job is already running"
 _TOO_MANY_TEXT = (
     "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
@@ -30,7 +30,7 @@ _TOO_MANY_TEXT = (
 
 
 class Timing(NamedTuple):
-    """Which scheduled time is due, and when the next one comes."""
+    """The scheduled time that is due, and when to sync next."""
 
     due: Instant | None
     too_many: bool
@@ -39,12 +39,12 @@ class Timing(NamedTuple):
     """Why the schedule never fires."""
 
 
-def decide(view: View) -> Plan:
-    """The next step for the CronJob. Call it again with the answers until the plan is final."""
+def decide(view: ScheduledView) -> ScheduledPlan:
+    """Returns the next step for the CronJob. Call it again with the answers until the plan is final."""
     cronjob = view.cronjob
     draft = Draft(view)
     if "deletionTimestamp" in cronjob["metadata"]:
-        return draft.plan("BeingDeleted", "it is being deleted")
+        return draft.plan("BeingDeleted", {"kind": "CronJob"})
     schedule = _parsed(cronjob)
     when = timing(view, cronjob, schedule) if not isinstance(schedule, Exception) else None
     found = accounting.account(view, draft, when.due if when is not None else None)
@@ -62,8 +62,8 @@ def _parsed(cronjob: Obj) -> cron.Schedule | cron.Every | Exception:
         return problem
 
 
-def timing(view: View, cronjob: Obj, schedule: cron.Schedule | cron.Every) -> Timing:
-    """The schedule's answer now."""
+def timing(view: ScheduledView, cronjob: Obj, schedule: cron.Schedule | cron.Every) -> Timing:
+    """Computes which scheduled time is due now, and when the next one is."""
     created = rfc3339.parse(cronjob["metadata"]["creationTimestamp"])
     text = (cronjob.get("status") or {}).get("lastScheduleTime")
     last = rfc3339.parse(text) if text else None
@@ -77,10 +77,10 @@ def timing(view: View, cronjob: Obj, schedule: cron.Schedule | cron.Every) -> Ti
     return Timing(*found.due, look_again)
 
 
-def _start(view: View, draft: Draft, schedule: object, when: Timing | None) -> Plan:
+def _start(view: ScheduledView, draft: Draft, schedule: object, when: Timing | None) -> ScheduledPlan:
     spec = draft.cronjob["spec"]
     if spec.get("suspend"):
-        return draft.plan("Suspended", "suspended: starts nothing")
+        return draft.plan("Suspended")
     if when is None:
         return _unreadable(draft, schedule)
     if "TZ" in spec["schedule"]:
@@ -90,24 +90,24 @@ def _start(view: View, draft: Draft, schedule: object, when: Timing | None) -> P
         )
     if when.never:
         draft.warning("InvalidSchedule", f"Error getting schedule time: {when.never}")
-        return draft.plan("NeverFires", "the schedule never fires")
+        return draft.plan("NeverFires")
     if when.due is None:
-        return draft.plan("NothingDue", "nothing is due", look_again=when.look_again)
+        return draft.plan("NothingDue", look_again=when.look_again)
     if when.too_many:
         draft.warning("TooManyMissedTimes", _TOO_MANY_TEXT)
     name = child.name(draft.cronjob, when.due)
     started = draft.last_schedule == rfc3339.from_instant(when.due)
     if started or any(ref.get("name") == name for ref in draft.active):
-        return draft.plan("StartedAlready", "what is due was started already", look_again=when.look_again)
+        return draft.plan("StartedAlready", {"job": name}, look_again=when.look_again)
     if spec.get("concurrencyPolicy") == "Forbid" and draft.active:
         draft.warning("ForbidConcurrent", _RUNNING)
-        return draft.plan("Forbidden", "another Job is still running", look_again=when.look_again)
+        return draft.plan("Forbidden", look_again=when.look_again)
     if spec.get("concurrencyPolicy") == "Replace" and (step := _replace(view, draft)):
         return step
     return _create(view, draft, when, when.due)
 
 
-def _unreadable(draft: Draft, problem: object) -> Plan:
+def _unreadable(draft: Draft, problem: object) -> ScheduledPlan:
     spec = draft.cronjob["spec"]
     if isinstance(problem, cron.UnknownZone):
         zone = field.quoted(spec["timeZone"])
@@ -115,35 +115,35 @@ def _unreadable(draft: Draft, problem: object) -> Plan:
     else:
         text = f"unparseable schedule for cronjob: {spec['schedule']}"
         draft.warning("UnParseableCronJobSchedule", text)
-    return draft.plan("BadSchedule", f"the schedule cannot be read: {problem}")
+    return draft.plan("BadSchedule", {"problem": str(problem)})
 
 
-def _replace(view: View, draft: Draft) -> Plan | None:
-    """Deletes what is still running. None once that is done."""
+def _replace(view: ScheduledView, draft: Draft) -> ScheduledPlan | None:
+    """Deletes active Jobs. Returns None once all are deleted."""
     if not draft.active:
         return None
     draft.warning("ReplaceConcurrent", "Replacing active job for CronJob")
     for ref in [*draft.active]:
         ask = Ask("delete", "Job", ref["name"], ref.get("uid", ""))
         if ask not in view.answers:
-            return draft.plan("Replaces", f"replaces job {ref['name']}", delete=(ask,))
+            return draft.plan("Replaces", {"job": ref["name"]}, delete=(ask,))
         answer = view.answers[ask]
         if not draft.removed(ask, answer):
             assert isinstance(answer, Exception)
-            return draft.plan("NotReplaced", f"job {ref['name']} could not be replaced", problem=answer)
+            return draft.plan("NotReplaced", {"job": ref["name"]}, problem=answer)
     return None
 
 
-def _create(view: View, draft: Draft, when: Timing, due: Instant) -> Plan:
+def _create(view: ScheduledView, draft: Draft, when: Timing, due: Instant) -> ScheduledPlan:
     cronjob, name = draft.cronjob, child.name(draft.cronjob, due)
     ask = Ask("create", "Job", name)
     if ask not in view.answers:
         job = child.body(cronjob, due, kinds.VOLCANO_CRON_JOBS, SCHEDULED)
-        return draft.plan("Due", f"the run of {rfc3339.from_instant(due)} is due", create=job)
+        return draft.plan("Due", {"at": rfc3339.from_instant(due)}, create=job)
     made = view.answers[ask]
     if isinstance(made, Exception):
         found = _taken(view, draft, when, name, made)
-        if isinstance(found, Plan):
+        if isinstance(found, ScheduledPlan):
             return found
         made = found
     else:
@@ -153,25 +153,27 @@ def _create(view: View, draft: Draft, when: Timing, due: Instant) -> Plan:
     if not ended(made):
         draft.active.append(owners.object_ref(made, kinds.VOLCANO_JOBS))
     draft.last_schedule = rfc3339.from_instant(due)
-    return draft.plan("Started", f"started job {name}", look_again=when.look_again)
+    return draft.plan("Started", {"job": name}, look_again=when.look_again)
 
 
-def _taken(view: View, draft: Draft, when: Timing, name: str, refused: Exception) -> Obj | Plan:
-    """The Job that has the name already, if it is this CronJob's and was only not written down."""
+def _taken(
+    view: ScheduledView, draft: Draft, when: Timing, name: str, refused: Exception
+) -> Obj | ScheduledPlan:
+    """Returns the existing Job of that name if it is this CronJob's and the status does not record it yet."""
     namespace = draft.cronjob["metadata"]["namespace"]
     if isinstance(refused, StatusError) and refused.has_cause("NamespaceTerminating"):
         text = f"Namespace {namespace} is terminating, skipping job creation"
         draft.warning("NamespaceTerminating", text)
-        return draft.plan("NamespaceTerminating", "the namespace is being deleted", problem=refused)
+        return draft.plan("NamespaceTerminating", problem=refused)
     if not isinstance(refused, StatusError) or refused.reason != "AlreadyExists":
         draft.warning("FailedCreate", f"Failed to create job: {refused}")
-        return draft.plan("NotCreated", f"job {name} could not be created: {refused}", problem=refused)
+        return draft.plan("NotCreated", {"job": name, "problem": str(refused)}, problem=refused)
     job = draft.taken(view, name)
-    if isinstance(job, Plan):
+    if isinstance(job, ScheduledPlan):
         return job
     if not owners.is_controlled_by(job, draft.cronjob):
         owner = (owners.controller_of(job) or {}).get("name", "none")
         text = f"Job {name} exists but is not owned by this CronJob (current owner: {owner})"
         draft.warning("ForeignJob", text)
-        return draft.plan("ForeignJob", "somebody else has the Job of that name", look_again=when.look_again)
+        return draft.plan("ForeignJob", {"job": name}, look_again=when.look_again)
     return job

@@ -1,18 +1,18 @@
-"""The draft of a plan for one of Volcano's CronJobs."""
+"""The draft of a plan for a Volcano CronJob."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
 from longshore.controllers.scheduled import draft
-from longshore.controllers.scheduled.view import View
+from longshore.controllers.scheduled.view import ScheduledView
 
 
 class Draft(draft.Draft):
     deleted_words: ClassVar[str] = 'Deleted job "{name}"'
     delete_failed_words: ClassVar[str] = 'Error deleting job "{name}": {problem}'
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: ScheduledView) -> None:
         super().__init__(view.cronjob)
         self.jobs = [job for job in view.jobs if job["metadata"]["uid"] not in view.going]
-        """The CronJob's Jobs, without those that were deleted although the cache still shows them."""
+        """The CronJob's Jobs, without deleted ones that the cache still shows."""

@@ -7,7 +7,7 @@ from longshore.api.types import Obj
 
 
 def ended(job: Obj) -> str:
-    """The phase in which the Job is over; empty while it is not."""
+    """Returns the phase in which the Job ended; empty while it runs."""
     return volcano_job_state.phase_of(job) if volcano_job_state.has_ended(job) else ""
 
 

@@ -1,4 +1,4 @@
-"""Which Jobs are a CronJob's, what is kept of them, and what a new schedule asks for."""
+"""Indexes and slims the Jobs of a CronJob, and reschedules after a new schedule."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 from longshore.api import cron
 from longshore.api.facts.owners import controller_of
 from longshore.api.types import Obj
-from longshore.controllers.scheduled.view import View
+from longshore.controllers.scheduled.view import ScheduledView
 from longshore.controllers.volcano.cronjob.decide import timing
 from longshore.controllers.volcano.cronjob.job_ends import ended
 
@@ -23,13 +23,13 @@ _META: Final = (
 
 
 def slim(job: Obj) -> Obj:
-    """The part of a Job that is kept: whose it is, and how it ended."""
+    """Cuts a Job down to its owner and its state."""
     meta, state = job["metadata"], (job.get("status") or {}).get("state") or {}
     return {"metadata": {key: meta[key] for key in _META if key in meta}, "status": {"state": state}}
 
 
 def by_uid(job: Obj) -> tuple[str, ...]:
-    """An indexer of Jobs: by the UID of their controller."""
+    """Indexes a Job by the UID of its controller."""
     owner = controller_of(job)
     return () if owner is None else (owner["uid"],)
 
@@ -40,12 +40,12 @@ def owner_key(cronjob: Obj) -> str:
 
 
 def matters(old: Obj, new: Obj) -> bool:
-    """The end of a Job does."""
+    """Whether a change of a Job causes a sync of its CronJob: only the end of the Job does."""
     return ended(old) != ended(new)
 
 
-def reschedule(view: View) -> float:
-    """Seconds until the next time of a new schedule; one that cannot be read is looked at now, to say so."""
+def reschedule(view: ScheduledView) -> float:
+    """Returns the seconds until the next time of a new schedule; 0 if there is none, to report that."""
     spec = view.cronjob["spec"]
     try:
         schedule = cron.parse_in_zone(spec["schedule"], spec.get("timeZone"))

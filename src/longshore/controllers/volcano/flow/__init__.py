@@ -1,4 +1,4 @@
-"""JobFlows start Volcano Jobs one after the other; JobTemplates say what is in them."""
+"""JobFlows start Volcano Jobs in the order of their dependencies; JobTemplates hold the specs of the Jobs."""
 
 from longshore.controllers.volcano.flow.controller import run
 

@@ -1,4 +1,4 @@
-"""Carries plans out. A crash after any single write is safe: a Job that is there already was made before."""
+"""Carries plans out. A crash after any single write is safe: a Job that exists is not created again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from longshore.api.facts import kinds
 from longshore.api.metrics import Counter
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions
-from longshore.controllers.volcano.flow.decide import Plan
+from longshore.controllers.volcano.flow.decide import FlowPlan
 from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.queues.try_again import TryAgain
 
@@ -19,13 +19,13 @@ _BACKGROUND: Final = DeleteOptions(propagation="Background")
 
 
 class Act:
-    """`counters` are those of flows that ended, by phase."""
+    """`counters` count the ended flows, by phase."""
 
     def __init__(self, client: Client, recorder: Recorder, counters: Mapping[str, Counter]) -> None:
         self._client, self._recorder, self._counters = client, recorder, counters
 
-    async def carry_out(self, flow: Obj, plan: Plan) -> None:
-        """Jobs first, then the status. Raises `TryAgain` when a template is missing: the status waits."""
+    async def carry_out(self, flow: Obj, plan: FlowPlan) -> None:
+        """Writes Jobs, then the status. Raises `TryAgain` before the status if a template is missing."""
         namespace = flow["metadata"]["namespace"]
         for name in plan.delete:
             await self._delete(name, namespace)

@@ -1,4 +1,4 @@
-"""The loop of the JobFlow controller: hears of flows, templates and Jobs, and carries plans out."""
+"""The loop of the JobFlow controller: watches flows, templates and Jobs, and carries plans out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.controllers.volcano.flow import templates as listing
 from longshore.controllers.volcano.flow.act import Act
-from longshore.controllers.volcano.flow.decide import View, decide
+from longshore.controllers.volcano.flow.decide import FlowView, decide
 from longshore.controllers.volcano.flow.names import BY_FLOW, job_name, key_of_mark, mark, marked_by
 from longshore.controllers.volcano.flow.templates import Templates
 from longshore.machinery.controller_context import ControllerContext
@@ -25,7 +25,7 @@ from longshore.machinery.queues.workers import run_workers
 COMPONENT: Final = "vc-controller-manager"
 WORKERS: Final = 5
 COMPLAIN_AFTER: Final = 15
-"""Tries in vain after which a person is told; as many as upstream makes before it gives up."""
+"""Failed tries before a warning event is sent; upstream gives up after as many."""
 _COUNTERS: Final = {
     "Succeed": "volcano_jobflow_succeed_phase_count",
     "Failed": "volcano_jobflow_failed_phase_count",
@@ -33,12 +33,12 @@ _COUNTERS: Final = {
 
 
 async def run(context: ControllerContext, *, namespace: str = "") -> None:
-    """Looks after JobFlows and JobTemplates until cancelled, those of one namespace or all."""
+    """Syncs JobFlows and JobTemplates until cancelled, in one namespace or in all."""
     await FlowController(context, namespace).run()
 
 
 def slim(job: Obj) -> Obj:
-    """The part of a Job that flows need: no specs."""
+    """Cuts a Job down to the part that flows need, without its spec."""
     meta = job["metadata"]
     kept = ("name", "namespace", "uid", "resourceVersion", "labels", "creationTimestamp", "deletionTimestamp")
     found: Obj = {"metadata": {key: meta[key] for key in kept if key in meta}}
@@ -48,7 +48,7 @@ def slim(job: Obj) -> Obj:
 
 
 def _entries(flow: Obj) -> list[str]:
-    """The templates a flow needs, as `namespace/name`."""
+    """Returns the templates that a flow needs, as `namespace/name`."""
     namespace = flow["metadata"]["namespace"]
     return [f"{namespace}/{entry['name']}" for entry in (flow.get("spec") or {}).get("flows") or ()]
 
@@ -85,7 +85,7 @@ class FlowController(Handler):
             tasks.create_task(run_workers(self._listed, self._listing.sync))
 
     def on_add(self, obj: Obj, initial: bool) -> None:
-        """A template may be the one that a flow waits for."""
+        """Queues the flows that may wait for a new template."""
         if not initial:
             for flow in self._flows.cache.by_index("template", "/".join(key_of(obj))):
                 self._queue.add(key_of(flow))
@@ -112,12 +112,12 @@ class FlowController(Handler):
             self._context.explain(key, flow, plan.why, problem)
         return plan.look_again
 
-    def _observe(self, flow: Obj) -> View:
+    def _observe(self, flow: Obj) -> FlowView:
         namespace = flow["metadata"]["namespace"]
         entries = [entry["name"] for entry in (flow.get("spec") or {}).get("flows") or ()]
         named = {name: self._jobs.cache.get(namespace, name) for name in (job_name(flow, e) for e in entries)}
         templates = {entry: self._templates.cache.get(namespace, entry) for entry in entries}
-        return View(
+        return FlowView(
             flow,
             {name: job for name, job in named.items() if job is not None},
             self._jobs.cache.by_index("flow", mark(flow)),
@@ -127,7 +127,7 @@ class FlowController(Handler):
 
 
 class _Jobs(OnChange):
-    """Every change concerns the Job's flow, a new Job its template too."""
+    """Queues the Job's flow on every change, and its template when the Job is new."""
 
     def __init__(self, changed: Callable[[Obj], None], listing: Templates) -> None:
         super().__init__(changed)

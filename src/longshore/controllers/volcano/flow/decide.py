@@ -1,7 +1,7 @@
-"""The next step of a JobFlow. A pure function of the flow, its Jobs and templates, and the time.
+"""Decides the next step of a JobFlow. A pure function of the flow, its Jobs and templates, and the time.
 
-A flow that failed, or is being ended, stays as it is. One that succeeded starts nothing any more: upstream
-would run a finished Job again that somebody deleted, or whose time to live was over, as soon as it looks.
+A failed or terminating flow is left alone. A succeeded flow starts no Job: upstream would run a finished Job
+again after it was deleted or its time to live was over.
 """
 
 from __future__ import annotations
@@ -22,50 +22,50 @@ from longshore.machinery.reasons import Reason
 _INERT: Final = ("Failed", "Terminating")
 
 
-class View(msgspec.Struct, frozen=True):
-    """All that a decision may know. `named` has every Job of the namespace that a flow entry could mean."""
+class FlowView(msgspec.Struct, frozen=True):
+    """The input of `decide`. `named` holds the existing Jobs of all flow entries, by name."""
 
     flow: Obj
     named: Mapping[str, Obj]
     jobs: Sequence[Obj]
-    """The Jobs that are marked as this flow's."""
+    """The Jobs whose label names this flow."""
     templates: Mapping[str, Obj]
     now: str
-    """RFC 3339, in seconds."""
+    """The current time in RFC 3339, in whole seconds."""
 
 
-class Plan(msgspec.Struct, frozen=True):
+class FlowPlan(msgspec.Struct, frozen=True):
     why: tuple[Reason, ...]
     delete: tuple[str, ...] = ()
     create: tuple[Obj, ...] = ()
     missing: str = ""
-    """The first template that is needed and not there. All that comes after it waits, the status too."""
+    """The first missing template. All later entries wait for it, and so does the status."""
     status: Obj | None = None
-    """The new status; None when it is right already."""
+    """The new status; None if it does not change."""
     ended: str = ""
-    """The phase in which the flow ends with this status."""
+    """The phase in which the flow ends with this status; empty if it goes on."""
     look_again: float | None = None
-    """Never: only a change calls for another look."""
+    """Always None: only a change causes another sync."""
 
 
-def decide(view: View) -> Plan:
-    """The next step."""
+def decide(view: FlowView) -> FlowPlan:
+    """Returns the next step."""
     flow, phase = view.flow, phase_of(view.flow)
     if "deletionTimestamp" in flow["metadata"] or phase in _INERT:
-        return Plan((Reason("FlowEnded", "it has ended, or is being deleted"),))
+        return FlowPlan((Reason("FlowEnded"),))
     if phase == "Succeed" and (flow.get("spec") or {}).get("jobRetainPolicy") == "delete":
         doomed = tuple(j["metadata"]["name"] for j in view.jobs if "deletionTimestamp" not in j["metadata"])
-        why = Reason("KeepsNoJobs", "has succeeded and keeps no Jobs", {"jobs": len(doomed)})
-        return Plan((why,), delete=doomed)
+        why = Reason("KeepsNoJobs", {"jobs": len(doomed)})
+        return FlowPlan((why,), delete=doomed)
     create: list[Obj] = []
     for entry in _due(view) if phase != "Succeed" else ():
         template = view.templates.get(entry)
         if template is None:
-            return Plan((*_why(create, entry),), create=tuple(create), missing=entry)
+            return FlowPlan((*_why(create, entry),), create=tuple(create), missing=entry)
         create.append(made(flow, entry, template))
     status = statuses.updated(flow, view.jobs, view.now)
     ended = status["state"]["phase"] if status["state"]["phase"] in ("Succeed", "Failed") else ""
-    return Plan(
+    return FlowPlan(
         (*_why(create), *_change(phase, status["state"]["phase"])),
         create=tuple(create),
         status=None if status == flow.get("status") else status,
@@ -74,23 +74,23 @@ def decide(view: View) -> Plan:
 
 
 def _why(create: Sequence[Obj], missing: str = "") -> Iterator[Reason]:
-    """The Jobs to start, and the template without which no more can be."""
+    """Yields reasons for the Jobs to start, and for a missing template."""
     if create:
         names = ", ".join(job["metadata"]["name"] for job in create)
-        yield Reason("JobsDue", f"starts {names}", {"jobs": len(create)})
+        yield Reason("JobsDue", {"jobs": len(create), "names": names})
     if missing:
-        yield Reason("TemplateMissing", f"needs JobTemplate {missing}, which is not there")
+        yield Reason("TemplateMissing", {"template": missing})
     if not create and not missing:
-        yield Reason("NothingDue", "no Job is due")
+        yield Reason("NothingDue")
 
 
 def _change(before: str, after: str) -> Iterator[Reason]:
     if before != after:
-        yield Reason("PhaseChanged", f"is {after} now")
+        yield Reason("PhaseChanged", {"phase": after})
 
 
-def _due(view: View) -> list[str]:
-    """Entries whose Job is not there, and whose targets have all completed."""
+def _due(view: FlowView) -> list[str]:
+    """Returns entries whose Job does not exist, and whose targets have all completed."""
     found = []
     for entry in (view.flow.get("spec") or {}).get("flows") or ():
         if job_name(view.flow, entry["name"]) in view.named:
@@ -103,7 +103,7 @@ def _due(view: View) -> list[str]:
 
 
 def made(flow: Obj, entry: str, template: Obj) -> Obj:
-    """The Job of an entry."""
+    """Returns the Job to create for an entry."""
     marks = {BY_TEMPLATE: mark(template), BY_FLOW: mark(flow)}
     meta = {
         "name": job_name(flow, entry),

@@ -1,4 +1,4 @@
-"""Kinds, and what marks a Job as made by a flow from a template."""
+"""Names of Jobs that a flow creates, and the labels that name their flow and template."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BY_TEMPLATE: Final = "volcano.sh/createdByJobTemplate"
 
 
 def mark(obj: Obj) -> str:
-    """How Jobs name the flow or template they come from: `namespace.name`."""
+    """Returns the label value that names a flow or template: `namespace.name`."""
     meta = obj["metadata"]
     return f"{meta['namespace']}.{meta['name']}"
 
@@ -22,14 +22,14 @@ def job_name(flow: Obj, entry: str) -> str:
 
 
 def marked_by(job: Obj, label: str) -> tuple[str, ...]:
-    """The mark that a Job carries under `label`. A flow or template of another namespace has no Jobs here,
-    whatever a Job says."""
+    """Returns the flow or template that a Job's `label` names; nothing if that is in another namespace than
+    the Job."""
     meta = job["metadata"]
     found: str = (meta.get("labels") or {}).get(label) or ""
     return (found,) if key_of_mark(found)[0] == meta["namespace"] else ()
 
 
 def key_of_mark(text: str) -> Key:
-    """The flow or template that a mark names: namespaces have no dots."""
+    """Returns the key of the flow or template that a label value names: namespaces have no dots."""
     namespace, _, name = text.partition(".")
     return namespace, name

@@ -1,7 +1,7 @@
-"""The status of a JobFlow: which Jobs are in which phase, how each got there, and its own phase.
+"""The status of a JobFlow: its Jobs by phase, the history of each, and the flow's own phase.
 
-Through which phases a Job went is read from its conditions, which have a time each: a Job that was quicker
-than the controller, or ran while there was none, has the same history as any other.
+The history of a Job is read from its conditions, which have a time each. So it is complete even if the Job
+was quicker than the controller, or ran while no controller did.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _UNKNOWN: Final = "unKnowJobs"
 
 
 def updated(flow: Obj, jobs: Sequence[Obj], now: str) -> Obj:
-    """The status that fits these Jobs."""
+    """Returns the status for these Jobs."""
     entries = [entry["name"] for entry in (flow.get("spec") or {}).get("flows") or ()]
     place = {f"{flow['metadata']['name']}-{entry}": number for number, entry in enumerate(entries)}
     jobs = sorted(jobs, key=lambda job: place.get(job["metadata"]["name"], len(place)))
@@ -46,7 +46,7 @@ def updated(flow: Obj, jobs: Sequence[Obj], now: str) -> Obj:
 
 
 def _phase(phase: str, status: Obj, entries: int) -> str:
-    """The flow's own phase; the two that matter here are those in which it still runs."""
+    """Returns the flow's next phase. Only Pending and Running flows change theirs here."""
     failed, over = bool(status.get("failedJobs")), bool(status.get("terminatedJobs"))
     completed = len(status.get("completedJobs") or ())
     if phase == "Pending":
@@ -74,7 +74,7 @@ def _condition(job: Obj) -> Obj:
 
 
 def _job_statuses(before: Sequence[Obj], jobs: Sequence[Obj], now: str) -> list[Obj]:
-    """One entry per Job there ever was; those that are gone stay as they were."""
+    """Returns one entry per Job that ever existed; entries of deleted Jobs do not change."""
     found = {entry["name"]: entry for entry in before}
     for job in jobs:
         name = job["metadata"]["name"]
@@ -102,7 +102,7 @@ def _job_status(job: Obj, histories: Sequence[Obj], now: str) -> Obj:
 
 
 def _histories(job: Obj, before: Sequence[Obj], now: str) -> list[Obj]:
-    """The known history, and behind it the phases the Job went through since."""
+    """Returns the known history, followed by the phases of the Job since then."""
     found: list[Obj] = types.copy_of(list(before))
     phase = phase_of(job)
     last = found[-1]["state"] if found else ""

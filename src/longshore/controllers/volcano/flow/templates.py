@@ -1,4 +1,4 @@
-"""JobTemplates list the Jobs made from them. Jobs that are gone stay listed until the next one is made."""
+"""Lists in each JobTemplate the Jobs made from it. Deleted Jobs stay listed until the next Job is made."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ INDEX = "template"
 
 
 def by_template(job: Obj) -> tuple[str, ...]:
-    """An indexer of Jobs."""
+    """Indexes a Job by its template."""
     return marked_by(job, BY_TEMPLATE)
 
 
 def wanted(template: Obj, jobs: Iterable[Obj]) -> list[str] | None:
-    """The list that the template's Jobs make; None when it stays."""
+    """Returns the names of the template's Jobs; None if the list does not change."""
     names = [job["metadata"]["name"] for job in jobs]
     listed = (template.get("status") or {}).get("jobDependsOnList") or ()
     return names if names and sorted(listed) != sorted(names) else None
 
 
 class Templates(Handler):
-    """Hears of templates, and of Jobs through `job_added`."""
+    """Handles changes of templates, and new Jobs through `job_added`."""
 
     def __init__(self, client: Client, templates: Informer, jobs: Cache, queue: WorkQueue[Key]) -> None:
         self._client, self._templates, self._jobs, self._queue = client, templates, jobs, queue
@@ -38,7 +38,7 @@ class Templates(Handler):
         self._queue.add(key_of(obj))
 
     def job_added(self, job: Obj) -> None:
-        """A Job's mark names its template."""
+        """Queues the template that the Job's label names."""
         for label in by_template(job):
             self._queue.add(key_of_mark(label))
 

@@ -1,6 +1,6 @@
-"""Carries plans out, and brings the answers back. Never decides.
+"""Carries plans out, and returns the answers. Never decides.
 
-What was written is remembered, so that nobody decides on older news, and so that its own echo wakes nobody.
+Remembers its writes, so that no visit decides on an older cache and their watch events wake no Job.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from longshore.api.facts import kinds
 from longshore.api.facts.kinds import Kind
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
-from longshore.client import Client, DeleteOptions, PatchType, Unreachable
+from longshore.client import Client, DeleteOptions, PatchType, Unreachable, writes
 from longshore.controllers.volcano.job.decide import Decision
 from longshore.controllers.volcano.job.memory import JobMemory, Memory
 from longshore.controllers.volcano.job.metrics import VolcanoMetrics
@@ -29,12 +29,12 @@ from longshore.controllers.volcano.job.plan import (
     Get,
     NewKey,
     Patch,
-    Plan,
     Step,
     Update,
+    VolcanoJobPlan,
     WriteStatus,
 )
-from longshore.controllers.volcano.job.view import View
+from longshore.controllers.volcano.job.view import VolcanoJobView
 from longshore.controllers.volcano.job.waking.unseen_pods import UnseenPods
 from longshore.controllers.volcano.job.waking.unwritten_counters import UnwrittenCounters
 from longshore.controllers.volcano.plugins import KeyMaker
@@ -43,9 +43,9 @@ from longshore.machinery.informers.cache import Key
 from longshore.machinery.time.clock import Clock
 
 _MAX_PODS_PER_BATCH: Final = 500
-"""Pods that are written side by side."""
+"""Pods that are written concurrently."""
 _CACHED: Final = {kinds.VOLCANO_JOBS: "jobs", kinds.PODS: "pods", kinds.POD_GROUPS: "podgroups"}
-"""Kinds whose writes the caches are waited for to show."""
+"""Kinds of which the next visit waits until the cache shows the writes."""
 
 
 class Tools(msgspec.Struct, frozen=True):
@@ -62,16 +62,16 @@ class Tools(msgspec.Struct, frozen=True):
 
 
 class Act:
-    """The hands of one visit."""
+    """The writes of one visit: one pass over a Job, which makes plans until an `End`."""
 
-    def __init__(self, tools: Tools, key: Key, view: View, remembered: JobMemory) -> None:
+    def __init__(self, tools: Tools, key: Key, view: VolcanoJobView, remembered: JobMemory) -> None:
         self._tools, self._client, self._key, self._namespace = tools, tools.client, key, key[0]
         self._remembered, self._view, self._job = remembered, view, view.job
-        self.plan = Plan(())
-        """The last one that was decided on."""
+        self.plan = VolcanoJobPlan(())
+        """The last plan that was decided."""
 
     async def visit(self) -> End:
-        """Decides and carries out plan after plan, up to the end of the visit."""
+        """Decides and carries out plan after plan, until the end of the visit."""
         decision = Decision(self._view)
         while not isinstance(plan := decision.plan, End):
             self.plan = plan
@@ -80,13 +80,13 @@ class Act:
         self._tell(plan)
         return plan
 
-    def _tell(self, plan: Plan | End) -> None:
+    def _tell(self, plan: VolcanoJobPlan | End) -> None:
         if plan.events:
             about = reference(self._job, kinds.VOLCANO_JOBS)
             for event in plan.events:
                 self._tools.recorder.event(about, *event)
 
-    async def _carry_out(self, plan: Plan) -> Sequence[Answer]:
+    async def _carry_out(self, plan: VolcanoJobPlan) -> Sequence[Answer]:
         self._tell(plan)
         steps = plan.steps
         if isinstance(steps[0], Create) and steps[0].kind == kinds.PODS:
@@ -124,7 +124,7 @@ class Act:
                 return (await self._tools.keys.rsa(bits))._asdict()
 
     def _wrote(self, kind: Kind, answer: Obj) -> Obj:
-        """The next visit waits until the cache shows this."""
+        """Makes the next visit wait until the cache shows this write."""
         if kind in _CACHED:
             self._tools.memory.own_writes.wrote(self._key, self._remembered.uid, _CACHED[kind], answer)
         return answer
@@ -158,7 +158,7 @@ class Act:
         return answer or {}
 
     def _gone(self, step: Delete) -> None:
-        """The cache may show it for a while, but it is on its way out, or gone."""
+        """Notes a deleted object, which the cache may still show for a while."""
         if step.kind == kinds.PODS:
             self._remembered.going.add(step.uid)
         elif step.kind == kinds.POD_GROUPS:
@@ -176,7 +176,8 @@ class Act:
         names = [body["metadata"]["name"] for body in bodies]
         making.update(names)
         try:
-            answers = await self._client.create_together(kinds.PODS, bodies, self._namespace)
+            creates = [writes.Create(kinds.PODS, body, self._namespace) for body in bodies]
+            answers = await self._client.write(creates)
         except BaseException:
             making.difference_update(names)
             raise

@@ -1,4 +1,4 @@
-"""The status that a sync or a kill ends with: counters, and the phase that a rule gives it. Pure."""
+"""The status at the end of a sync or a kill: counters, and the phase from a rule (phases.py). Pure."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from longshore.controllers.volcano.job.status import Count
 
 
 class Conclusion(msgspec.Struct, frozen=True):
-    """The status to write, and what changed the phase."""
+    """The status to write, and the change of phase, if any."""
 
     status: Obj
     change: Change | None
 
 
 def synced(job: Obj, count: Count | None, then: Then, now: float) -> Conclusion | None:
-    """The status after a sync that counted so many pods; `count` is None for one that could not look at them.
-    None when the status is right already."""
+    """Returns the status after a sync with these counted pods; `count` is None if the pods were not counted.
+    Returns None if the status does not change."""
     before: Obj = job.get("status") or {}
     made = before
     if count is not None:
@@ -40,7 +40,7 @@ def synced(job: Obj, count: Count | None, then: Then, now: float) -> Conclusion 
 
 
 def killed(job: Obj, selection: Selection, then: Then, now: float) -> Conclusion:
-    """The status after a kill. It counts this pass alone: pods that were kept are not in it."""
+    """Returns the status after a kill. It counts only terminating pods, not those that were kept."""
     before: Obj = job.get("status") or {}
     count = Count()
     count.going(selection.going + len(selection.delete))

@@ -1,4 +1,4 @@
-"""The loop of the Volcano Job controller: which Job to look at, when, and in what order."""
+"""The loop of the Volcano Job controller: which Job to sync, when, and in what order."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from longshore.controllers.volcano.job import observe
 from longshore.controllers.volcano.job.act import Act, Tools
 from longshore.controllers.volcano.job.memory import JobMemory, Memory
 from longshore.controllers.volcano.job.metrics import VolcanoMetrics
-from longshore.controllers.volcano.job.plan import End, Plan
-from longshore.controllers.volcano.job.view import View
+from longshore.controllers.volcano.job.plan import End, VolcanoJobPlan
+from longshore.controllers.volcano.job.view import VolcanoJobView
 from longshore.controllers.volcano.job.visit import RETRIES
 from longshore.controllers.volcano.job.waking.handlers import (
     CommandHandler,
@@ -34,17 +34,17 @@ from longshore.machinery.queues.workqueue import WorkQueue
 
 COMPONENT: Final = "vc-controller-manager"
 WORKERS: Final = 64
-"""Each mostly waits for writes to become durable; those of many Jobs become so together."""
+"""Workers mostly wait for durable writes; the writes of many Jobs become durable together."""
 log = logging.getLogger(__name__)
 
 
 async def run(context: ControllerContext, *, keys: KeyMaker, namespace: str = "") -> None:
-    """Looks after Volcano Jobs until cancelled, those of one namespace or all."""
+    """Syncs Volcano Jobs until cancelled, in one namespace or in all."""
     await VolcanoJobController(context, keys, namespace).run()
 
 
 class VolcanoJobController:
-    """Informers, queues and handlers, wired up. Arguments as of `run`."""
+    """Wires informers, queues and handlers together. Takes the arguments of `run`."""
 
     def __init__(self, context: ControllerContext, keys: KeyMaker, namespace: str) -> None:
         client, clock, informers = context.client, context.clock, context.informers
@@ -80,11 +80,11 @@ class VolcanoJobController:
         self._queue_of(key).add(key)
 
     def _queue_of(self, key: Key) -> WorkQueue[Key]:
-        """Each Job has one worker, so that what it is asked happens in order."""
+        """Returns the queue of the Job's only worker, which handles its requests in order."""
         return self._queues[fnv1("/".join(key)) % len(self._queues)]
 
     async def run(self) -> None:
-        """Looks after Jobs until cancelled. Decides nothing before all caches are complete."""
+        """Syncs Jobs until cancelled. Decides nothing before all caches are complete."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._recorder.run())
@@ -97,7 +97,7 @@ class VolcanoJobController:
             self._unseen.stop()
 
     async def sync(self, key: Key) -> float | None:
-        """Looks at one Job. Raises to be called again."""
+        """Visits one Job. Raises to be called again."""
         await self._memory.caught_up(key)
         job = self._jobs.cache.get(*key)
         if job is None:
@@ -122,7 +122,7 @@ class VolcanoJobController:
             log.info("%s/%s: trying again: %s", *key, end.problem)
         return end.look_again
 
-    def _observe(self, key: Key, job: Obj, remembered: JobMemory) -> View:
+    def _observe(self, key: Key, job: Obj, remembered: JobMemory) -> VolcanoJobView:
         return observe.observe(
             job,
             self._clock.now().timestamp(),
@@ -137,14 +137,16 @@ class VolcanoJobController:
             limits=self._limits,
         )
 
-    def _explain(self, key: Key, view: View, plan: Plan | End, problem: BaseException | None) -> None:
+    def _explain(
+        self, key: Key, view: VolcanoJobView, plan: VolcanoJobPlan | End, problem: BaseException | None
+    ) -> None:
         if plan.why:
             said = "" if problem is None else str(problem)
             uid = view.job["metadata"]["uid"]
             self._explanations.add(key, Explanation(uid, view.now, plan.why, said))
 
     async def _gone(self, key: Key) -> None:
-        """There is no such Job. Commands for it are taken away all the same."""
+        """Forgets a Job that does not exist, and deletes the Commands for it."""
         commands = [request for request in self._memory.take(key) if request.command]
         try:
             for request in commands:

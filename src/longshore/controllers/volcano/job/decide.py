@@ -1,10 +1,10 @@
-"""The heart of the controller: a pure function from a view of a Job, and answers, to a plan.
+"""Decides for one Volcano Job: a pure function from a view and answers to a plan.
 
-A visit takes several plans, as most writes depend on how the one before went. `decide` gives the one that
-follows after the answers so far: the same view and the same answers make the same plan, whenever and wherever
-they are replayed. A `Decision` gives one after the other, so that nothing is decided twice.
+A visit takes several plans, since most writes depend on the result of the one before. `decide` returns the
+plan that follows the answers so far: the same view and the same answers always make the same plan, also when
+replayed. A `Decision` makes the plans one by one, so that nothing is decided twice.
 
-What a visit decides in which order is told in visit.py; a sync in sync.py, a kill in kill.py.
+visit.py describes the order of a visit, sync.py a sync, kill.py a kill.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Final
 
 from longshore.controllers.volcano.job import visit
 from longshore.controllers.volcano.job.draft import Draft
-from longshore.controllers.volcano.job.plan import Answers, End, Plan
-from longshore.controllers.volcano.job.view import View
+from longshore.controllers.volcano.job.plan import Answers, End, VolcanoJobPlan
+from longshore.controllers.volcano.job.view import VolcanoJobView
 
-_NOTHING_YET: Final = Plan(())
+_NOTHING_YET: Final = VolcanoJobPlan(())
 
 
-def decide(view: View, answers: Iterable[Answers] = ()) -> Plan | End:
-    """The plan that follows after `answers`, one for each plan before it; an `End` when that was all."""
+def decide(view: VolcanoJobView, answers: Iterable[Answers] = ()) -> VolcanoJobPlan | End:
+    """Returns the plan that follows `answers`, one for each earlier plan; an `End` if there is none."""
     decision = Decision(view)
     for each in answers:
         decision.go_on(each)
@@ -29,15 +29,15 @@ def decide(view: View, answers: Iterable[Answers] = ()) -> Plan | End:
 
 
 class Decision:
-    """One visit being decided. `plan` is what to do now."""
+    """One visit in the making. `plan` is the current plan."""
 
-    def __init__(self, view: View) -> None:
-        self.plan: Plan | End = _NOTHING_YET
+    def __init__(self, view: VolcanoJobView) -> None:
+        self.plan: VolcanoJobPlan | End = _NOTHING_YET
         self._course = visit.course(Draft(view))
         self._take(None)
 
     def go_on(self, answers: Answers) -> None:
-        """Takes the answers to `plan`, which becomes the next one. Raises what is no refusal but a fault."""
+        """Takes the answers to `plan`, and makes the next `plan`. Raises errors that are no refusals."""
         if isinstance(self.plan, End):
             raise ValueError("the visit has ended: nothing is left to be answered")
         self._take(answers)

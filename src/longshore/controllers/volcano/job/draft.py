@@ -1,4 +1,4 @@
-"""A visit while it is being decided: the Job as it is after the writes so far, and the reasons and events."""
+"""A visit in the making: the Job as the writes so far left it, and the reasons and events."""
 
 from __future__ import annotations
 
@@ -17,46 +17,46 @@ from longshore.controllers.volcano.job.plan import (
     ClaimMissing,
     Course,
     End,
-    Event,
     Get,
     Patch,
-    Plan,
     Refused,
     Step,
+    VolcanoJobPlan,
     WriteStatus,
 )
-from longshore.controllers.volcano.job.view import Remembered, View
+from longshore.controllers.volcano.job.view import Remembered, VolcanoJobView
 from longshore.controllers.volcano.job.waking import intents
 from longshore.controllers.volcano.job.waking.delays import Delays
 from longshore.controllers.volcano.job.waking.job_requests import Request
 from longshore.controllers.volcano.plugins import PluginError
+from longshore.machinery.catalogue import Event
 from longshore.machinery.reasons import Number, Reason
 
 FAILURES: Final = (StatusError, Unreachable, Refused, ClaimMissing, PluginError)
-"""The errors that can break off a visit."""
+"""The errors that can end a visit early."""
 
 
 class Draft:
-    """Begins with what the view says; never changes it."""
+    """Starts from the view, which it never changes."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: VolcanoJobView) -> None:
         self.view = view
-        """With the Job and its PodGroup as they were written last."""
+        """The view, with the Job and its PodGroup as last written."""
         self.job = view.job
-        """The newest version: each write goes over exactly the one before."""
+        """The newest version: each write replaces exactly the version before it."""
         self.delays = Delays(view.remembered.delays)
         self.known, self.failures = view.remembered.known, view.remembered.failures
         self.grouped = view.remembered.grouped
         self.unwritten, self.counters_later = view.unwritten, False
         self.left: list[Request] = []
-        """The requests to the next visit."""
+        """Requests left for the next visit."""
         self.asked = False
-        """Whether something else was asked since the visit began."""
+        """Whether another request arrived since the visit began."""
         self.why: list[Reason] = []
         self._events: list[Event] = []
 
-    def because(self, code: str, words: str, numbers: Mapping[str, Number] | None = None) -> None:
-        self.why.append(Reason(code, words, numbers) if numbers else Reason(code, words))
+    def because(self, code: str, **numbers: Number) -> None:
+        self.why.append(Reason(code, numbers))
 
     def event(self, type: str, reason: str, message: str) -> None:
         self._events.append(Event(type, reason, message))
@@ -64,7 +64,7 @@ class Draft:
     # ---- what is asked of `act`
 
     def do(self, steps: tuple[Step, ...]) -> Course[Sequence[Answer]]:
-        """Carries steps out side by side."""
+        """Carries out steps concurrently. Returns their answers."""
         if not steps:
             return ()
         answers = yield self._plan(steps)
@@ -72,7 +72,7 @@ class Draft:
         return answers.results
 
     def one(self, step: Step) -> Course[Obj]:
-        """Carries one step out. Raises what it was refused with."""
+        """Carries out one step. Raises its error."""
         answers = yield self._plan((step,))
         self.asked = answers.asked
         (answer,) = answers.results
@@ -80,12 +80,12 @@ class Draft:
             raise answer
         return answer
 
-    def _plan(self, steps: tuple[Step, ...]) -> Plan:
+    def _plan(self, steps: tuple[Step, ...]) -> VolcanoJobPlan:
         events, self._events = tuple(self._events), []
-        return Plan(steps, events, tuple(self.why))
+        return VolcanoJobPlan(steps, events, tuple(self.why))
 
     def found(self, kind: Kind, name: str) -> Course[Obj | None]:
-        """An object; None when there is none."""
+        """Reads an object; None if it does not exist."""
         with errors.tolerated(404):
             return (yield from self.one(Get(kind, name)))
         return None
@@ -93,7 +93,7 @@ class Draft:
     # ---- writes of the Job itself
 
     def annotate(self, values: Mapping[str, str | None]) -> Course[None]:
-        """Brings annotations of the Job to these values; None takes one away."""
+        """Sets annotations of the Job to these values; None removes one."""
         patch = intents.patch(self.job, values)
         if patch is not None:
             kept = self.job.get("status") or {}
@@ -109,7 +109,7 @@ class Draft:
         self.is_now(answer)
 
     def is_now(self, job: Obj) -> None:
-        """The Job is this from now on."""
+        """Replaces the Job in the draft by this version."""
         self.view, self.job = self.view.having(job, self.view.group), job
 
     def has_group(self, group: Obj | None) -> None:
@@ -128,7 +128,7 @@ class Draft:
 
 
 def guarded(draft: Draft, reason: str, said: str, doing: Course[None]) -> Course[None]:
-    """Does something of which a failure is told in an event; not that somebody else was quicker."""
+    """Runs `doing`. Adds an event if it fails, except after a conflict."""
     try:
         yield from doing
     except FAILURES as err:
@@ -138,5 +138,5 @@ def guarded(draft: Draft, reason: str, said: str, doing: Course[None]) -> Course
 
 
 def is_missing(answer: Answer) -> bool:
-    """Whether the object was not there."""
+    """Whether the object did not exist."""
     return isinstance(answer, StatusError) and answer.code == 404

@@ -1,7 +1,7 @@
-"""One kill of a Job, or of a part of it. Safe to repeat after a crash anywhere. Pure.
+"""One kill of a Job, or of a part of it. Safe to repeat after a crash at any point. Pure.
 
-Pods are marked before they go, so that their end is no news to policies. A pod that could not be marked
-stays: its end would count as an eviction, and could bring the whole gang down.
+Pods are marked before they are deleted, so that policies ignore their end. A pod that could not be marked
+stays: its end would count as an eviction, for which a policy might kill the whole Job.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MARK: Final = [
 
 
 def kill(draft: Draft, selection: Selection, then: Then) -> Course[None]:
-    """Removes the selected pods, then writes down what the Job is now, then lets go of its PodGroup."""
+    """Deletes the selected pods, writes the Job's status, then deletes its PodGroup if the kill is whole."""
     draft.why.append(selection.why)
     unmarked = yield from _mark(draft, selection.delete)
     problems = [*unmarked.values()]
@@ -54,7 +54,7 @@ def kill(draft: Draft, selection: Selection, then: Then) -> Course[None]:
 
 
 def _mark(draft: Draft, pods: Sequence[Obj]) -> Course[dict[str, str]]:
-    """The pods, by UID, that are neither marked now nor gone, and what went wrong."""
+    """Marks pods. Returns the errors of pods that are neither marked nor gone, by UID."""
     metas = [pod["metadata"] for pod in pods if not tasks.marked(pod)]
     answers = yield from draft.do(tuple(Patch(kinds.PODS, meta["name"], MARK) for meta in metas))
     return {
@@ -65,7 +65,7 @@ def _mark(draft: Draft, pods: Sequence[Obj]) -> Course[dict[str, str]]:
 
 
 def _remove_plugins(draft: Draft) -> Course[list[str]]:
-    """The marks of those whose objects are gone now."""
+    """Removes the objects of plugins. Returns the marks of those plugins."""
     controlled = (draft.job.get("status") or {}).get("controlledResources") or {}
     gone = []
     for plugin in _plugins(draft):
@@ -80,4 +80,4 @@ def _plugins(draft: Draft) -> list[Plugin]:
     try:
         return plugins.enabled(draft.job)
     except PluginError:
-        return []  # one that nobody knows has made nothing
+        return []  # an unknown plugin has made nothing

@@ -1,4 +1,4 @@
-"""The controller's memory between visits. All of it may be lost: a new one reads it off the objects."""
+"""The controller's memory between visits. All of it may be lost: a new one is read from the objects."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from longshore.machinery.writes.own_writes import OwnWrites, StaleCache
 
 
 class JobMemory(msgspec.Struct):
-    """Of one Job, by UID."""
+    """The memory about one Job."""
 
     uid: str
     remembered: Remembered = NOTHING
-    """The memory that the last plan asked for."""
+    """The memory that the last visit left."""
     going: set[str] = msgspec.field(default_factory=set)
-    """UIDs of pods deleted here whose end the cache does not show yet."""
+    """UIDs of pods that this controller deleted and the cache still shows."""
     groups: set[str] = msgspec.field(default_factory=set)
-    """UIDs of PodGroups deleted here."""
+    """UIDs of PodGroups that this controller deleted."""
     said: dict[str, str] = msgspec.field(default_factory=dict)
-    """Phases written here whose event has not come yet, with the version that each became; empty while the
-    write is under way."""
+    """Phases written by this controller whose watch event has not arrived, each with its resourceVersion,
+    which is empty during the write."""
     making: set[str] = msgspec.field(default_factory=set)
-    """Names of pods created here whose event has not come yet."""
+    """Names of pods created by this controller whose watch event has not arrived."""
     looks_back: bool = False
-    """Whether the next visit looks at the Job as for the first time."""
+    """Whether the next visit handles the Job as if for the first time."""
 
 
 class Memory:
-    """By key, namespace and name. Requests wait in an inbox, equal ones once, in the order they came."""
+    """Memory by key (namespace and name). Requests wait in an inbox in their order, equal ones only once."""
 
     def __init__(self, clock: Clock, jobs: Cache, pods: Cache, groups: Cache) -> None:
         self.own_writes: OwnWrites[Key] = OwnWrites({"jobs": jobs, "pods": pods, "podgroups": groups}, clock)
@@ -44,7 +44,7 @@ class Memory:
         self._inbox: dict[Key, dict[Request, None]] = {}
 
     def of(self, key: Key, uid: str) -> JobMemory:
-        """A Job of another UID is another Job, whatever its name."""
+        """Returns the memory about this Job. A new UID means a new Job, even under the same name."""
         found = self._jobs.get(key)
         if found is None or found.uid != uid:
             found = self._jobs[key] = JobMemory(uid)
@@ -54,7 +54,7 @@ class Memory:
         return found
 
     async def caught_up(self, key: Key) -> None:
-        """Waits until the caches show what was written for the Job, which they mostly do."""
+        """Waits until the caches show all writes for the Job, which they usually do already."""
         try:
             self.own_writes.check(key)
         except StaleCache:
@@ -72,14 +72,14 @@ class Memory:
         return [*self._inbox.pop(key, {})]
 
     def put_back(self, key: Key, requests: Iterable[Request]) -> None:
-        """In front of what came meanwhile."""
+        """Puts requests back, in front of newer ones."""
         later = self._inbox.pop(key, {})
         box = dict.fromkeys(requests) | later
         if box:
             self._inbox[key] = box
 
     def settle(self, key: Key, end: End) -> None:
-        """Takes over what the last plan of a visit says."""
+        """Stores the results of a visit: its memory, and the requests that are left."""
         self._jobs[key].remembered = end.remember
         if end.left:
             self.put_back(key, end.left)
@@ -88,7 +88,7 @@ class Memory:
         return key in self._inbox
 
     def is_echo(self, key: Key, job: Obj) -> bool:
-        """Whether the Job's new phase is one that was written here: who wrote it looks further by itself."""
+        """Whether this controller wrote the Job's new phase: the visit that wrote it continues by itself."""
         remembered = self._jobs.get(key)
         if remembered is None or remembered.uid != job["metadata"]["uid"]:
             return False
@@ -96,7 +96,7 @@ class Memory:
         return version is not None and version in ("", job["metadata"]["resourceVersion"])
 
     def is_expected(self, key: Key, pod: Obj, job_uid: str) -> bool:
-        """Whether the pod is one just made here: who made it has counted it."""
+        """Whether this controller just created the pod: the visit that created it has counted it."""
         remembered = self._jobs.get(key)
         if remembered is None or remembered.uid != job_uid:
             return False
@@ -106,12 +106,12 @@ class Memory:
         return expected
 
     def is_making(self, key: Key) -> bool:
-        """Whether pods that were made here were not heard of yet."""
+        """Whether watch events of pods created here are still missing."""
         remembered = self._jobs.get(key)
         return remembered is not None and bool(remembered.making)
 
     def look_back(self, key: Key) -> None:
-        """Has the next visit find out what happened, and waits for no pod any more."""
+        """Makes the next visit read all missed changes, and stops waiting for created pods."""
         remembered = self._jobs[key]
         remembered.making.clear()
         remembered.looks_back = True

@@ -36,7 +36,7 @@ class VolcanoMetrics:
         self._latency.observe(milliseconds)
 
     def gone(self, job: Obj) -> None:
-        """The Job is deleted, and its numbers with it."""
+        """Removes the counters of a deleted Job."""
         for counter in self._ends.values():
             counter.remove(*_names(job))
 

@@ -8,7 +8,7 @@ from typing import Final
 from longshore.api.facts.owners import controller_of
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.memory import JobMemory
-from longshore.controllers.volcano.job.view import View
+from longshore.controllers.volcano.job.view import VolcanoJobView
 from longshore.controllers.volcano.job.waking import job_requests as asking
 from longshore.controllers.volcano.job.waking.job_requests import Request
 from longshore.controllers.volcano.names import group_name
@@ -19,13 +19,13 @@ PODS_BY_JOB: Final = "pods by Volcano Job"
 
 
 def pods_by_job(pod: Obj) -> Iterable[str]:
-    """Index of the pods a Volcano Job controls, by its UID."""
+    """Indexes pods by the UID of the Volcano Job that controls them."""
     uid = asking.owner_uid(pod)
     return (uid,) if uid else ()
 
 
 def pods_of(cache: Cache, uid: str) -> dict[str, dict[str, Obj]]:
-    """The pods of a Job, by task and name."""
+    """Returns the pods of a Job, by task and name."""
     found: dict[str, dict[str, Obj]] = {}
     for pod in cache.by_index(PODS_BY_JOB, uid):
         mine = asking.pod_of(pod)
@@ -47,10 +47,10 @@ def observe(
     unwritten: bool,
     busy: bool,
     limits: WorkLimits,
-) -> View:
-    """The Job as of now, and what it is asked to do."""
+) -> VolcanoJobView:
+    """Returns the Job as of now, with the requests to it."""
     queue = job["spec"].get("queue")
-    return View(
+    return VolcanoJobView(
         job,
         now,
         pods_of(pods, job["metadata"]["uid"]),

@@ -1,8 +1,8 @@
-"""The plan that `decide` hands to `act`, and the answers that come back.
+"""The plan that `decide` gives to `act`, and the answers to it.
 
-A `Plan` with steps is one on the way: tell its events, carry its steps out side by side, and decide again
-with the answers. An `End` is the last plan of a visit: what is left to do, what to remember, and when to look
-again. Steps name objects in the Job's own namespace.
+A `VolcanoJobPlan` is an intermediate step: `act` sends its events, carries out its steps concurrently, and
+decides again with the answers. An `End` is the last plan of a visit: requests left, what to remember, when to
+visit again. Steps name objects in the Job's own namespace.
 """
 
 from __future__ import annotations
@@ -14,15 +14,8 @@ from longshore.api.facts.kinds import Kind
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.view import NOTHING, Remembered
 from longshore.controllers.volcano.job.waking.job_requests import Request
+from longshore.machinery.catalogue import Event
 from longshore.machinery.reasons import Reason
-
-
-class Event(NamedTuple):
-    """An event on the Job."""
-
-    type: str
-    reason: str
-    message: str
 
 
 class Get(NamedTuple):
@@ -46,27 +39,27 @@ class Patch(NamedTuple):
     kind: Kind
     name: str
     body: Any
-    """JSON operations if it is a list, else a merge patch."""
+    """A list of JSON patch operations, or a merge patch."""
 
 
 class WriteStatus(NamedTuple):
     """Writes the Job's status over exactly the version that it was derived from."""
 
     job: Obj
-    """With the new status."""
+    """The Job with its new status."""
     became: str = ""
-    """The phase, if it is another one than before."""
+    """The new phase; empty if it does not change."""
 
 
 class Delete(NamedTuple):
     kind: Kind
     name: str
     uid: str = ""
-    """Of which object; empty takes whichever has the name."""
+    """The UID of the object; if empty, any object of that name is deleted."""
 
 
 class NewKey(NamedTuple):
-    """Has an RSA key made. Answered with the parts of a `KeyPair`, by name."""
+    """Requests a new RSA key. The answer holds the fields of a `KeyPair`."""
 
     bits: int
 
@@ -74,27 +67,27 @@ class NewKey(NamedTuple):
 Step: TypeAlias = Get | Create | Update | Patch | WriteStatus | Delete | NewKey
 
 Answer: TypeAlias = Obj | Exception
-"""The answer to a step: the object (empty if there is none to show), or the refusal."""
+"""The answer to a step: the object (empty if there is none), or the error."""
 
 
 class Answers(NamedTuple):
-    """The answers to a plan's steps, in their order, and other changes meanwhile."""
+    """The answers to a plan's steps, in their order."""
 
     results: Sequence[Answer]
     asked: bool = False
-    """Whether the Job was asked for something."""
+    """Whether another request to the Job arrived meanwhile."""
 
 
-class Plan(NamedTuple):
-    """One step of a visit, or several that need not wait for each other."""
+class VolcanoJobPlan(NamedTuple):
+    """One step of a visit, or several that do not depend on each other."""
 
     steps: tuple[Step, ...]
     events: tuple[Event, ...] = ()
-    """Told before the steps are carried out."""
+    """Events to send before the steps are carried out."""
     why: tuple[Reason, ...] = ()
-    """Of the whole visit so far."""
+    """The reasons of the whole visit so far."""
     look_again: float | None = None
-    """Never set: the end of the visit says it."""
+    """Always None: the `End` of the visit sets it."""
 
 
 class End(NamedTuple):
@@ -103,21 +96,21 @@ class End(NamedTuple):
     events: tuple[Event, ...] = ()
     why: tuple[Reason, ...] = ()
     look_again: float | None = None
-    """Seconds; None when nothing is due until the next change."""
+    """Seconds until the next visit; None if only a change causes one."""
     left: tuple[Request, ...] = ()
-    """Requests that wait for the next visit, before those that came meanwhile."""
+    """Requests left for the next visit, which handles them before newer ones."""
     remember: Remembered = NOTHING
     counters_later: bool = False
-    """Whether counters are to be written later, with what comes next or a second from now."""
+    """Whether the counters are written later: with the next write, or after one second."""
     problem: Exception | None = None
-    """Why the visit broke off. With `look_again` it is tried again then, else after the queue's back-off."""
+    """Why the visit ended early. It is retried after `look_again`, or after the queue's back-off."""
 
 
 T = TypeVar("T")
 
-Course: TypeAlias = Generator[Plan, Answers, T]
-"""A decision of several plans: it yields each, is sent the answers, and returns what comes of it. It touches
-nothing itself."""
+Course: TypeAlias = Generator[VolcanoJobPlan, Answers, T]
+"""A generator that decides: it yields plans, receives the answers, and returns a result. It does no I/O
+itself."""
 
 
 class Refused(Exception):

@@ -1,4 +1,4 @@
-"""A Job's status as it is written: counters, phase, conditions. Pure; leaves empty fields out."""
+"""Builds a Job's status: counters, phase, conditions. Pure; omits empty fields."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BY_PHASE: Final = {
 
 
 class Count(msgspec.Struct):
-    """Pods by what they do, for one pass."""
+    """Pods by phase, counted in one sync or kill."""
 
     counters: dict[str, int] = msgspec.field(default_factory=dict)
     by_task: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
@@ -42,7 +42,7 @@ class Count(msgspec.Struct):
 
 
 def counted(status: Obj, count: Count) -> Obj:
-    """`status` with the counters of this pass in place of those before."""
+    """Returns `status` with these counters in place of the old ones."""
     made = {key: value for key, value in status.items() if key not in _COUNTERS and key != "taskStatusCount"}
     made |= {counter: number for counter in _COUNTERS if (number := count.counters.get(counter, 0))}
     if count.by_task:
@@ -51,7 +51,7 @@ def counted(status: Obj, count: Count) -> Obj:
 
 
 def only_counts_differ(old: Obj, new: Obj) -> bool:
-    """Whether two states of one phase are alike but for counters, and for the time stamped with them."""
+    """Whether two statuses of one phase differ only in counters, and in the time written with them."""
     keys = (old.keys() | new.keys()) - _STAMPED
     return phase_of({"status": old}) == phase_of({"status": new}) and all(
         key in _COUNTERS or old.get(key) == new.get(key) for key in keys
@@ -59,7 +59,7 @@ def only_counts_differ(old: Obj, new: Obj) -> bool:
 
 
 def initial(job: Obj, now: float) -> Obj:
-    """Of a Job that nobody has looked at before."""
+    """Returns the first status of a new Job."""
     at = rfc3339.from_seconds(now)
     status: Obj = {"state": {"phase": "Pending", "lastTransitionTime": at}}
     if wanted := job["spec"].get("minAvailable"):
@@ -68,7 +68,7 @@ def initial(job: Obj, now: float) -> Obj:
 
 
 def changed(status: Obj, change: Change) -> Obj:
-    """`status` in the phase of `change`, not stamped yet."""
+    """Returns `status` in the phase of `change`, without a new time."""
     made = {**status, "state": {**(status.get("state") or {}), "phase": change.phase}}
     if change.retry:
         made["retryCount"] = (status.get("retryCount") or 0) + 1
@@ -76,20 +76,20 @@ def changed(status: Obj, change: Change) -> Obj:
 
 
 def stamped(status: Obj, now: float) -> Obj:
-    """`status` with the time of its phase, and the phase as its last condition."""
+    """Returns `status` with the time of its phase, and the phase as its last condition."""
     at = rfc3339.from_seconds(now)
     state = {**(status.get("state") or {}), "lastTransitionTime": at}
     return with_condition({**status, "state": state}, state.get("phase") or "", at)
 
 
 def with_condition(status: Obj, phase: str, at: str) -> Obj:
-    """One condition per phase; the newest is the last."""
+    """Returns `status` with one condition per phase, the newest last."""
     others = [c for c in status.get("conditions") or () if c.get("status") != phase]
     return {**status, "conditions": [*others, {"status": phase, "lastTransitionTime": at}]}
 
 
 def running_duration(job: Obj, status: Obj) -> str:
-    """From the Job's creation to its last transition, as Go writes a duration."""
+    """Returns the time from the Job's creation to its last transition, in Go's format."""
     end = (status.get("state") or {}).get("lastTransitionTime")
     begin = job["metadata"].get("creationTimestamp")
     if not end or not begin:
@@ -98,7 +98,7 @@ def running_duration(job: Obj, status: Obj) -> str:
 
 
 def with_markers(status: Obj, markers: Iterable[tuple[str, str]], gone: Iterable[str] = ()) -> Obj:
-    """`status` with these resources under the Job's control, and without those."""
+    """Returns `status` with `markers` added to its controlledResources, and `gone` removed."""
     controlled = {**(status.get("controlledResources") or {}), **dict(markers)}
     for key in gone:
         controlled.pop(key, None)

@@ -1,6 +1,5 @@
 """One sync of a Job: PodGroup and plugins' objects first, then pods, then the status. Safe to repeat after a
-crash anywhere. Pure: it says what to write, and what follows from the answers.
-"""
+crash at any point. Pure: yields the writes, and decides by their answers."""
 
 from __future__ import annotations
 
@@ -24,28 +23,28 @@ from longshore.controllers.volcano.job.waking.job_requests import SYNC
 from longshore.controllers.volcano.names import FORWARDING, PENDING
 from longshore.machinery.reasons import Reason
 
-_GROUP_CREATED: Final = Reason("GroupCreated", "creates the PodGroup")
-_COUNTERS_LATER: Final = Reason("CountersLater", "others wait for their turn: the counters are written later")
+_GROUP_CREATED: Final = Reason("GroupCreated")
+_COUNTERS_LATER: Final = Reason("CountersLater")
 
 
 @lru_cache(maxsize=16)
 def _gate_closed(phase: str) -> Reason:
-    return Reason("GateClosed", f"the PodGroup is {phase}: no pods are made yet")
+    return Reason("GateClosed", {"phase": phase})
 
 
 class Synced(NamedTuple):
     """The result of a sync."""
 
     changed: bool
-    """Whether the phase is another one now."""
+    """Whether the phase has changed."""
     still: bool = False
-    """Whether the view shows the Job's pods as they were left: none was made or removed."""
+    """Whether no pod was created or deleted, so that the view still shows the Job's pods."""
 
 
 def sync(draft: Draft, then: Then) -> Course[Synced]:
-    """Brings PodGroup, plugins' objects and pods up to the spec, and the status up to the pods."""
+    """Updates PodGroup, plugins' objects and pods to the spec, then the status to the pods."""
     if "deletionTimestamp" in draft.job["metadata"]:
-        draft.because("JobBeingDeleted", "the Job is being deleted")
+        draft.because("JobBeingDeleted")
         return Synced(changed=False)
     if draft.view.queue is None:
         queue = draft.job["spec"].get("queue")
@@ -117,7 +116,7 @@ def _plugins_objects(draft: Draft, *, starting: bool) -> Course[None]:
 
 
 def _mark(draft: Draft, markers: Sequence[tuple[str, str]]) -> None:
-    """Notes what the Job controls; it is written with the next change of the status."""
+    """Adds controlled resources to the status; they are written with its next change."""
     marked = status.with_markers(draft.job.get("status") or {}, markers)
     draft.is_now({**draft.job, "status": marked})
 
@@ -131,14 +130,14 @@ def _pod_group(draft: Draft) -> Course[None]:
     elif not _go_together(draft, spec, group["spec"]):
         changed = podgroup.updated(group, draft.job, priorities)
         if changed is not None:
-            draft.because("GroupUpdated", "brings the PodGroup up to the spec")
+            draft.because("GroupUpdated")
             group = yield from draft.one(Update(kinds.POD_GROUPS, changed))
             draft.has_group(group)
     draft.grouped = spec, group["spec"], priorities
 
 
 def _go_together(draft: Draft, spec: Obj, group_spec: Obj) -> bool:
-    """Whether these specs were compared before."""
+    """Whether these specs were already found to match."""
     known = draft.grouped
     return known is not None and known[0] is spec and known[1:] == (group_spec, draft.view.priorities)
 
@@ -158,7 +157,7 @@ def _tell_of_group(draft: Draft) -> None:
 
 
 def _create(draft: Draft, wanted: Sequence[tuple[str, Obj]], count: Count) -> Course[None]:
-    """Pods that are there already are no problem, but count only once they are seen."""
+    """Creates pods. Existing pods are no error, but count only once the cache shows them."""
     answers = yield from draft.do(tuple(Create(kinds.PODS, body) for _, body in wanted))
     problems = []
     for (task, body), answer in zip(wanted, answers, strict=True):
@@ -169,7 +168,7 @@ def _create(draft: Draft, wanted: Sequence[tuple[str, Obj]], count: Count) -> Co
     if problems:
         draft.event("Warning", "FailedCreate", f"Error creating pods: [{' '.join(problems)}]")
         number = len(draft.job["spec"].get("tasks") or ())
-        raise Refused(f"failed to create {len(problems)} pods of {number}")
+        raise Refused(f"failed to create {len(problems)} pods of {number}: {problems[0]}")
 
 
 def _delete_surplus(draft: Draft, pods: Sequence[Obj], count: Count) -> Course[None]:
@@ -181,7 +180,7 @@ def _delete_surplus(draft: Draft, pods: Sequence[Obj], count: Count) -> Course[N
 
 
 def delete_pods(draft: Draft, pods: Sequence[Obj]) -> Course[list[str]]:
-    """The errors, for each pod that is neither being deleted now nor gone."""
+    """Deletes pods. Returns the errors of pods that are neither terminating nor gone."""
     metas = [pod["metadata"] for pod in pods]
     answers = yield from draft.do(tuple(Delete(kinds.PODS, meta["name"], meta["uid"]) for meta in metas))
     return [
@@ -192,7 +191,7 @@ def delete_pods(draft: Draft, pods: Sequence[Obj]) -> Course[list[str]]:
 
 
 def _conclude(draft: Draft, count: Count | None, then: Then) -> Course[bool]:
-    """Writes down what the Job is now; whether that is another phase than before."""
+    """Writes the Job's status; returns whether the phase changed."""
     end = conclusion.synced(draft.job, count, then, draft.view.now)
     if end is None:
         return False
@@ -209,8 +208,8 @@ def _conclude(draft: Draft, count: Count | None, then: Then) -> Course[bool]:
 
 
 def _can_wait(draft: Draft, new: Obj) -> bool:
-    """Whether a status may be written a little later, together with what comes next: it only counts pods,
-    nobody has to be told of one that vanishes meanwhile, and there is more urgent work."""
+    """Whether the status may be written later, together with the next change: only counters differ, no policy
+    depends on them, and other Jobs wait for the worker."""
     return (
         not draft.unwritten
         and draft.view.busy

@@ -1,4 +1,4 @@
-"""All that `decide` may know of a Volcano Job: one immutable picture of one moment."""
+"""The input of `decide` about a Volcano Job: an immutable snapshot."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from longshore.controllers.volcano.job.waking.job_requests import Request
 from longshore.machinery.work_limits import WorkLimits
 
 Pods = Mapping[str, Mapping[str, Obj]]
-"""By task, then by name."""
+"""Pods by task, then by name."""
 
 
 _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class Remembered(NamedTuple):
-    """The memory that one plan leaves for the next. A new controller begins without any."""
+    """The memory that one visit leaves for the next. A new controller starts without any."""
 
     delays: Mapping[str, Delayed] = _NONE
-    """Actions that wait, by pod name; "" is the Job itself. Never changed, only replaced."""
+    """Delayed actions, by pod name; "" is the Job itself. Never changed, only replaced."""
     known: bool = False
-    """Whether what happened before this controller's time has been looked at."""
+    """Whether changes before the start of this controller were already handled."""
     failures: int = 0
-    """Refusals in a row."""
+    """Number of refusals in a row."""
     grouped: tuple[Obj, Obj, Mapping[str, int]] | None = None
-    """Specs of the Job and of its PodGroup, and values of PriorityClasses, that were found to go together."""
+    """Specs of the Job and its PodGroup, and PriorityClass values, that were found to match."""
 
 
 NOTHING: Final = Remembered()
 
 
-class View(NamedTuple):
-    """A Job, what belongs to it, and what it is asked to do. Objects are frozen."""
+class VolcanoJobView(NamedTuple):
+    """A Job, its objects, and the requests to it. Objects are frozen."""
 
     job: Obj
     now: float
@@ -49,19 +49,19 @@ class View(NamedTuple):
     priorities: Mapping[str, int] = _NONE
     """Values of PriorityClasses by name."""
     going: frozenset[str] = frozenset()
-    """UIDs of pods this controller has deleted, whatever the cache still shows."""
+    """UIDs of pods that this controller has deleted, even if the cache still shows them."""
     requests: tuple[Request, ...] = ()
-    """The requests to the Job, in the order they came."""
+    """The requests to the Job, in the order they arrived."""
     remembered: Remembered = NOTHING
     unwritten: bool = False
-    """Whether counters wait to be written."""
+    """Whether changed counters are not written yet."""
     busy: bool = False
     """Whether other Jobs wait for this Job's worker."""
     limits: WorkLimits = WorkLimits()
-    """How many refusals are too many."""
+    """The limits of this process, such as the refusals after which a Job is terminated."""
 
-    def having(self, job: Obj, group: Obj | None) -> View:
-        """The view of the same moment with the latest writes."""
+    def having(self, job: Obj, group: Obj | None) -> VolcanoJobView:
+        """Returns this view with the Job and PodGroup as last written."""
         return self._replace(job=job, group=group)
 
     def is_going(self, pod: Obj) -> bool:
@@ -74,11 +74,11 @@ class View(NamedTuple):
 
     @property
     def gate_open(self) -> bool:
-        """Whether the scheduler lets the Job have pods."""
+        """Whether the PodGroup's phase allows the Job to have pods."""
         return names.opens_gate(self.group_phase)
 
     def by_index(self, task: Obj) -> tuple[dict[int, Obj], list[Obj]]:
-        """The pods of the task by their indexes, and those that it should not have."""
+        """Returns the pods of the task by index, and its pods without a valid index."""
         name, replicas, job = task["name"], tasks.replicas(task), self.job["metadata"]["name"]
         found: dict[int, Obj] = {}
         others = []

@@ -1,8 +1,8 @@
-"""One look at a Job: what it was asked to do, in order, then what is due, then its pods. Pure.
+"""One visit of a Job: handles requests in order, then delayed actions that are due, then syncs. Pure.
 
-Requests that call for nothing but a sync wait until the others are dealt with, and one sync does for all. So
-nothing is created, and no trace of an event covered up, before the event has had its answer. After an action
-the visit ends: what follows from it is decided with fresh caches.
+Requests that need only a sync wait until the others are handled; one sync then answers them all. So no pod is
+created, and no trace of an event is lost, before the event is handled. After an action the visit ends: the
+next visit decides with fresh caches.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from longshore.api.errors import StatusError
 from longshore.api.facts import kinds, volcano_job_state
 from longshore.api.facts.volcano_job_state import phase_of
 from longshore.api.time import durations
-from longshore.api.time.doubling import Doubling
+from longshore.api.time.backoff import Doubling
 from longshore.controllers.volcano.job.draft import FAILURES, Draft
 from longshore.controllers.volcano.job.kill import kill
 from longshore.controllers.volcano.job.plan import ClaimMissing, Course, Delete, End, Refused
@@ -38,13 +38,13 @@ from longshore.machinery.reasons import Reason
 
 _NO_NOTES: Final[Mapping[str, str | None]] = {intents.LATER: None, intents.LEAVING: None}
 RETRIES: Final = Doubling(0.005, 1000.0)
-"""Upstream's seconds after an error."""
-_JOB_ENDED: Final = Reason("NothingLeftToDo", "the Job has ended, and nothing of it is left to clean up")
+"""Delays after an error, doubling from 5 ms to 1000 s, as upstream."""
+_JOB_ENDED: Final = Reason("NothingLeftToDo")
 _OWN_REFUSALS: Final = (Refused, ClaimMissing, PluginError)
 
 
 def course(draft: Draft) -> Course[End]:
-    """The whole visit."""
+    """Decides the whole visit."""
     try:
         look_again = yield from _visit(draft)
     except _OWN_REFUSALS as err:
@@ -55,10 +55,10 @@ def course(draft: Draft) -> Course[End]:
 
 
 def _visit(draft: Draft) -> Course[float | None]:
-    """Returns in how many seconds something is due."""
+    """Returns the seconds until the next visit."""
     requests = [*draft.view.requests]
     if "deletionTimestamp" in draft.job["metadata"]:
-        draft.because("JobBeingDeleted", "the Job is being deleted")
+        draft.because("JobBeingDeleted")
         yield from _drop_commands(draft, requests)
         return None
     intent = intents.read(draft.job)
@@ -79,8 +79,8 @@ def _visit(draft: Draft) -> Course[float | None]:
 
 
 def _look_back(draft: Draft, requests: list[Request]) -> None:
-    """Adds what happened before this controller's time. A restart is brought to its end first: what pods
-    have done since is to be answered by the Job that runs again."""
+    """Adds requests for changes that happened before this controller started. A restart is finished first:
+    the Job handles later changes of its pods once it runs again."""
     if phase_of(draft.job) == RESTARTING:
         requests.append(SYNC)
         return
@@ -92,7 +92,7 @@ def _look_back(draft: Draft, requests: list[Request]) -> None:
 
 
 def _answer(draft: Draft, requests: Sequence[Request]) -> Course[bool]:
-    """Deals with the requests; whether one of them, or a delayed one, was acted on."""
+    """Handles the requests; returns whether an action, requested or delayed, was carried out."""
     for_sync: Request | None = None
     for number, request in enumerate(requests):
         found = policy.match(draft.job, request)
@@ -110,7 +110,7 @@ def _answer(draft: Draft, requests: Sequence[Request]) -> Course[bool]:
     due = _next_due(draft)
     draft.left = [for_sync] if for_sync else []
     if due is not None:
-        draft.because("DelayedActionDue", f"{due.action} after {due.request.event} is due")
+        draft.because("DelayedActionDue", action=due.action, event=due.request.event)
         yield from _execute(draft, due.action, due.request)
         return True
     yield from draft.annotate(_notes(draft))  # before a sync covers up what they tell of
@@ -124,9 +124,9 @@ def _answer(draft: Draft, requests: Sequence[Request]) -> Course[bool]:
 
 
 def _go_on(draft: Draft, synced: Synced) -> Course[None]:
-    """A sync that changed the phase calls for another. It is made at once if nothing else has happened,
-    now or before this controller's time, and there are no pods which only the next view shows; else the
-    next visit makes it."""
+    """Syncs again after a sync that changed the phase. Does so at once if no other request arrived, missed
+    changes are handled, and no pod was created or deleted that only the next view shows; otherwise leaves the
+    sync to the next visit."""
     while synced.changed and not _ended(draft):
         if not (synced.still and draft.known) or draft.asked:
             draft.left.append(SYNC)
@@ -148,7 +148,7 @@ def _delay(draft: Draft, request: Request, found: policy.Match) -> None:
 
 
 def _next_due(draft: Draft) -> Delayed | None:
-    """The first delayed action that is due and still means this run of the Job."""
+    """Returns the first delayed action that is due and belongs to this run of the Job."""
     version = (draft.job.get("status") or {}).get("version") or 0
     for delayed in draft.delays.due(draft.view.now):
         if delayed.request.version >= version:
@@ -158,7 +158,7 @@ def _next_due(draft: Draft) -> Delayed | None:
 
 
 def _attempt(draft: Draft, request: Request, action: str) -> Course[Synced]:
-    """Executes an action; what was refused too often ends the Job."""
+    """Executes an action; terminates the Job after too many refusals."""
     try:
         try:
             if request.command and not (yield from _take(draft, request, action)):
@@ -171,9 +171,8 @@ def _attempt(draft: Draft, request: Request, action: str) -> Course[Synced]:
                 draft.failures += 1
             if not _is_refusal(err) or not draft.view.limits.gives_up(draft.failures):
                 raise
-            said = f"Job failed on action {action} for retry limit reached"
-            draft.event("Normal", "ExecuteAction", said)
-            draft.because("RetryLimitReached", said, {"refusals": draft.failures})
+            draft.because("RetryLimitReached", action=action, refusals=draft.failures)
+            draft.event(*draft.why[-1].event)
             synced = yield from _execute(draft, TERMINATE_JOB, request)
     except FAILURES:
         draft.left.insert(0, request)
@@ -183,12 +182,12 @@ def _attempt(draft: Draft, request: Request, action: str) -> Course[Synced]:
 
 
 def _take(draft: Draft, request: Request, action: str) -> Course[bool]:
-    """Takes a Command away, so that nobody executes it a second time. False when somebody did before."""
+    """Deletes a Command, so that it is executed only once. Returns False if it was already deleted."""
     if table.step(phase_of(draft.job), action).decisive:
         yield from _intend(draft, action, request)
     if not (yield from _delete_command(draft, request)):
         yield from draft.annotate({intents.ACTION: None})
-        draft.because("CommandGone", f"the command {request.command} is gone: it is not executed")
+        draft.because("CommandGone", command=request.command)
         return False
     said = f"Start to execute command {action}, and clean it up to make sure executed not more than once."
     draft.event("Normal", "CommandIssued", said)
@@ -196,7 +195,7 @@ def _take(draft: Draft, request: Request, action: str) -> Course[bool]:
 
 
 def _delete_command(draft: Draft, request: Request) -> Course[bool]:
-    """Whether it was there."""
+    """Deletes a Command. Returns whether it existed."""
     with errors.tolerated(404):
         yield from draft.one(Delete(kinds.COMMANDS, request.command))
         return True
@@ -215,7 +214,7 @@ def _drop_commands(draft: Draft, requests: Sequence[Request]) -> Course[None]:
 
 
 def _execute(draft: Draft, action: str, request: Request, *, again: bool = False) -> Course[Synced]:
-    """`again` when this was begun before: then pods that are not there any more were its own victims."""
+    """Executes an action. `again` if it was begun before: pods that are missing now were deleted by it."""
     phase = phase_of(draft.job)
     step = table.step(phase, action)
     draft.why.append(_doing(action, phase, step.kind))
@@ -229,7 +228,7 @@ def _execute(draft: Draft, action: str, request: Request, *, again: bool = False
         if selected is None and again:
             selected = kill_selection.NOTHING_LEFT
         if selected is None:
-            draft.because("NoSuchPartition", "there is no such partition: nothing to do")
+            draft.because("NoSuchPartition")
             yield from draft.annotate({intents.ACTION: None})
         else:
             if step.decisive:
@@ -245,19 +244,19 @@ def _execute(draft: Draft, action: str, request: Request, *, again: bool = False
 
 @lru_cache(maxsize=256)
 def _doing(action: str, phase: str, kind: Kind) -> Reason:
-    return Reason("Action", f"{action} while {phase or 'new'}: {kind.value}")
+    return Reason("Action", {"action": action, "phase": phase or "new", "kind": kind.value})
 
 
 def _intend(draft: Draft, action: str, request: Request) -> Course[None]:
-    """Writes down what is about to be done, unless that is written already."""
+    """Records the action in an annotation before it starts, unless that is done already."""
     if intents.read(draft.job) is None:
         intent = intents.intend(draft.job, action, request, draft.view.group)
         yield from draft.annotate({intents.ACTION: intents.annotation(intent)})
 
 
 def _resume(draft: Draft, intent: Intent) -> Course[None]:
-    """Goes on with what was begun: all of it, or the end of it."""
-    draft.because("GoesOn", f"goes on with {intent.action}, which was begun before")
+    """Resumes an action that was begun: all of it, or its end."""
+    draft.because("GoesOn", action=intent.action)
     command = intent.request.command
     if command and (yield from draft.found(kinds.COMMANDS, command)) is not None:
         yield from _delete_command(draft, intent.request)
@@ -272,12 +271,12 @@ def _resume(draft: Draft, intent: Intent) -> Course[None]:
 
 
 def _finish(draft: Draft) -> Course[None]:
-    """The action is done, and what it stood for with it."""
+    """Removes the record of the finished action."""
     yield from draft.annotate({intents.ACTION: None, **_notes(draft)})
 
 
 def _notes(draft: Draft) -> Mapping[str, str | None]:
-    """The facts that another controller could not read off the objects."""
+    """Returns annotations with facts that another controller could not read from the objects."""
     view = draft.view
     if not draft.delays and not any(
         view.is_going(pod) for pods in view.pods.values() for pod in pods.values()
@@ -294,7 +293,7 @@ def _notes(draft: Draft) -> Mapping[str, str | None]:
 
 
 def _is_refusal(err: Exception) -> bool:
-    """Whether the server, or the Job itself, said no; not that somebody was quicker or nobody answered."""
+    """Whether the server or the Job refused; conflicts, throttling and server errors are no refusals."""
     if isinstance(err, StatusError):
         return err.code not in (409, 410, 429) and err.code < 500
     return isinstance(err, _OWN_REFUSALS)

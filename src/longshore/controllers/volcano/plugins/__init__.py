@@ -1,7 +1,7 @@
-"""Job plugins: what `spec.plugins` adds to a Job's pods, and the objects it brings along.
+"""Job plugins: `spec.plugins` changes a Job's pods and adds objects to it.
 
-A plugin is a class with a name and `Plugin`'s methods; `find` gives it by that name, longshore's own or one
-that an installed package offers as an entry point of the group `longshore.volcano_plugins`.
+A plugin is a subclass of `Plugin` with a name; `find` returns it by that name. It is longshore's own, or an
+installed package provides it as an entry point of the group `longshore.volcano_plugins`.
 """
 
 from longshore.controllers.volcano.plugins.keys import KeyMaker, KeyPair, NeedsKey

@@ -1,4 +1,4 @@
-"""env: tells each pod its index within its task."""
+"""env: sets an environment variable to the pod's index within its task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""hcclrank: the pod's rank as the annotation that Ascend's device plugin reads."""
+"""hcclrank: sets the annotation with the pod's rank that Ascend's device plugin reads."""
 
 from __future__ import annotations
 

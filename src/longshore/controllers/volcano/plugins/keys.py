@@ -1,6 +1,5 @@
-"""Keys for the pods of a Job, and who makes them. The maker is handed in: keys come from the machine's
-randomness, and one takes tenths of a second to find.
-"""
+"""SSH keys for the pods of a Job. The key maker is a parameter: keys need the machine's randomness, and
+making one takes tenths of a second."""
 
 from __future__ import annotations
 
@@ -14,14 +13,14 @@ from longshore.api.types import Obj
 
 class KeyPair(NamedTuple):
     private: str
-    """PKCS #1, PEM."""
+    """The private key, as PKCS #1 in PEM."""
     public: str
-    """One line, as in authorized_keys."""
+    """The public key, as one line of authorized_keys."""
 
 
 class KeyMaker(Protocol):
     async def rsa(self, bits: int) -> KeyPair:
-        """A new key of this size."""
+        """Returns a new key of this size."""
 
 
 class NeedsKey(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""mpi: tells the master where its workers are, and opens the port they listen on (see ssh, svc)."""
+"""mpi: gives the master the addresses of its workers, and opens their port (see ssh, svc)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small things several plugins do: addresses of pods, environment, ports, the object of a Job."""
+"""Helpers of several plugins: addresses of pods, environment, ports, objects."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from longshore.controllers.volcano.names import TASK_INDEX, TASK_SPEC, pod_name
 from longshore.controllers.volcano.plugins.protocol import PluginError
 
 _MAX_OBJECT_BYTES: Final = 1 << 20
-"""The most that a ConfigMap or a Secret holds."""
+"""The size limit of a ConfigMap or a Secret."""
 _MAX_VARIABLE_BYTES: Final = 1 << 17
-"""Linux starts no process with a longer variable."""
+"""Linux' limit for one environment variable."""
 
 
 def host(job: Obj, task: Obj, index: int) -> tuple[str, str]:
-    """Host name and subdomain of the task's pod at `index`."""
+    """Returns host name and subdomain of the task's pod at `index`."""
     spec, name = task["template"]["spec"], job["metadata"]["name"]
     return spec.get("hostname") or pod_name(name, task["name"], index), spec.get("subdomain") or name
 
@@ -29,13 +29,13 @@ def address(job: Obj, task: Obj, index: int) -> str:
 
 
 def addresses(job: Obj, task: Obj) -> Sequence[str]:
-    """Of all pods of the task; a host name in the template is the same for all, so it is listed once. Raises
-    PluginError for more than an object holds."""
+    """Returns the addresses of all pods of the task. A host name in the template is common to all pods and is
+    listed once. Raises PluginError if they exceed the size of an object."""
     return _addresses(job, task, listed(job, task), "")
 
 
 def listed(job: Obj, task: Obj) -> int:
-    """The number of those addresses. Raises PluginError for more than an object holds."""
+    """Returns the number of `addresses`. Raises PluginError if they exceed the size of an object."""
     count = tasks.replicas(task)
     if task["template"]["spec"].get("hostname"):
         count = min(count, 1)
@@ -43,7 +43,7 @@ def listed(job: Obj, task: Obj) -> int:
 
 
 def endpoints(job: Obj, task: Obj, port: int) -> Sequence[str]:
-    """Address and port of each pod of the task. Raises PluginError for more than a variable holds."""
+    """Returns address and port of each pod of the task. Raises PluginError if a variable cannot hold them."""
     count = _checked(job, task, tasks.replicas(task), _MAX_VARIABLE_BYTES)
     return _addresses(job, task, count, f":{port}")
 
@@ -62,7 +62,7 @@ def _addresses(job: Obj, task: Obj, count: int, end: str) -> Sequence[str]:
 
 @lru_cache(maxsize=4)
 def _numbered(job: str, task: str, end: str, count: int) -> Sequence[str]:
-    """Remembered, since the pods of a task are made one by one and each is told of all."""
+    """Cached, since each pod of a task is made separately and gets the whole list."""
     return [f"{pod_name(job, task, index)}.{end}" for index in range(count)]
 
 
@@ -76,7 +76,7 @@ def index_of(pod: Obj) -> int:
 
 
 def containers(pod: Obj, *, init: bool = False) -> Iterator[Obj]:
-    """The pod's containers; with `init`, its init containers before them."""
+    """Yields the pod's containers; with `init`, its init containers first."""
     if init:
         yield from pod["spec"].get("initContainers") or ()
     yield from pod["spec"].get("containers") or ()
@@ -91,7 +91,7 @@ def env(name: str, value: Any) -> Obj:
 
 
 def open_port(container: Obj, name: str, number: int) -> None:
-    """Adds the port unless the container has one of this number."""
+    """Adds the port unless the container already has this number."""
     ports = own_list(container, "ports")
     if all(port.get("containerPort") != number for port in ports):
         ports.append({"name": name, "containerPort": number})
@@ -107,5 +107,5 @@ def mount(pod: Obj, volume: Obj, path: str, **more: str) -> None:
 
 
 def once(obj: Obj) -> Any:
-    """For `Wanted.make`: written when it is not there, else left alone."""
+    """Returns a `Wanted.make` that creates the object if it is missing and never updates it."""
     return lambda existing: obj if existing is None else None

@@ -1,4 +1,4 @@
-"""The contract of a job plugin. Subclass `Plugin`, override what you need, and offer it as an entry point."""
+"""The contract of a job plugin. Subclass `Plugin`, override its methods, and register an entry point."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ class Wanted(msgspec.Struct, frozen=True):
     """apiVersion and kind."""
     name: str
     make: Callable[[Obj | None], Obj | NeedsKey | None]
-    """From the object as it is (None when there is none) to what to write; None when it may stay as it is.
-    Name, namespace and owner are filled in for you. `NeedsKey` when it takes a new key to write it."""
+    """Takes the existing object (or None); returns the object to write, or None if it may stay as it is.
+    Name, namespace and owner are filled in. Returns `NeedsKey` if the object needs a new key."""
     follows: bool = False
-    """Whether it is brought up to date whenever the Job is looked at, and not only when the Job starts."""
+    """Whether each sync of the Job updates the object, not only the start of the Job."""
 
 
 class Plugin:
-    """`arguments` are those of spec.plugins; `flags` reads them as Go's flag package does."""
+    """`arguments` come from spec.plugins; `flags` are these, parsed as Go's flag package does."""
 
     name: ClassVar[str]
     """The plugin's name in spec.plugins."""
     marked: ClassVar[bool] = True
-    """Whether status.controlledResources shows that the plugin has done its work. Objects need this: without
-    the mark they are not removed when the Job is killed."""
+    """Whether status.controlledResources records the plugin. Required for a plugin with objects: without the
+    record they are not removed when the Job is killed."""
     defaults: ClassVar[Mapping[str, goflags.Value]] = {}
-    """The flags the plugin knows, and their values when not given."""
+    """The plugin's flags, with their default values."""
 
     def __init__(self, arguments: Sequence[str] = ()) -> None:
         self.flags = goflags.parse(arguments, self.defaults)
@@ -47,7 +47,7 @@ class Plugin:
         """Changes a pod that is about to be created, in place. The Job is frozen. Raises `PluginError`."""
 
     def objects(self, job: Obj) -> Iterable[Wanted]:
-        """The objects that must exist while the Job runs: created before its pods, removed by a kill."""
+        """Returns objects that must exist while the Job runs: created before its pods, removed by a kill."""
         return ()
 
     def text(self, flag: str) -> str:

@@ -1,4 +1,4 @@
-"""pytorch: the environment that torch.distributed's `env://` rendezvous reads."""
+"""pytorch: sets the environment variables that torch.distributed's `env://` rendezvous reads."""
 
 from __future__ import annotations
 

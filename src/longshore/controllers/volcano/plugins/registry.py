@@ -1,4 +1,4 @@
-"""Finds plugins by name. longshore's own are imported when a Job first asks for them."""
+"""Finds plugins by name. Imports longshore's own when a Job first uses them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from longshore.api.types import Obj
 from longshore.controllers.volcano.plugins.protocol import Plugin, PluginError
 
 GROUP: Final = "longshore.volcano_plugins"
-"""The entry point group of third parties' plugins; an entry point's name is the plugin's."""
+"""The entry point group of third-party plugins; an entry point has the plugin's name."""
 
 _OWN: Final[Mapping[str, str]] = {
     "env": "Env",
@@ -23,14 +23,14 @@ _OWN: Final[Mapping[str, str]] = {
     "ray": "Ray",
     "hcclrank": "HcclRank",
 }
-"""Classes by name; each lives in the module of the plugin's name."""
+"""Class names by plugin name; the module has the plugin's name."""
 _LAST: Final = "hcclrank"
-"""The plugin that reads what others put into a pod."""
+"""The plugin that runs last, since it reads what others put into a pod."""
 
 
 @cache
 def find(name: str) -> type[Plugin]:
-    """The class of the plugin called `name`. Raises `PluginError` when nobody offers one."""
+    """Returns the class of the plugin called `name`. Raises `PluginError` if there is none."""
     if name in _OWN:
         module = import_module(f"longshore.controllers.volcano.plugins.{name}")
         own: type[Plugin] = getattr(module, _OWN[name])
@@ -46,7 +46,7 @@ def find(name: str) -> type[Plugin]:
 
 
 def enabled(job: Obj) -> list[Plugin]:
-    """The Job's plugins, in the order in which they change its pods."""
+    """Returns the Job's plugins, in the order in which they change its pods."""
     given: Mapping[str, Sequence[str] | None] = job["spec"].get("plugins") or {}
     return [find(name)(given[name] or ()) for name in sorted(given, key=_rank)]
 

@@ -60,7 +60,7 @@ def _body(config: str, keys: KeyPair) -> Obj:
 
 
 def config_of(job: Obj, port: int) -> str:
-    """The client's configuration: short names for all pods, and no questions about unknown hosts."""
+    """Returns the SSH client configuration: short names for all pods, and no host key checks."""
     lines = ["StrictHostKeyChecking no", "UserKnownHostsFile /dev/null"]
     for task in job["spec"].get("tasks") or ():
         for index in range(pieces.listed(job, task)):

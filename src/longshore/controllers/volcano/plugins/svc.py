@@ -1,7 +1,7 @@
-"""svc: gives the Job's pods names that resolve, and tells each of them all the others'.
+"""svc: gives the Job's pods DNS names, and gives each pod the names of all others.
 
-A headless Service makes `<pod>.<job>` a name; a ConfigMap lists the names by task, as files under
-/etc/volcano and as environment; a NetworkPolicy keeps other Jobs' pods out.
+A headless Service makes `<pod>.<job>` resolve; a ConfigMap lists the names by task, as files under
+/etc/volcano and as environment variables; a NetworkPolicy blocks the pods of other Jobs.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Svc(Plugin):
 
 
 def hosts_of(job: Obj) -> dict[str, str]:
-    """The data of the ConfigMap: per task a file of names, and variables with the names and their number."""
+    """Returns the ConfigMap's data: per task a file of names, and variables with names and their number."""
     data: dict[str, str] = {}
     for task in job["spec"].get("tasks") or ():
         found = pieces.addresses(job, task)

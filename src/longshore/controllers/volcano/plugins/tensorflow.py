@@ -1,4 +1,4 @@
-"""tensorflow: TF_CONFIG, which tells each pod its part and where the others are."""
+"""tensorflow: sets TF_CONFIG, which gives each pod its role and the addresses of the others."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TensorFlow(Plugin):
     def on_pod_create(self, pod: Obj, job: Obj) -> None:
         all_tasks: list[Obj] = job["spec"].get("tasks") or []
         if len(all_tasks) == 1 and tasks.replicas(all_tasks[0]) == 1:
-            return  # it has nobody to talk to
+            return  # a single pod needs no addresses
         variable = pieces.env("TF_CONFIG", types.encode(self.config(pod, job)).decode())
         for container in pieces.containers(pod):
             pieces.add_env(container, [variable])

@@ -1,4 +1,4 @@
-"""PodGroups for pods that have none: bare pods and those of other workloads, if Volcano schedules them."""
+"""Creates PodGroups for pods of Volcano's scheduler that have none: bare pods and pods of other workloads."""
 
 from longshore.controllers.volcano.podgroup.controller import run
 

@@ -1,4 +1,4 @@
-"""Carries plans out. A crash after any single write is safe: a group's name follows from its owner's UID."""
+"""Carries plans out. A crash after any single write is safe: the name of a group contains its owner's UID."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client
-from longshore.controllers.volcano.podgroup.decide import Ask, Plan, View, decide
+from longshore.controllers.volcano.podgroup.decide import Ask, PodGroupPlan, PodGroupView, decide
 from longshore.controllers.volcano.podgroup.wanted import GROUP, name_of
 
 
-async def decided(view: View, namespace: str, client: Client) -> Plan:
-    """Decides, and reads until the plan is final."""
+async def decided(view: PodGroupView, namespace: str, client: Client) -> PodGroupPlan:
+    """Decides and reads until the plan is final."""
     answers: dict[Ask, Obj | None] = {}
     while True:
         plan = decide(replace(view, answers=answers) if answers else view)
@@ -24,8 +24,8 @@ async def decided(view: View, namespace: str, client: Client) -> Plan:
             answers[ask] = await _read(ask, namespace, client)
 
 
-async def act(plan: Plan, namespace: str, client: Client) -> Obj | None:
-    """All writes of a plan, in its order. The group that it is about; None when there is none."""
+async def act(plan: PodGroupPlan, namespace: str, client: Client) -> Obj | None:
+    """Makes all writes of a plan, in order. Returns the PodGroup, or None if there is none."""
     group = None
     if plan.create is not None:
         group = await _create(plan.create, namespace, client)
@@ -65,7 +65,7 @@ async def _remove(name: str, namespace: str, client: Client) -> Obj | None:
 
 
 async def _tell(pod: Obj, namespace: str, client: Client) -> None:
-    """Writes the group's name on this very pod, not on another one of its name."""
+    """Annotates this pod with the group's name, unless another pod has its name now."""
     meta = pod["metadata"]
     patch = {"metadata": {"uid": meta["uid"], "annotations": {GROUP: name_of(pod)}}}
     try:

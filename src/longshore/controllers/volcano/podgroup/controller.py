@@ -1,8 +1,8 @@
-"""The loop of the pod group controller. It watches only pods of Volcano's scheduler, unless others in its
-process follow all of them: then it hears with them.
+"""The loop of the PodGroup controller. It watches only pods of Volcano's scheduler, unless another controller
+in this process watches all pods: then it shares that watch.
 
-ReplicaSets and StatefulSets are followed where the server has them: one that is scaled to nothing loses
-its group, one that changes has it written again from its first pod.
+ReplicaSets and StatefulSets are watched if the server has them: when one is scaled to zero, its group is
+deleted; when one changes, its group is updated from its first pod.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.client.protocol import Packed
 from longshore.controllers.volcano.podgroup.act import act, decided
-from longshore.controllers.volcano.podgroup.decide import View, group_of
+from longshore.controllers.volcano.podgroup.decide import PodGroupView, group_of
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.informers.informer import Handler, Informer, OnChange
@@ -29,11 +29,11 @@ _QUEUE: Final = "volcano_podgroup"
 _BY_OWNER: Final = "by the owner of a pod that may need a group"
 
 Request = tuple[str, Key]
-"""Kind, and which one."""
+"""The kind and the key of an object to sync."""
 
 
 async def run(context: ControllerContext, *, namespace: str = "") -> None:
-    """Makes PodGroups until cancelled."""
+    """Creates PodGroups until cancelled."""
     workloads = {
         kind: context.informers.get((version, kind), namespace=namespace)
         for version, kind in _WORKLOADS
@@ -54,7 +54,7 @@ async def _served(client: Client, version: str, kind: str) -> bool:
 
 
 def slim(pod: Obj) -> Obj:
-    """A pod that has its group is not looked at again; of it only names are kept."""
+    """Cuts a pod that has its group down to its metadata, since it needs no other sync."""
     if not group_of(pod):
         return pod
     meta = pod["metadata"]
@@ -80,7 +80,7 @@ class PodGroupController(Handler):
         self._context, self._workloads, self.queue = context, workloads, context.queue(_QUEUE)
         informers = context.informers
         self._selects = not informers.follows_whole(kinds.PODS)
-        """Whether the server leaves out the pods of other schedulers."""
+        """Whether the watch excludes pods of other schedulers."""
         self._pods = informers.get(
             kinds.PODS,
             namespace=namespace,
@@ -104,7 +104,7 @@ class PodGroupController(Handler):
         self.queue.add((kind, key_of(obj)))
 
     async def sync(self, request: Request) -> float | None:
-        """Looks at one pod or workload."""
+        """Syncs one pod or workload."""
         view = self._observe(*request)
         if view is None:
             return None
@@ -115,20 +115,20 @@ class PodGroupController(Handler):
             self._context.explain(key_of(group), group, plan.why)
         return plan.look_again
 
-    def _observe(self, kind: str, key: Key) -> View | None:
-        """None when there is nothing to look at any more."""
+    def _observe(self, kind: str, key: Key) -> PodGroupView | None:
+        """Returns the view; None if the object no longer exists."""
         if kind == "Pod":
             pod = self._pods.cache.get(*key)
-            return None if pod is None else View(pod=pod)
+            return None if pod is None else PodGroupView(pod=pod)
         workload = self._workloads[kind].cache.get(*key)
         if workload is None:
             return None
         pods = self._pods.cache.by_index(_BY_OWNER, workload["metadata"]["uid"])
-        return View(workload=workload, kind=kind, pods=pods)
+        return PodGroupView(workload=workload, kind=kind, pods=pods)
 
 
 class _Changed(OnChange):
-    """A deleted workload takes its group with it by ownership."""
+    """Ignores deletes: garbage collection deletes the group of a deleted workload."""
 
     def on_delete(self, obj: Obj, stale: bool) -> None:
         pass

@@ -1,6 +1,6 @@
-"""The plan for the PodGroup of a pod that brings none, or of a workload that changed. A pure function.
+"""The plan for the PodGroup of a pod that has none, or of a workload that changed. A pure function.
 
-Some rules want to see more than the caches hold: `decide` names what it wants to read (`Ask`), and is called
+Some rules need objects that are not cached: `decide` returns a plan with what to read (`Ask`), and is called
 again with the answers in the view.
 """
 
@@ -18,50 +18,50 @@ from longshore.controllers.volcano.podgroup.wanted import GROUP, name_for, name_
 from longshore.machinery.reasons import Reason
 
 _OWNERS: Final = (kinds.REPLICA_SETS, kinds.DAEMON_SETS, kinds.STATEFUL_SETS, kinds.JOBS)
-"""The owners whose annotations count for their pods."""
+"""The kinds of owners whose annotations apply to their pods."""
 _REVISION: Final = "controller-revision-hash"
 
 
 class Ask(NamedTuple):
-    """One object of the namespace, to be read."""
+    """An object of the namespace to read."""
 
     kind: Kind
     name: str
 
 
-class View(msgspec.Struct, frozen=True):
+class PodGroupView(msgspec.Struct, frozen=True):
     """A pod, or a workload and its pods, as the caches show them. Objects are frozen."""
 
     pod: Obj | None = None
-    """A pod of Volcano's scheduler; None for a look at a workload."""
+    """A pod of Volcano's scheduler; None in a sync of a workload."""
     workload: Obj | None = None
     kind: str = ""
-    """The workload's."""
+    """The kind of the workload."""
     pods: Sequence[Obj] = ()
-    """The workload's; of those that have a group only names are cached."""
+    """The workload's pods; only the metadata of those that have a group is cached."""
     answers: Mapping[Ask, Obj | None] = msgspec.field(default_factory=dict)
-    """The object that was read; None if it does not exist."""
+    """The objects that were read; None if one does not exist."""
 
 
-class Plan(msgspec.Struct, frozen=True):
-    """One with something to `read` is a step on the way. Writes in this order: the group, then the pod."""
+class PodGroupPlan(msgspec.Struct, frozen=True):
+    """A plan that sets `read` is an intermediate step. Write order: the group, then the pod."""
 
     read: tuple[Ask, ...] = ()
     create: Obj | None = None
-    """A group. One that is there already was made for another pod of the same owner."""
+    """The group to create. If it exists, it was created for another pod of the same owner."""
     update: Obj | None = None
-    """A group that is there, as it is to be."""
+    """The existing group, with its changes."""
     remove: str = ""
-    """The name of a group that nobody needs."""
+    """The name of the group to delete."""
     tell: Obj | None = None
-    """The pod on which the name of the group is written."""
+    """The pod to annotate with the name of the group."""
     why: tuple[Reason, ...] = ()
     look_again: float | None = None
-    """Never: only a change calls for another look."""
+    """Always None: only a change causes another sync."""
 
 
-def decide(view: View) -> Plan:
-    """The plan. Call again with the answers until there is nothing to read."""
+def decide(view: PodGroupView) -> PodGroupPlan:
+    """Returns the plan. Call it again with the answers until there is nothing to read."""
     if view.pod is not None:
         return _of_pod(view, view.pod)
     assert view.workload is not None
@@ -69,55 +69,52 @@ def decide(view: View) -> Plan:
 
 
 def group_of(pod: Obj) -> str:
-    """The name of the group the pod brings; empty when it brings none."""
+    """Returns the name of the group in the pod's annotation; empty if there is none."""
     found: str = (pod["metadata"].get("annotations") or {}).get(GROUP, "")
     return found
 
 
-def _of_pod(view: View, pod: Obj) -> Plan:
+def _of_pod(view: PodGroupView, pod: Obj) -> PodGroupPlan:
     if group_of(pod):
-        return Plan()
+        return PodGroupPlan()
     if unread := _unread(view, *_owner_asks(pod)):
-        return Plan(read=unread)
+        return PodGroupPlan(read=unread)
     name = pod["metadata"]["name"]
-    why = (
-        Reason("GroupCreated", f"creates the group for pod {name}, which brings none"),
-        Reason("PodTold", f"writes the name of the group on pod {name}"),
-    )
-    return Plan(create=wanted(pod, _owners(view, pod)), tell=pod, why=why)
+    why = Reason("GroupCreated", {"pod": name}), Reason("PodTold", {"pod": name})
+    return PodGroupPlan(create=wanted(pod, _owners(view, pod)), tell=pod, why=why)
 
 
-def _of_workload(view: View, workload: Obj) -> Plan:
-    """The group of a workload that is scaled to nothing goes; else it is written again from the first pod."""
+def _of_workload(view: PodGroupView, workload: Obj) -> PodGroupPlan:
+    """Deletes the group of a workload that is scaled to zero; otherwise updates it from the first pod."""
     said = f"{view.kind} {workload['metadata']['name']}"
     if workload["spec"].get("replicas") == 0:
-        why = Reason("ScaledToNothing", f"{said} is scaled to nothing: removes its group")
-        return Plan(remove=name_for(workload), why=(why,))
+        why = Reason("ScaledToNothing", {"workload": said})
+        return PodGroupPlan(remove=name_for(workload), why=(why,))
     for ask in _pod_asks(view, workload):
         if ask not in view.answers:
-            return Plan(read=(ask,))
+            return PodGroupPlan(read=(ask,))
         pod = view.answers[ask]
         if pod is not None:
             return _from_pod(view, pod, said)
-    return Plan()
+    return PodGroupPlan()
 
 
-def _from_pod(view: View, pod: Obj, said: str) -> Plan:
+def _from_pod(view: PodGroupView, pod: Obj, said: str) -> PodGroupPlan:
     group = Ask(kinds.POD_GROUPS, name_of(pod))
     if unread := _unread(view, *_owner_asks(pod), group):
-        return Plan(read=unread)
+        return PodGroupPlan(read=unread)
     new, old = wanted(pod, _owners(view, pod)), view.answers[group]
-    because = f"the group of {said}, as its pod {pod['metadata']['name']} wants it"
+    numbers = {"workload": said, "pod": pod["metadata"]["name"]}
     if old is None:
-        return Plan(create=new, why=(Reason("GroupCreated", f"creates {because}"),))
+        return PodGroupPlan(create=new, why=(Reason("GroupCreated", numbers),))
     marks = {part: new["metadata"].get(part) or {} for part in ("labels", "annotations")}
     spec = {"queue": old["spec"].get("queue", ""), **new["spec"]}
     body = {**old, "metadata": {**old["metadata"], **marks}, "spec": spec}
-    return Plan(update=body, why=(Reason("GroupUpdated", f"writes {because}"),))
+    return PodGroupPlan(update=body, why=(Reason("GroupUpdated", numbers),))
 
 
-def _pod_asks(view: View, workload: Obj) -> list[Ask]:
-    """The workload's pods that count: a StatefulSet's are those of its newest revision."""
+def _pod_asks(view: PodGroupView, workload: Obj) -> list[Ask]:
+    """Returns requests to read the workload's pods; of a StatefulSet, those of its newest revision."""
     pods = view.pods
     if view.kind == kinds.STATEFUL_SETS[1]:
         newest = (workload.get("status") or {}).get("updateRevision")
@@ -131,10 +128,10 @@ def _owner_asks(pod: Obj) -> list[Ask]:
     return [ask for ask in found if ask.kind in _OWNERS]
 
 
-def _owners(view: View, pod: Obj) -> list[Obj]:
-    """The owners that are there."""
+def _owners(view: PodGroupView, pod: Obj) -> list[Obj]:
+    """Returns the owners that exist."""
     return [owner for ask in _owner_asks(pod) if (owner := view.answers[ask]) is not None]
 
 
-def _unread(view: View, *asks: Ask) -> tuple[Ask, ...]:
+def _unread(view: PodGroupView, *asks: Ask) -> tuple[Ask, ...]:
     return tuple(ask for ask in asks if ask not in view.answers)

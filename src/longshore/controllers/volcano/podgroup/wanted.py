@@ -1,4 +1,4 @@
-"""The PodGroup of a pod that brings none. A pure function of the pod and its owners."""
+"""The PodGroup of a pod that has none. A pure function of the pod and its owners."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _is_number: Final = re.compile(r"[+-]?[0-9]{1,9}", re.ASCII).fullmatch
 
 
 def name_of(pod: Obj) -> str:
-    """Pods of one controller are one group."""
+    """Returns the name of the pod's group. Pods of one controller share a group."""
     owner = owners.controller_of(pod)
     return _PREFIX + str(owner["uid"] if owner is not None else pod["metadata"]["uid"])
 
 
 def name_for(owner: Obj) -> str:
-    """The group of a workload's pods."""
+    """Returns the name of the group of a workload's pods."""
     return _PREFIX + str(owner["metadata"]["uid"])
 
 
 def wanted(pod: Obj, owned_by: Iterable[Obj]) -> Obj:
-    """A new PodGroup. What the pod says of itself is above what its owners say."""
+    """Returns a new PodGroup. Annotations of the pod override those of its owners."""
     inherited: dict[str, str] = {}
     for owner in owned_by:
         inherited |= owner["metadata"].get("annotations") or {}
@@ -93,7 +93,7 @@ def _owners(pod: Obj) -> list[Obj]:
 
 
 def usage(spec: Obj) -> dict[str, str]:
-    """The amounts that a quota would charge one pod for."""
+    """Returns the amounts that a ResourceQuota would charge for one pod."""
     used = {"pods": "1", "count/pods": "1"}
     for name, amount in pod_resources.pod_requests(spec).items():
         extended = pod_resources.is_extended(name)

@@ -1,4 +1,4 @@
-"""Volcano's queues: open, closing and closed, parents and children, commands."""
+"""Volcano's queues: opens and closes them, by command or with their parents."""
 
 from longshore.controllers.volcano.queue.controller import run
 

@@ -1,4 +1,4 @@
-"""Carries out a plan. State is written by apply, so that nobody else's part of the status is touched."""
+"""Carries out a plan. Writes the state by server-side apply, which leaves the rest of the status alone."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Final
 from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client
-from longshore.controllers.volcano.queue.decide import MARK, ROOT, Plan
+from longshore.controllers.volcano.queue.decide import MARK, ROOT, QueuePlan
 
 MANAGER: Final = "queue-controller"
 
 
-async def act(plan: Plan, queue: Obj, client: Client) -> None:
-    """All writes of a plan, in its order. A queue in state Closing takes none but that of its state."""
+async def act(plan: QueuePlan, queue: Obj, client: Client) -> None:
+    """Makes all writes of a plan, in order. A queue in state Closing accepts only a write of its state."""
     name = queue["metadata"]["name"]
     for child in plan.mark_children:
         await _mark(client, child, "true")

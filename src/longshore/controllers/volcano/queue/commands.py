@@ -1,4 +1,4 @@
-"""Commands for queues. Each is deleted before it is carried out, so that it is at most once."""
+"""Commands for queues. Each is deleted before it is carried out, so that it is executed at most once."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from longshore.machinery.queues.workqueue import WorkQueue
 
 
 class Commands(Handler):
-    """Puts commands for queues on a queue of its own."""
+    """Adds Commands for queues to their own work queue."""
 
     def __init__(
         self, client: Client, commands: Informer, queue: WorkQueue[Key], issued: Callable[[str, str], None]
     ) -> None:
-        """`issued` is told the name of a queue and what is to be done."""
+        """`issued` is called with the name of a queue and the action."""
         self._client, self._commands, self._queue, self._issued = client, commands, queue, issued
         commands.add_handler(self)
 
@@ -30,7 +30,7 @@ class Commands(Handler):
             self._queue.add(key_of(obj))
 
     async def sync(self, key: Key) -> float | None:
-        """Takes one command. One that is gone was taken by somebody else, or back."""
+        """Takes one Command. If it no longer exists, another controller took it, or it was withdrawn."""
         command = self._commands.cache.get(*key)
         if command is None:
             return None

@@ -1,4 +1,4 @@
-"""The loop of the queue controller: hears of queues, pod groups and commands, one worker per queue."""
+"""The loop of the queue controller: watches queues, PodGroups and Commands. Each queue has one worker."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from longshore.api.types import Obj
 from longshore.controllers.volcano.queue import decide as deciding
 from longshore.controllers.volcano.queue.act import act
 from longshore.controllers.volcano.queue.commands import Commands
-from longshore.controllers.volcano.queue.decide import SYNC, Plan, View, decide, state_of
+from longshore.controllers.volcano.queue.decide import SYNC, QueuePlan, QueueView, decide, state_of
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.events.recorder import reference
 from longshore.machinery.informers.cache import key_of
@@ -31,12 +31,12 @@ Request = tuple[str, str]
 
 
 async def run(context: ControllerContext) -> None:
-    """Looks after queues until cancelled."""
+    """Syncs queues until cancelled."""
     await QueueController(context).run()
 
 
 def slim(group: Obj) -> Obj:
-    """The part of a PodGroup that is kept: where it belongs, and its phase."""
+    """Cuts a PodGroup down to its queue and its phase."""
     meta = group["metadata"]
     return {
         "metadata": {key: meta[key] for key in ("name", "namespace", "uid", "resourceVersion")},
@@ -71,7 +71,7 @@ class QueueController(Handler):
         self._groups = informers.get(kinds.POD_GROUPS, indexers=indexers, transform=slim)
         commands = informers.get(kinds.COMMANDS)
         self._shards: Shards[Request] = Shards(
-            context.queue, context.workers(WORKERS), lambda request: request[0]
+            partial(context.queue, "volcano_queue"), context.workers(WORKERS), lambda request: request[0]
         )
         self._orders = context.queue()
         self._commands = Commands(context.client, commands, self._orders, self._issued)
@@ -100,7 +100,7 @@ class QueueController(Handler):
         self._shards.queue_of(request).add(request)
 
     def group_changed(self, name: str) -> None:
-        """Only a queue that waits for its last pod group has anything to do about one."""
+        """Syncs the queue if it is Closing: it may have lost its last PodGroup."""
         queue = self._queues.cache.get("", name)
         if queue is not None and state_of(queue) == "Closing":
             self.ask(name, SYNC)
@@ -112,10 +112,11 @@ class QueueController(Handler):
         self.ask(name, SYNC)
 
     def on_update(self, old: Obj, new: Obj) -> None:
-        """One that is Closing from now on may have lost its last pod group before that was seen."""
+        """Also syncs a queue that becomes Closing: it may have lost its last PodGroup before that."""
         moved = deciding.parent_of(old) != deciding.parent_of(new)
         begins = state_of(new) == "Closing" != state_of(old)
-        if moved or begins or not state_of(new):
+        is_resync = old is new
+        if is_resync or moved or begins or not state_of(new):
             self.ask(new["metadata"]["name"], SYNC)
 
     def on_delete(self, obj: Obj, stale: bool) -> None:
@@ -130,7 +131,7 @@ class QueueController(Handler):
         self.ask(name, action)
 
     async def _sync(self, request: Request) -> float | None:
-        """Decides on what is cached; if that calls for anything, once more on what is there."""
+        """Decides by the cached queue; if there is anything to do, reads the queue and decides again."""
         name, action = request
         cached = self._queues.cache.get("", name)
         if cached is None:
@@ -161,14 +162,14 @@ class QueueController(Handler):
             self.ask(other, what)
         return plan.look_again
 
-    def _plan(self, queue: Obj, action: str) -> Plan:
+    def _plan(self, queue: Obj, action: str) -> QueuePlan:
         name, cache = queue["metadata"]["name"], self._queues.cache
         parent = cache.get("", deciding.parent_of(queue) or deciding.ROOT)
         groups = self._groups.cache.index_size("queue", name)
-        return decide(View(queue, parent, cache.by_index("parent", name), groups), action)
+        return decide(QueueView(queue, parent, cache.by_index("parent", name), groups), action)
 
     def _failed(self, request: Request, queue: Obj, err: Exception) -> None:
-        """Tries again, but not for ever: what was asked may never become possible."""
+        """Retries, up to a limit, since the action may never become possible."""
         if not self._context.limits.gives_up(self._shards.queue_of(request).requeues(request) + 1):
             raise err
         text = f"{request[1]} queue failed for {err}"
@@ -176,7 +177,7 @@ class QueueController(Handler):
 
 
 class _Groups(Handler):
-    """Tells of every pod group that comes, changes or goes."""
+    """Reports deleted PodGroups to the controller."""
 
     def __init__(self, controller: QueueController) -> None:
         self._controller = controller

@@ -1,13 +1,13 @@
-"""The next step of a queue. A pure function of the queue, its parent, its children and the command.
+"""Decides the next step of a queue. A pure function of the queue, its parent, its children and the Command.
 
-Which state follows from which is a table. A queue that still has pod groups, finished ones included, is
-Closing until the last of them is gone. Children close with their parent and are marked, so that they open
-with it again; a child that somebody closed by hand stays closed.
+A table gives the next state. A queue that still has PodGroups, including finished ones, is Closing until the
+last of them is gone. Children close with their parent and are marked, so that they open with it again; a
+child that was closed by its own Command stays closed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -26,39 +26,39 @@ NEXT: Final[dict[str, dict[str, str]]] = {
     CLOSE: {"": _BY_GROUPS, "Open": _BY_GROUPS, "Closed": "Closed", "Closing": _BY_GROUPS,
             "Unknown": _BY_GROUPS},
 }  # fmt: skip
-"""Action -> state -> state. Any other action is a sync."""
+"""The next state by action and state. Any other action is a sync."""
 
 
-class Plan(msgspec.Struct, frozen=True):
-    """Writes in this order: marks of children, state, parent, own mark. Then what is asked of whom."""
+class QueuePlan(msgspec.Struct, frozen=True):
+    """Writes in this order: marks of children, state, parent, own mark. Then queues the actions in `ask`."""
 
     why: tuple[Reason, ...]
     adopt: bool = False
-    """Set the parent to root."""
+    """Whether to set the parent to root."""
     mark_children: tuple[str, ...] = ()
-    """Children to be marked as closed by their parent."""
+    """Children to mark as closed by their parent."""
     state: str | None = None
-    """The state to write; None when it stays."""
+    """The state to write; None if it does not change."""
     mark: str | None = None
-    """The queue's new mark; None when it stays."""
+    """The queue's new mark; None if it does not change."""
     ask: tuple[tuple[str, str], ...] = ()
-    """Queues and the actions asked of them."""
+    """Names of queues, with the actions to queue for them."""
     event: str = ""
-    """The text of the success event."""
+    """The action whose success event is sent."""
     problem: str = ""
-    """The obstacle to a command. It may not last, so the command is tried again."""
+    """Why a Command cannot be carried out now. It is retried, since the obstacle may go away."""
     look_again: float | None = None
-    """Never: only a change calls for another look."""
+    """Always None: only a change causes another sync."""
 
     @property
     def acts(self) -> bool:
-        """Whether it writes, or asks somebody for something."""
+        """Whether the plan writes, or queues an action."""
         marks = self.mark_children or self.mark is not None
         return bool(self.adopt or marks or self.state is not None or self.ask)
 
 
-class View(msgspec.Struct, frozen=True):
-    """A queue among its relatives, and how many pod groups it has."""
+class QueueView(msgspec.Struct, frozen=True):
+    """A queue with its parent and children, and the number of its PodGroups."""
 
     queue: Obj
     parent: Obj | None
@@ -66,8 +66,8 @@ class View(msgspec.Struct, frozen=True):
     groups: int
 
 
-def decide(view: View, action: str) -> Plan:
-    """The plan for the queue."""
+def decide(view: QueueView, action: str) -> QueuePlan:
+    """Returns the plan for the queue."""
     queue = view.queue
     state, name = state_of(queue), queue["metadata"]["name"]
     following = NEXT.get(action, NEXT[SYNC])[state if state in NEXT[SYNC] else "Unknown"]
@@ -83,55 +83,52 @@ def decide(view: View, action: str) -> Plan:
     return _follow_parent(view, following, written)
 
 
-def _open(view: View, written: str | None) -> Plan:
-    """Opens, and then the children that closed with it."""
+def _open(view: QueueView, written: str | None) -> QueuePlan:
+    """Opens the queue, then the children that closed with it."""
     name, above = view.queue["metadata"]["name"], parent_of(view.queue)
     if above not in ("", ROOT) and state_of(view.parent) in _SHUT:
         problem = (
             f"Failed to open queue {name} because its parent queue {above} is closing or closed. "
             "Open the parent queue first."
         )
-        return Plan((Reason("ParentShut", f"cannot open below {above}, which is shut"),), problem=problem)
+        return QueuePlan((Reason("ParentShut", {"parent": above}),), problem=problem)
     ask = tuple((c["metadata"]["name"], OPEN) for c in view.children if mark_of(c) == "true")
     mark = "false" if mark_of(view.queue) != "false" else None
-    why = _why("AskedToOpen", "it is asked to open", {"children": len(ask)})
-    return Plan(why, state=written, mark=mark, ask=ask, event=OPEN)
+    why = _why("AskedToOpen", children=len(ask))
+    return QueuePlan(why, state=written, mark=mark, ask=ask, event=OPEN)
 
 
-def _close(view: View, name: str, written: str | None) -> Plan:
-    """Closes, children first."""
+def _close(view: QueueView, name: str, written: str | None) -> QueuePlan:
+    """Closes the queue and its open children."""
     if name == ROOT:
-        return Plan(_why("RootStaysOpen", "root cannot be closed"))
+        return QueuePlan(_why("RootStaysOpen"))
     open_children = [c for c in view.children if state_of(c) not in _SHUT]
     ask = tuple((c["metadata"]["name"], CLOSE) for c in open_children)
     marks = tuple(c["metadata"]["name"] for c in open_children if mark_of(c) != "true")
-    words = "it is asked to close"
-    if view.groups:
-        words += f", and does when its {view.groups} pod groups are gone"
-    why = _why("AskedToClose", words, {"children": len(ask), "podGroups": view.groups})
-    return Plan(why, mark_children=marks, state=written, ask=ask, event=CLOSE)
+    why = _why("AskedToClose", children=len(ask), podGroups=view.groups)
+    return QueuePlan(why, mark_children=marks, state=written, ask=ask, event=CLOSE)
 
 
-def _follow_parent(view: View, state: str, written: str | None) -> Plan:
-    """Settles the state, and closes or opens with the parent."""
+def _follow_parent(view: QueueView, state: str, written: str | None) -> QueuePlan:
+    """Writes the state, and closes or opens the queue with its parent."""
     queue, name = view.queue, view.queue["metadata"]["name"]
-    adopt = name != ROOT and not parent_of(queue) and state != "Closing"  # which nobody may edit
+    adopt = name != ROOT and not parent_of(queue) and state != "Closing"  # which cannot be edited
     above = state_of(view.parent) if name != ROOT else ""
     if above in _SHUT and state not in _SHUT:
         mark = "true" if mark_of(queue) != "true" else None
-        why = _why("ParentShut", "closes with its parent")
-        return Plan(why, adopt, state=written, mark=mark, ask=((name, CLOSE),))
+        why = _why("ParentShut")
+        return QueuePlan(why, adopt, state=written, mark=mark, ask=((name, CLOSE),))
     if above == "Open" and state in _SHUT and mark_of(queue) == "true":
-        return Plan(_why("ParentOpen", "opens with its parent"), adopt, state=written, ask=((name, OPEN),))
+        return QueuePlan(_why("ParentOpen"), adopt, state=written, ask=((name, OPEN),))
     if written is None and not adopt:
-        return Plan(_why("AsItShouldBe", "it is as it should be"))
-    why = _why("Settled", f"is {written} now") if written else ()
-    why += _why("Adopted", "has no parent: root becomes it") if adopt else ()
-    return Plan(why, adopt, state=written)
+        return QueuePlan(_why("AsItShouldBe"))
+    why = _why("Settled", state=written) if written else ()
+    why += _why("Adopted") if adopt else ()
+    return QueuePlan(why, adopt, state=written)
 
 
-def _why(code: str, words: str, numbers: Mapping[str, Number] | None = None) -> tuple[Reason, ...]:
-    return (Reason(code, words, numbers) if numbers else Reason(code, words),)
+def _why(code: str, **numbers: Number) -> tuple[Reason, ...]:
+    return (Reason(code, numbers),)
 
 
 def state_of(queue: Obj | None) -> str:

@@ -1,7 +1,8 @@
 """Limits by cgroup v2: a group for each container that has limits, below one of the keeper's own.
 
 The keeper does not have to move: it makes its group beside the one it lives in, below the nearest ancestor
-that it may write to and that gives its children the memory controller. Whoever may not has no such ancestor.
+that it may write to and that gives its children the memory controller. A user without that right has no such
+ancestor.
 """
 
 from __future__ import annotations
@@ -9,15 +10,15 @@ from __future__ import annotations
 import contextlib
 import os
 
-from longshore.node.keeper.processes.procfs import Snapshot
-from longshore.node.keeper.records.entry import Entry
+from longshore.node.keeper.container_records import ContainerRecord
+from longshore.node.keeper.procfs import Snapshot
 
 _PERIOD = 100_000  # microseconds; upstream's cpu.cfs_period
 _WANTED = ("memory", "cpu", "pids")
 
 
 def find_base() -> str:
-    """A new group that groups of containers can be made in, or "" where there can be none."""
+    """Makes a group for the groups of containers; returns its path, or "" if that is impossible."""
     root, own = _root(), _own()
     if not root or own is None:
         return ""
@@ -33,7 +34,7 @@ def find_base() -> str:
 
 
 def _make_base(base: str) -> bool:
-    """Made, with controllers for what is in it, and tried with a child."""
+    """Makes the group with its controllers, and tries it with a child. Returns whether it works."""
     try:
         os.mkdir(base)
         has = _read(f"{base}/cgroup.controllers").split()
@@ -68,7 +69,7 @@ class Cgroups:
         self._left: list[str] = []
         self.notes: list[str] = []
 
-    def prepare(self, entry: Entry) -> int:
+    def prepare(self, entry: ContainerRecord) -> int:
         spec = entry.spec
         if spec is None or not (spec["memory"] or spec["cpu"] or spec["cpu_request"]):
             return -1
@@ -88,32 +89,33 @@ class Cgroups:
         entry.cgroup = path
         return self.join(entry)
 
-    def join(self, entry: Entry) -> int:
+    def join(self, entry: ContainerRecord) -> int:
         path = entry.cgroup
         return os.open(f"{path}/cgroup.procs", os.O_WRONLY | os.O_CLOEXEC) if path else -1
 
-    def started(self, entry: Entry) -> None:
-        """An adopted one is still in the group that an earlier keeper made for it."""
+    def started(self, entry: ContainerRecord) -> None:
+        """Finds the group of an adopted container, which an earlier keeper made."""
         if entry.adopted:
             own = _read(f"/proc/{entry.pid}/cgroup").rpartition("0::")[2].strip()
             if os.path.basename(own) == entry.key.replace("/", "_"):
                 entry.cgroup = _root() + own
 
-    def ended(self, entry: Entry) -> bool:
+    def ended(self, entry: ContainerRecord) -> bool:
         if not entry.cgroup:
-            return entry.oom
+            return bool(entry.oom)
         killed = False
         for line in _read(f"{entry.cgroup}/memory.events").splitlines():
             name, _, number = line.partition(" ")
             if name == "oom_kill" and number != "0":
                 killed = True
+                entry.oom = int(_read(f"{entry.cgroup}/memory.peak") or 0) or entry.memory
         with contextlib.suppress(OSError):
             _write(f"{entry.cgroup}/cgroup.kill", "1")
         self._left.append(entry.cgroup)
         entry.cgroup = ""
         return killed
 
-    def look(self, running: list[Entry]) -> float:
+    def look(self, running: list[ContainerRecord]) -> float:
         """Removes the groups of ended containers, once their last process has gone."""
         left, self._left = self._left, []
         for path in left:
@@ -125,19 +127,19 @@ class Cgroups:
                 self._left.append(path)
         return 0.5 if self._left else 0
 
-    def usage(self, entry: Entry, snapshot: Snapshot) -> tuple[float, int] | None:
+    def usage(self, entry: ContainerRecord, snapshot: Snapshot) -> tuple[float, int] | None:
         if not entry.cgroup:
             return None
         cpu = _field(f"{entry.cgroup}/cpu.stat", "usage_usec") / 1e6
         memory = int(_read(f"{entry.cgroup}/memory.current") or 0)
         return cpu, max(0, memory - _field(f"{entry.cgroup}/memory.stat", "inactive_file"))
 
-    def _path(self, entry: Entry) -> str:
+    def _path(self, entry: ContainerRecord) -> str:
         return f"{self._base}/{entry.key.replace('/', '_')}"
 
 
 def weight(millis: int) -> int:
-    """A request as cgroup v2 weighs it: by way of the shares of v1, as kubelets do."""
+    """The cpu.weight for a request, computed from the shares of cgroup v1 as kubelets do."""
     shares = max(2, millis * 1024 // 1000)
     return max(1, min(10000, 1 + (shares - 2) * 9999 // 262142))
 

@@ -1,25 +1,26 @@
 """Builds the file tree of a mount namespace that the keeper has just entered: the host's, with mounts on it.
 
-A mount point that the host does not have is made without touching the host: its directory is covered by one
-in memory that shows the same entries, and has room for more. What a container itself adds to a covered
-directory is gone with the namespace, as what it adds to an image's would be. All that was there is the host's
-own, and what is written to it stays; behind an overlay, for a large directory, that is true of what is in
-mounts below it only.
+A mount point that the host lacks is made without changing the host: its directory is covered by a tmpfs that
+shows the same entries and can take more. Files that a container adds to a covered directory are lost with the
+namespace, as in an image. The entries shown are the host's own, and writes to them stay. A large directory is
+covered by an overlay instead; there only writes to mounts below it stay.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import stat
 from collections.abc import Callable
 
-from longshore.node.keeper.processes import linux
-from longshore.node.keeper.talking.refused import Refused
+from longshore.node.keeper import linux
+from longshore.node.keeper.frames import Refused
+from longshore.node.keeper.walls import users
 
 _MAX_SHOWN_ENTRIES = 256  # entries of a directory that are too many to show one by one
 _NOT_NEEDED = re.compile(r"(ttyS?|loop|ram|vcs[au]?|nbd|hvc)\d*$")
-"""Devices that no container opens, and that there are a hundred of."""
+"""Devices that no container opens; a machine may have a hundred of them."""
 _SYSTEM = ("/proc", "/sys", "/dev")
 
 
@@ -31,8 +32,8 @@ def build(
     first: Callable[[], None] | None = None,
     own: tuple[str, ...] = (),
 ) -> tuple[list[str], list[str]]:
-    """`stage` is an empty directory of the host to put things together in. `first` is done when all sources
-    are held; it makes the directories `own`, to which things may be added.
+    """`stage` is an empty directory of the host for intermediate mounts. `first` is called when all sources
+    are open; it makes the directories `own`, in which mount points may be made.
 
     Returns the directories that are in memory, and those of them that are behind an overlay."""
     tree = _Tree(stage, own)
@@ -57,14 +58,14 @@ def build(
 
 
 def bind(source: int, target: str, *, read_only: bool) -> None:
-    """The source was opened by `open_tree` before anything was mounted, so it is what the host has there."""
+    """Mounts a source that `open_tree` opened before anything was mounted, so that it is the host's."""
     linux.move_mount(source, target)
     if read_only:
-        _remount_read_only(target)
+        remount_read_only(target)
 
 
-def _remount_read_only(target: str) -> None:
-    """The flags it has stay, because a user namespace may not take them away."""
+def remount_read_only(target: str) -> None:
+    """Makes a mount read-only. Its other flags stay, because a user namespace may not remove them."""
     flags = linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY
     has = os.statvfs(target).f_flag
     for known, flag in ((2, linux.MS_NOSUID), (4, linux.MS_NODEV), (8, linux.MS_NOEXEC), (1024, 1024)):
@@ -77,10 +78,10 @@ class _Tree:
     def __init__(self, stage: str, own: tuple[str, ...]) -> None:
         self._stage = stage
         self.ours: list[str] = []
-        """Directories and files in which things may be made: volumes, and covered directories."""
+        """The mount points of volumes, in which mount points may be made."""
         self.covered: set[str] = {*own}
         self.made: list[str] = []
-        """Directories in covered ones that lead to a mount point."""
+        """Directories made in covered ones, on the way to a mount point."""
         self.overlaid: list[str] = []
 
     def point(self, target: str, *, directory: bool) -> str:
@@ -107,10 +108,11 @@ class _Tree:
         return target
 
     def make_read_only(self) -> None:
-        """All of the host's file systems but those that are not files on a disk."""
+        """Makes the host's mounts read-only, except volumes, /proc, /sys and /dev."""
         for path in _mount_points("/"):
             if not self._is_volume(path) and not _below(path, _SYSTEM):
-                _remount_read_only(path)
+                with contextlib.suppress(PermissionError):  # behind a directory that its user may not enter
+                    remount_read_only(path)
 
     def _is_ours(self, path: str) -> bool:
         return path in self.covered or path in self.made or self._is_volume(path)
@@ -125,7 +127,7 @@ class _Tree:
             raise Refused("RunContainerError", f"nothing can be mounted below {path}: it is the kernel's")
         elif not os.access(path, os.R_OK | os.X_OK):
             _memory(path, os.stat(path))  # what is in it could not be seen before, as in root's home
-        elif (path == "/dev" and os.geteuid() == 0) or len(os.listdir(path)) > _MAX_SHOWN_ENTRIES:
+        elif (path == "/dev" and users.is_machine_root()) or len(os.listdir(path)) > _MAX_SHOWN_ENTRIES:
             self._cover_by_overlay(path)
         else:
             self._cover_by_entries(path)  # /dev too: a user's overlay has no working devices
@@ -144,7 +146,7 @@ class _Tree:
         within = [point for point in _mount_points(path) if point != path]
         below = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            _memory(self._stage, os.fstat(below))
+            self._fill_stage(os.fstat(below))
             memory = os.open(self._stage, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
             above = f"/proc/self/fd/{memory}"  # the stage itself may be in the directory that gets covered
             try:
@@ -163,9 +165,16 @@ class _Tree:
         finally:
             os.close(below)
 
+    def _fill_stage(self, like: os.stat_result) -> None:
+        if not os.path.isdir(self._stage):
+            over = next((each for each in self.ours if _below(self._stage, [each])), "a volume")
+            text = f"{over} is mounted over longshore's data directory, which is needed to make mount points"
+            raise Refused("RunContainerError", f"{text}; choose another mountPath, or another --data-dir")
+        _memory(self._stage, like)
+
     def _cover_root(self) -> None:
-        """A new root in memory, with what is in the old one."""
-        _memory(self._stage, os.stat("/"))
+        """Replaces the root by a tmpfs that shows the entries of the old root."""
+        self._fill_stage(os.stat("/"))
         _show_entries("/", self._stage, devices=False)
         linux.umount(self._stage + self._stage, linux.MNT_DETACH)  # came along with the directory it is in
         os.mkdir(f"{self._stage}/.old")
@@ -182,12 +191,12 @@ def _memory(path: str, like: os.stat_result) -> None:
 
 def _same_owner(path: str, like: os.stat_result) -> None:
     os.chmod(path, stat.S_IMODE(like.st_mode))
-    if (like.st_uid, like.st_gid) != (os.geteuid(), os.getegid()) and os.geteuid() == 0:
+    if (like.st_uid, like.st_gid) != (os.geteuid(), os.getegid()) and users.is_machine_root():
         os.chown(path, like.st_uid, like.st_gid)
 
 
 def _show_entries(source: str, target: str, *, devices: bool) -> None:
-    """All that is in `source`, mounted into the empty `target`."""
+    """Mounts each entry of `source` into the empty directory `target`."""
     for entry in os.scandir(source):
         old, new = f"{source}/{entry.name}", f"{target}/{entry.name}"
         if entry.is_symlink():

@@ -1,8 +1,8 @@
-"""Mount namespaces without walls: each is built for a set of mounts, and kept for a while if the same set is
-asked for again.
+"""Mount namespaces of containers without walls. Each is built for a set of mounts, and kept for a while if
+the same set is requested again.
 
-With a file for its termination message a container gets a copy of that namespace for itself, and when it has
-ended the copy is for the next one: there are as many as run at a time.
+A container with a termination message gets a copy of the namespace for itself. The next container reuses the
+copy, so there are as many copies as containers run at a time.
 """
 
 from __future__ import annotations
@@ -10,11 +10,15 @@ from __future__ import annotations
 import os
 import time
 
-from longshore.node.keeper.processes import linux
-from longshore.node.keeper.records.entry import Entry
-from longshore.node.keeper.records.termination_files import Messages
-from longshore.node.keeper.talking.refused import Refused
+from longshore.node.keeper import linux
+from longshore.node.keeper.container_records import ContainerRecord
+from longshore.node.keeper.frames import Refused
+from longshore.node.keeper.termination_files import Messages
 from longshore.node.keeper.walls import file_tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from longshore.node.keeper.frames import Spec, Walls
 
 _MAX_KEPT = 64
 _MAX_SEEN = 1024
@@ -26,20 +30,24 @@ class KeptMounts:
     def __init__(self, stage: str, messages: Messages) -> None:
         self._stage, self._messages = stage, messages
         self._kept: dict[object, tuple[int, float]] = {}
-        """By what is mounted in them: the namespace, and when it was last asked for."""
+        """By set of mounts: the namespace, and when it was last requested."""
         self._free: dict[object, list[tuple[int, str, float]]] = {}
         """Copies that no container uses, each with its file for the message, and since when."""
         self._seen: set[object] = set()
-        """The mounts that were asked for once."""
+        """The sets of mounts that were requested before."""
 
     @property
     def keeps_some(self) -> bool:
         return bool(self._kept or self._free)
 
     def enter_own(
-        self, entry: Entry, mounts: list[tuple[str, str, bool]], termination: tuple[str, str], read_only: bool
+        self,
+        entry: ContainerRecord,
+        mounts: list[tuple[str, str, bool]],
+        termination: tuple[str, str],
+        read_only: bool,
     ) -> None:
-        """A copy of the namespace, with a file of its own for the message."""
+        """Enters a copy of the namespace, with a file of its own for the message."""
         key = key_of(mounts, termination[1], read_only)
         free = self._free.get(key)
         if free:
@@ -62,8 +70,8 @@ class KeptMounts:
     def enter(
         self, key: object, mounts: list[tuple[str, str, bool]], termination: str, read_only: bool
     ) -> bool:
-        """Enters the namespace. Whether it is kept for others: not if it is asked for only once, as it
-        would hold on to volumes that go with their pod."""
+        """Enters the namespace; returns whether it is kept for others. It is not kept at the first request,
+        because it would hold volumes that are removed with their pod."""
         found = self._kept.get(key)
         now = time.monotonic()
         if found is not None:
@@ -84,8 +92,8 @@ class KeptMounts:
             self._drop(min(self._kept, key=lambda each: self._kept[each][1]))
         return True
 
-    def release(self, entry: Entry) -> None:
-        """The container has ended: its message is taken, and its copy of a namespace is free."""
+    def release(self, entry: ContainerRecord) -> None:
+        """Collects the message of an ended container, and frees its copy of a namespace."""
         copy, entry.copy = entry.copy, None
         good = self._messages.collect(entry.message_file, entry.termination)
         if copy is not None and good and len(self._free.get(copy[0], ())) < _MAX_KEPT:
@@ -96,7 +104,7 @@ class KeptMounts:
             os.close(copy[1])
 
     def forget_unused(self, old: float) -> None:
-        """Lets go of those that nobody asked for since then."""
+        """Closes namespaces that were not used since then."""
         for key in [key for key, (_, used) in self._kept.items() if used < old]:
             self._drop(key)
         for key, copies in list(self._free.items()):
@@ -120,7 +128,8 @@ class KeptMounts:
 
 
 def key_of(mounts: list[tuple[str, str, bool]], termination: str, read_only: bool) -> object:
-    """An identity that is equal for equal files: a source that was made again is another one."""
+    """The identity of a set of mounts, with the inodes of its sources: a source that was recreated
+    differs."""
     identities: list[int] = []
     try:
         for source, _, _ in mounts:
@@ -129,3 +138,11 @@ def key_of(mounts: list[tuple[str, str, bool]], termination: str, read_only: boo
     except OSError as error:
         raise Refused("RunContainerError", f"the source of a mount is not there: {error}") from None
     return (tuple(mounts), tuple(identities), termination, read_only)
+
+
+def walls_key(spec: Spec, walls: Walls) -> object:
+    """Equal for containers that can share mounts and walls."""
+    termination = spec["termination"]
+    mounts = key_of(spec["mounts"], termination[1] if termination else "", spec["read_only_root"])
+    flags = walls["level"], walls["privileged"], walls["no_network"], walls["host_ipc"]
+    return (*flags, tuple(walls["hidden"]), mounts)

@@ -1,11 +1,12 @@
-"""Namespaces: what a container sees at the paths its manifest names, and nobody else does, and its walls.
+"""Namespaces of a container: the mounts that its manifest names, its host name, and its walls.
 
 The keeper has one thread, so it may enter a namespace, start the container there and come back; nothing is
 forked for it. Where a container has mounts and no walls, kept_mounts.py knows the namespace.
 
-A container with walls lives in a cell (pid_cells.py). The keeper enters it so, too, but comes back to its
-own files alone: its later children stay in PID and IPC namespaces of others, because an ordinary user may not
-return from those. What is to be born at home is then born by the nursery.
+A container with walls lives in a PID namespace of its own (pid_namespace.py). The keeper enters that too, but
+returns to its own mounts and host name only: its later children stay in foreign PID and IPC namespaces,
+because an ordinary user may not leave those. Processes of the keeper's original namespaces are then forked by
+the fork server.
 
 Root may do this anywhere. Another user may in a user namespace, where the system lets users have one: the
 keeper then lives in one from its start (permissions.py), and all containers with it.
@@ -18,19 +19,21 @@ import operator
 import os
 import time
 
-from longshore.node.keeper.processes import linux
-from longshore.node.keeper.records.entry import Entry
-from longshore.node.keeper.records.termination_files import Messages
-from longshore.node.keeper.talking.refused import Refused
-from longshore.node.keeper.walls import file_tree, furnishing, permissions
-from longshore.node.keeper.walls.ipc_spaces import IpcSpace
-from longshore.node.keeper.walls.kept_mounts import KeptMounts, key_of
-from longshore.node.keeper.walls.pid_cells import Cell, Cells
+from longshore.node.keeper import linux
+from longshore.node.keeper.container_records import ContainerRecord
+from longshore.node.keeper.frames import Refused
+from longshore.node.keeper.termination_files import Messages
+from longshore.node.keeper.walls import file_tree, permissions, pod_namespaces, system_mounts
+from longshore.node.keeper.walls.ipc_namespace import IpcNamespace
+from longshore.node.keeper.walls.kept_mounts import KeptMounts, key_of, walls_key
+from longshore.node.keeper.walls.masking import Secrets
+from longshore.node.keeper.walls.pid_namespace import PidNamespace, PidNamespaces
+from longshore.node.keeper.walls.pod_namespaces import PodNamespaces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from longshore.node.keeper.talking.frames import Spec, Walls
-    from longshore.node.keeper.walls.nursery import Nursery
+    from longshore.node.keeper.frames import Spec, Walls
+    from longshore.node.keeper.walls.fork_server import ForkServer
 
 _KINDS = {
     "mnt": linux.NEWNS,
@@ -41,29 +44,37 @@ _KINDS = {
 }
 _FILES = {kind: name for name, kind in _KINDS.items()} | {linux.NEWPID: "pid_for_children"}
 _TMP = "/tmp"
+_NO_WALLS = "containers can have no walls on this system"
 _MACHINE = os.uname().nodename
 _KEPT_SECONDS = 30.0  # a namespace holds on to its volumes, so it is not kept long for the next container
 
 
 class Namespaces:
-    """`nursery` is None where containers can have no walls."""
+    """`fork_server` is None where containers can have no walls."""
 
-    def __init__(self, directory: str, problem: str, nursery: Nursery | None) -> None:
+    def __init__(self, directory: str, problem: str, fork_server: ForkServer | None) -> None:
         self.problem = problem
-        """Why there can be none, or ""."""
+        """Why namespaces cannot be used, or ""."""
         self.messages = Messages(directory)
-        self.nursery = nursery
-        self.cells = Cells(os.path.join(directory, "tmp"), nursery) if nursery is not None else None
-        if self.cells is not None:
-            problem = self.cells.problem() or permissions.terminals_problem()
+        self.fork_server = fork_server
+        self.pid_namespaces = (
+            PidNamespaces(os.path.join(directory, "tmp"), fork_server) if fork_server is not None else None
+        )
+        self._lock = os.path.join(directory, "lock")
+        self._pauses: set[int] = set()
+        """Children that hold namespaces of pods."""
+        if self.pid_namespaces is not None:
+            problem = self.pid_namespaces.problem() or permissions.terminals_problem()
         self.walls_problem = problem
         """Why containers can have no walls, or ""."""
         self.full_problem = self.walls_problem or permissions.full_problem()
         """Why containers can have no walls of level full, or ""."""
-        self._stage = os.path.join(directory, "stage")
+        self._stage = os.path.join(
+            os.path.realpath(directory), "stage"
+        )  # it is looked for in a new root, too
         os.makedirs(self._stage, mode=0o700, exist_ok=True)
         self._links = {name: os.readlink(f"/proc/self/ns/{name}") for name in _KINDS}
-        """The namespaces of home, where the nursery is."""
+        """The namespaces in which the keeper started (home), where the fork server is."""
         self._here = os.open("/proc/self/ns", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         """The namespaces the keeper is in, at any time: a container's /proc does not know the keeper."""
         self._own = os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
@@ -72,26 +83,28 @@ class Namespaces:
         self._kinds: list[int] = []
         """The namespaces, other than home's, that the next process is to live in."""
         self._network = -1
-        """The network namespace it is to live in, or -1 for home's. The keeper never enters one: an ordinary
-        user could not come back."""
+        """The network namespace of the next process, or -1 for home's. The keeper never enters one: an
+        ordinary user could not come back."""
         self._moved = False
         """Whether what the keeper spawns is in a PID and an IPC namespace other than home's, for good."""
 
     @property
     def own_processes(self) -> set[int]:
-        """Children of the keeper that belong to no container: the nursery, the first processes of cells."""
-        if self.nursery is None or self.cells is None:
+        """Children of the keeper that belong to no container: the fork server, the first processes of PID
+        namespaces, the pause processes of pods."""
+        if self.fork_server is None or self.pid_namespaces is None:
             return set()
-        return {self.nursery.pid, *self.cells.first_processes()}
+        return {self.fork_server.pid, *self.pid_namespaces.first_processes(), *self._pauses}
 
     def reaped(self, pid: int) -> None:
-        """The pid may be another process' from now on."""
-        if self.cells is not None:
-            self.cells.reaped(pid)
+        """Forgets a pid, which another process may get from now on."""
+        if self.pid_namespaces is not None:
+            self.pid_namespaces.reaped(pid)
+        self._pauses.discard(pid)
 
     @property
     def can_spawn(self) -> bool:
-        """Whether a process that the keeper spawns now is where it is to live."""
+        """Whether a process that the keeper spawns now gets the right namespaces."""
         if self._network >= 0:
             return False
         return not self._moved or (linux.NEWPID in self._kinds and linux.NEWIPC in self._kinds)
@@ -106,18 +119,28 @@ class Namespaces:
             opened.append(os.dup(self._network))
         return kinds, opened
 
-    def enter(self, entry: Entry, spec: Spec, beside: Entry | None) -> None:
-        """Moves the keeper to where this container is to live. `beside` is a container of the same pod whose
-        surroundings it shares: all of them if it has no mounts of its own."""
+    def new_pod(self, *, network: bool) -> tuple[PodNamespaces, int]:
+        """Namespaces for the containers of a pod, and the pid of the process that holds them."""
+        if self.fork_server is None or self.walls_problem:
+            raise _cannot(f"{_NO_WALLS}: {self.walls_problem}")
+        pod, pause = pod_namespaces.create(self.fork_server, self._lock, network=network)
+        self._pauses.add(pause)
+        return pod, pause
+
+    def enter(
+        self, entry: ContainerRecord, spec: Spec, target: ContainerRecord | None, pod: PodNamespaces | None
+    ) -> None:
+        """Moves the keeper into the namespaces of the new container: those of its pod, and with a `target`
+        the PID namespace of that container, or all of its namespaces if the new one has no mounts."""
         walls = spec.get("walls")
         try:
-            if beside is not None and spec.get("target") and not spec["mounts"]:
-                self.enter_of(beside.pid)
-                self._share(entry, beside)
+            if target is not None and not spec["mounts"]:
+                self.enter_of(target.pid)
+                self._share(entry, target)
             elif walls is None:
                 self._enter_plain(entry, spec)
             else:
-                self._enter_cell(entry, spec, walls, beside)
+                self._enter_walls(entry, spec, walls, target, pod)
         except OSError as error:
             self.leave()
             raise Refused("RunContainerError", f"preparing the container's mounts: {error}") from None
@@ -125,7 +148,7 @@ class Namespaces:
             self.leave()
             raise
 
-    def _enter_plain(self, entry: Entry, spec: Spec) -> None:
+    def _enter_plain(self, entry: ContainerRecord, spec: Spec) -> None:
         mounts, termination = spec["mounts"], spec["termination"]
         if self.problem:
             if mounts or spec["read_only_root"]:
@@ -143,139 +166,159 @@ class Namespaces:
             linux.unshare(linux.NEWUTS)
             linux.sethostname(spec["hostname"])
 
-    def _enter_cell(self, entry: Entry, spec: Spec, walls: Walls, beside: Entry | None) -> None:
-        """A PID namespace with its own /proc, IPC, shared memory and more; see furnishing.py."""
-        if self.cells is None or self.walls_problem:
-            raise _cannot(f"containers can have no walls on this system: {self.walls_problem}")
-        is_own = beside is None and not walls["siblings"] and not walls["host_pid"]
-        key = _cell_key(spec, walls)
+    def _enter_walls(
+        self,
+        entry: ContainerRecord,
+        spec: Spec,
+        walls: Walls,
+        target: ContainerRecord | None,
+        pod: PodNamespaces | None,
+    ) -> None:
+        """Enters a PID namespace with its own /proc, IPC, shared memory and more; see system_mounts.py."""
+        if self.pid_namespaces is None or self.walls_problem:
+            raise _cannot(f"{_NO_WALLS}: {self.walls_problem}")
+        is_own = target is None and pod is None and not walls["host_pid"]
+        key = walls_key(spec, walls)
         self._kinds = [linux.NEWNS, linux.NEWUTS]
         self._moved = True
-        cell = self.cells.free_one(key) if is_own else None
-        if cell is None:
-            cell = self._new_cell(spec, walls, beside)
-            entry.cell = cell
-            cell.users += 1
-            mounts, in_memory, overlaid = self._furnish(cell, entry, spec, walls, beside)
+        pid_namespace = self.pid_namespaces.free_one(key) if is_own else None
+        is_new = pid_namespace is None
+        pid_namespace = pid_namespace or self._new_pid_namespace(walls, target, pod)
+        entry.pid_namespace = pid_namespace
+        pid_namespace.users += 1
+        if walls["no_network"]:  # here, where /proc is the machine's
+            own = f"/proc/{pid_namespace.first}/ns/net"
+            self._network = os.dup(pod.network) if pod else os.open(own, os.O_RDONLY | os.O_CLOEXEC)
+        if is_new:
+            mounts, in_memory, overlaid = self._mount_all(pid_namespace, entry, spec, walls, pod)
             if is_own:
-                cell.mounts, cell.key, cell.message_file = mounts, key, entry.message_file
-                cell.marks = self.cells.traces.mark(in_memory, overlaid)
+                pid_namespace.mounts, pid_namespace.key, pid_namespace.message_file = (
+                    mounts,
+                    key,
+                    entry.message_file,
+                )
+                pid_namespace.marks = self.pid_namespaces.changes.mark(in_memory, overlaid)
+            elif pid_namespace.mounts < 0:
+                pid_namespace.mounts, pid_namespace.is_shared = mounts, True
             else:
                 os.close(mounts)
         else:
-            entry.cell = cell
-            cell.users += 1
-            entry.message_file = cell.message_file
-            linux.setns(cell.mounts, linux.NEWNS)
+            entry.message_file = pid_namespace.message_file
+            linux.setns(pid_namespace.mounts, linux.NEWNS)
         joined = linux.NEWUTS | (0 if walls["host_pid"] else linux.NEWPID)
-        linux.setns(cell.pidfd, joined)
+        linux.setns(pid_namespace.pidfd, joined)
         if not walls["host_pid"]:
             self._kinds.append(linux.NEWPID)
         if not walls["host_ipc"]:
-            if beside is not None:
-                _join(beside.pid, linux.NEWIPC)
-            elif cell.ipc is not None:
-                cell.ipc.enter()
+            if pod is not None:
+                linux.setns(pod.ipc, linux.NEWIPC)
+            elif pid_namespace.ipc is not None:
+                pid_namespace.ipc.enter()
             elif is_own and _is_closed(walls) and os.geteuid() == 0:
-                cell.ipc = IpcSpace(self._here)
+                pid_namespace.ipc = IpcNamespace(self._here)
             else:
                 linux.unshare(linux.NEWIPC)
             self._kinds.append(linux.NEWIPC)
         wanted = spec["hostname"] or _MACHINE
-        if cell.hostname != wanted:
+        if pid_namespace.hostname != wanted:
             linux.sethostname(wanted)
-            cell.hostname = wanted
+            pid_namespace.hostname = wanted
 
-    def _new_cell(self, spec: Spec, walls: Walls, beside: Entry | None) -> Cell:
-        assert self.cells is not None
-        if beside is not None and beside.cell is not None:
-            beside.cell.is_shared = True
-            if walls["no_network"]:
-                self._network = os.open(f"/proc/{beside.pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-            return beside.cell if walls["share_pid"] or spec.get("target") else self.cells.new()
-        cell = self.cells.new(network=walls["no_network"])
-        if walls["no_network"]:
-            self._network = os.open(f"/proc/{cell.first}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-        return cell
+    def _new_pid_namespace(
+        self, walls: Walls, target: ContainerRecord | None, pod: PodNamespaces | None
+    ) -> PidNamespace:
+        assert self.pid_namespaces is not None
+        if pod is None:
+            return self.pid_namespaces.new(network=walls["no_network"])
+        found = (
+            target.pid_namespace
+            if target is not None
+            else pod.shared_pid_namespace()
+            if walls["share_pid"]
+            else None
+        )
+        if found is None:
+            found = self.pid_namespaces.new()
+            if walls["share_pid"]:
+                pod.pid_namespace = found
+        return found
 
-    def _furnish(
-        self, cell: Cell, entry: Entry, spec: Spec, walls: Walls, beside: Entry | None
+    def _mount_all(
+        self,
+        pid_namespace: PidNamespace,
+        entry: ContainerRecord,
+        spec: Spec,
+        walls: Walls,
+        pod: PodNamespaces | None,
     ) -> tuple[int, list[str], list[str]]:
         """Enters a new mount namespace for the container, and returns it, with its directories that are in
         memory, and those of them that are behind an overlay."""
-        assert self.cells is not None
+        assert self.pid_namespaces is not None
         mounts, termination = spec["mounts"], spec["termination"]
         read_only, is_full = spec["read_only_root"], walls["level"] == "full"
         is_closed = _is_closed(walls)
         at = termination[1] if termination else ""
         targets = [os.path.normpath(target) for _, target, _ in mounts]
         held: list[int] = []
-        message, proc, memory, tmp = -1, cell.proc, -1, -1
-        cell.proc = -1
+        message, proc, memory, tmp = -1, pid_namespace.proc, -1, -1
+        pid_namespace.proc = -1
         if proc >= 0:
             held.append(proc)
         try:
-            if beside is not None and not self.problem:
-                proc, memory = self._shared_mounts(beside, held, proc)
+            if pod is not None and proc < 0:
+                proc = pod_namespaces.processes(pid_namespace, self._own)
+                held.append(proc)
+            if pod is not None and not walls["host_ipc"]:
+                memory = pod.memory(self._own)
+                held.append(memory)
             if termination:
                 entry.message_file = self.messages.place(termination[0])
                 message = self.messages.tree(entry.message_file)
                 held.append(message)
             if is_full and _TMP not in targets:
-                directory = cell.tmp or self.cells.give_tmp(cell)
+                directory = pid_namespace.tmp or self.pid_namespaces.give_tmp(pid_namespace)
                 if any(target.startswith(f"{_TMP}/") for target in (*targets, at)):
                     mounts = [(directory, _TMP, read_only), *mounts]
                 else:  # last, because the stage may be in the machine's /tmp
                     tmp = linux.open_tree(directory)
                     held.append(tmp)
+            own_files = [source for source, _, _ in mounts]
+            own_files += [path for path in (pid_namespace.tmp, entry.message_file) if path]
+            secrets = Secrets(walls["hidden"], own_files)
             linux.unshare(linux.NEWNS)
             linux.mount("none", "/", flags=linux.MS_REC | linux.MS_SLAVE)
             made = os.open("mnt", os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._here)
 
-            first = furnishing.own_devices if is_closed else None
+            first = system_mounts.own_devices if is_closed else None
             own = ("/dev",) if is_closed else ()
             in_memory, overlaid = file_tree.build(self._stage, mounts, at, read_only, first, own)
             if message >= 0:
                 file_tree.bind(message, at, read_only=False)
             if tmp >= 0:
                 file_tree.bind(tmp, _TMP, read_only=read_only)
-            for path in walls["hidden"] if is_full else ():
-                furnishing.hide(path)  # after all that was put together there
+            secrets.mask(overlaid)  # after all that was put together there
             if memory >= 0:
                 linux.move_mount(memory, os.path.realpath("/dev/shm"))
             elif not walls["host_ipc"]:
-                cell.furnished(furnishing.own_shared_memory())
-            in_memory += furnishing.own_terminals()
+                pid_namespace.note_shared_memory(system_mounts.own_shared_memory())
+            in_memory += system_mounts.own_terminals()
             if not walls["host_pid"]:
-                furnishing.own_processes(proc)
+                system_mounts.own_processes(proc)
             if is_closed and os.geteuid() == 0:
-                furnishing.protect_kernel()
+                system_mounts.protect_kernel()
         finally:
             for fd in held:
                 os.close(fd)
         return made, in_memory, overlaid
 
-    def _shared_mounts(self, beside: Entry, held: list[int], proc: int) -> tuple[int, int]:
-        """The /proc of the other's PID namespace, if this container has none of its own, and its /dev/shm."""
-        _join(beside.pid, linux.NEWNS)
-        try:
-            if proc < 0:
-                proc = linux.open_tree("/proc")
-                held.append(proc)
-            memory = linux.open_tree(os.path.realpath("/dev/shm"))
-            held.append(memory)
-        finally:
-            linux.setns(self._own, linux.NEWNS)
-        return proc, memory
-
-    def _share(self, entry: Entry, beside: Entry) -> None:
-        """The container lives in the other's cell, which must not go to a third one meanwhile."""
-        if beside.cell is not None:
-            entry.cell = beside.cell
-            entry.cell.users += 1
+    def _share(self, entry: ContainerRecord, target: ContainerRecord) -> None:
+        """Counts the container in the target's PID namespace, so that no other container gets that."""
+        if target.pid_namespace is not None:
+            entry.pid_namespace = target.pid_namespace
+            entry.pid_namespace.users += 1
 
     def enter_of(self, pid: int) -> None:
-        """Moves the keeper to where a process lives."""
+        """Moves the keeper into the namespaces of a process."""
         if self.problem:
             return
         try:
@@ -287,14 +330,17 @@ class Namespaces:
                 else:
                     self._kinds.append(kind)
             if self._kinds:
-                _join(pid, functools.reduce(operator.or_, self._kinds))
+                linux.join(pid, functools.reduce(operator.or_, self._kinds))
                 self._moved = self._moved or linux.NEWPID in self._kinds or linux.NEWIPC in self._kinds
+        except (FileNotFoundError, ProcessLookupError):
+            self.leave()
+            raise Refused("RunContainerError", "the container is not running") from None
         except OSError as error:
             self.leave()
             raise Refused("RunContainerError", f"entering the container: {error}") from None
 
     def leave(self) -> None:
-        """Back home, as far as files and names go."""
+        """Returns the keeper to its own mounts and host name."""
         if self._kinds:
             linux.setns(self._own, linux.NEWNS)
             if linux.NEWUTS in self._kinds and not self._moved:
@@ -304,70 +350,49 @@ class Namespaces:
             os.close(self._network)
             self._network = -1
 
-    def release(self, entry: Entry) -> None:
-        """The container has ended: its message is taken, and its cell or copy of a namespace is free."""
-        if entry.cell is not None:
-            self._release_cell(entry, entry.cell)
+    def release(self, entry: ContainerRecord) -> None:
+        """Collects the message of an ended container, and frees its namespaces for others."""
+        if entry.pid_namespace is not None:
+            self._release_pid_namespace(entry, entry.pid_namespace)
         elif entry.message_file:
             self._mounts.release(entry)
 
-    def _release_cell(self, entry: Entry, cell: Cell) -> None:
-        assert self.cells is not None
-        entry.cell = None
+    def _release_pid_namespace(self, entry: ContainerRecord, pid_namespace: PidNamespace) -> None:
+        assert self.pid_namespaces is not None
+        entry.pid_namespace = None
         file = entry.message_file
         good = self.messages.collect(file, entry.termination) if file else True
-        is_own = cell.message_file == file
-        kept = self.cells.leave(cell, good=good and is_own and not entry.execs)
+        is_own = pid_namespace.message_file == file
+        kept = self.pid_namespaces.leave(pid_namespace, good=good and is_own and not entry.execs)
         if file and not (kept and is_own):
             self.messages.discard(file)
 
     @property
     def keeps_some(self) -> bool:
-        return self._mounts.keeps_some or bool(self.cells and self.cells.keeps_some)
+        return self._mounts.keeps_some or bool(self.pid_namespaces and self.pid_namespaces.keeps_some)
 
     def forget_unused(self) -> bool:
-        """Lets go of those that nobody asked for lately. Whether any is left."""
+        """Closes namespaces that were not used lately. Returns whether any is left."""
         old = time.monotonic() - _KEPT_SECONDS
         self._mounts.forget_unused(old)
-        if self.cells is not None:
-            for cell in self.cells.forget_unused(old):
-                if cell.message_file:
-                    self.messages.discard(cell.message_file)
+        if self.pid_namespaces is not None:
+            for pid_namespace in self.pid_namespaces.forget_unused(old):
+                if pid_namespace.message_file:
+                    self.messages.discard(pid_namespace.message_file)
         return self.keeps_some
 
     def close(self) -> None:
         self._mounts.close()
-        if self.cells is not None:
-            for cell in self.cells.forget_unused(float("inf")):
-                if cell.message_file:
-                    self.messages.discard(cell.message_file)
+        if self.pid_namespaces is not None:
+            for pid_namespace in self.pid_namespaces.forget_unused(float("inf")):
+                if pid_namespace.message_file:
+                    self.messages.discard(pid_namespace.message_file)
         self.messages.close()
 
 
-def _cell_key(spec: Spec, walls: Walls) -> object:
-    termination = spec["termination"]
-    return (
-        walls["level"],
-        walls["privileged"],
-        walls["no_network"],
-        walls["host_ipc"],
-        tuple(walls["hidden"]),
-        key_of(spec["mounts"], termination[1] if termination else "", spec["read_only_root"]),
-    )
-
-
 def _is_closed(walls: Walls) -> bool:
-    """Whether the container sees devices and files of the kernel as containers of others do."""
+    """Whether devices and kernel files are restricted, as in containers of other runtimes."""
     return walls["level"] == "full" and not walls["privileged"]
-
-
-def _join(pid: int, kinds: int) -> None:
-    """Enters namespaces of a process."""
-    pidfd = os.pidfd_open(pid)
-    try:
-        linux.setns(pidfd, kinds)
-    finally:
-        os.close(pidfd)
 
 
 def _cannot(message: str) -> Refused:

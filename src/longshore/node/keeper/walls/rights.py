@@ -1,21 +1,21 @@
 """The rights of a container: capabilities, whether it may gain new ones, and the filter of system calls.
 
-All three only shrink. A process that is spawned has those of the keeper, so the keeper wears the usual rights
-itself from the first container that asks for them: a container with walls then costs no more than one
-without. It keeps what it holds already, to mount and to enter namespaces, because a bounding set binds only
-programs that are executed. Who needs fewer rights is forked and drops them; who needs more than the keeper
-wears is forked by the nursery, which wears nothing.
+Rights can only be dropped. A spawned process has the keeper's rights, so the keeper drops to the usual rights
+itself with the first container that needs them: a container with walls then costs no more than one without.
+The keeper can still mount and enter namespaces, because a bounding set limits only programs that are
+executed. A container with fewer rights is forked and drops them; one with more rights than the keeper has
+left is forked by the fork server, which dropped none.
 """
 
 from __future__ import annotations
 
-from longshore.node.keeper.processes import linux, procfs
+from longshore.node.keeper import linux, procfs
+from longshore.node.keeper.frames import USUAL_CAPABILITIES
 from longshore.node.keeper.walls import seccomp
-from longshore.node.keeper.walls.capabilities import USUAL_CAPABILITIES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from longshore.node.keeper.talking.frames import Spec
+    from longshore.node.keeper.frames import Spec
 
     Rights = tuple[int, bool, bool]
     """The capabilities it may have, a bit each; whether it can gain no others; whether it is filtered."""
@@ -45,17 +45,17 @@ def of_process(pid: int) -> Rights:
 
 
 def fits(wanted: Rights, worn: Rights) -> bool:
-    """Whether a process with the worn rights can shrink to the wanted ones."""
+    """Whether a process with the rights `worn` can drop to `wanted`."""
     return not (wanted[0] & ~worn[0]) and wanted[1] >= worn[1] and wanted[2] >= worn[2]
 
 
 def is_usual(wanted: Rights) -> bool:
-    """Whether so many containers have these rights that the keeper may wear them."""
+    """Whether these are the usual rights, to which the keeper itself may drop."""
     return wanted[0] == USUAL_CAPABILITIES & EVERYTHING[0] and wanted[1]
 
 
 def shrink(wanted: Rights, worn: Rights = EVERYTHING) -> None:
-    """Gives up what is worn and not wanted, for good."""
+    """Drops the rights of `worn` that are not in `wanted`, for good."""
     capabilities, locked, filtered = wanted
     surplus = linux.bounding_set() & ~capabilities
     for number in range(surplus.bit_length()):

@@ -1,9 +1,9 @@
 """The system calls that a container of level `full` cannot make, as a filter the kernel runs.
 
-Those that reach past every wall: the kernel's own programs, modules and keys, other kernels, raw handles of
-files, the clock, and user namespaces, in which anybody may try the rest. The filter is ours and not
-libseccomp's: it is a list of numbers. Mounting needs no line here, because it needs a right that containers
-do not have; so the keeper can wear the filter itself and hand it to what it spawns.
+Denied are calls that get around all walls: the kernel's own programs, modules and keys, kexec, file handles,
+the clock, and user namespaces, in which an ordinary user could try the rest. libseccomp is not needed: the
+filter is a list of numbers. Mounting needs no line here, because it needs a capability that containers lack;
+so the keeper can install the filter for itself and pass it on to what it spawns.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import errno
 import os
 import struct
 
-from longshore.node.keeper.processes import linux
+from longshore.node.keeper import linux
 
 _LOAD, _EQUAL, _NOT_BELOW, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _NUMBER_AT, _ARCHITECTURE_AT, _FIRST_AT, _SECOND_AT = 0, 4, 16, 24  # in what the kernel shows a filter
 _ALLOW, _FAIL = 0x7FFF0000, 0x00050000
 _TIOCSTI = 0x5412
-"""Types into a terminal in somebody's name."""
+"""The ioctl that puts input into the terminal of another process."""
 _X32 = 0x40000000
 
 _ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}

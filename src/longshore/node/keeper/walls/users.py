@@ -1,21 +1,24 @@
-"""Another user for a container. Only root can become one; everybody may ask for himself."""
+"""Runs a container as another user. Only root can do that; others may ask for their own user."""
 
 from __future__ import annotations
 
 import os
 
-from longshore.node.keeper.processes import procfs
-from longshore.node.keeper.talking.refused import Refused
+from longshore.node.keeper import procfs
+from longshore.node.keeper.frames import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from longshore.node.keeper.talking.frames import Spec
+    from longshore.node.keeper.frames import Spec
 
     Identity = tuple[int, int, list[int]]
 
+_MACHINE_NAMESPACE = 0xEFFFFFFD
+"""The inode of the user namespace that every kernel begins with."""
+
 
 def identity(spec: Spec) -> Identity | None:
-    """User, group and other groups to become, or None if that is what the keeper is."""
+    """User, group and other groups to become, or None if the keeper has them. Raises Refused."""
     uid, gid, groups = spec["uid"], spec["gid"], spec["groups"]
     if uid is None and gid is None and not groups:
         return None
@@ -23,6 +26,13 @@ def identity(spec: Spec) -> Identity | None:
     if own_uid == 0:
         if not uid and not gid and not groups:
             return None
+        for name, wanted in (("uid", [uid or 0]), ("gid", [gid or 0, *groups])):
+            unknown = [number for number in wanted if not _is_mapped(name, number)]
+            if unknown:
+                raise Refused(
+                    "CreateContainerConfigError",
+                    f"the user namespace that longshore runs in has no {name} {unknown[0]}",
+                )
         return (uid or 0, gid or 0, groups)
     if uid is not None and uid != own_uid:
         raise _needs_root("runAsUser", uid, own_uid)
@@ -32,6 +42,20 @@ def identity(spec: Spec) -> Identity | None:
     if other:
         raise _needs_root("supplementary group", other[0], own_gid)
     return None
+
+
+def is_machine_root() -> bool:
+    """Whether this process is root, and not only of a user namespace."""
+    return os.geteuid() == 0 and os.stat("/proc/self/ns/user").st_ino == _MACHINE_NAMESPACE
+
+
+def _is_mapped(kind: str, number: int) -> bool:
+    """Whether the user namespace of this process has a user or group of that number."""
+    for line in procfs.read(f"/proc/self/{kind}_map").splitlines():
+        first, _, count = map(int, line.split())
+        if first <= number < first + count:
+            return True
+    return False
 
 
 def of_process(pid: int) -> Identity | None:
@@ -46,7 +70,7 @@ def of_process(pid: int) -> Identity | None:
 
 
 def become(wanted: Identity) -> None:
-    """In the child, for good."""
+    """Changes user and groups of this process, a new child, for good."""
     uid, gid, groups = wanted
     os.setgroups(groups)
     os.setresgid(gid, gid, gid)

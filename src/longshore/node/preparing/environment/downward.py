@@ -13,7 +13,7 @@ from longshore.node.preparing.types import NodeFacts
 
 _SUBSCRIPT: Final = re.compile(r"metadata\.(labels|annotations)\['(.*)'\]")
 _DEFAULTED: Final = ("cpu", "memory", "ephemeral-storage")
-"""Limits that are the node's where a container has none."""
+"""Resources whose limit is the node's amount if a container has none."""
 
 
 class NoSuchField(Exception):

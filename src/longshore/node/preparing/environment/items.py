@@ -1,8 +1,8 @@
-"""`longshore.dev/items: /path`: variables with one item of a file, the completion index's own.
+"""`longshore.dev/items: /path`: variables with one item of a file, by completion index.
 
-That is how `longshore run --each` hands out its input: a Job of 100,000 items is one file and one
-annotation, and a pod costs a seek. The file is read once and kept; one that changes is read again.
-Which variables these are, `api/facts/run_items.py` says.
+`longshore run --each` passes its input in this way: a Job of 100,000 items is one file and one annotation,
+and a pod costs a seek. The file is read once, and again when it changes. `api/facts/run_items.py` names the
+variables.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 from array import array
 from collections.abc import Mapping
 from functools import lru_cache
+from pathlib import Path
 from typing import Final
 
 from longshore.api.facts import own_names, run_items
@@ -21,8 +22,10 @@ from longshore.node.preparing.types import CannotPrepare
 _ENDS: Final = {"lines": b"\n", "records": b"\0"}
 
 
-def added(pod: Obj, variables: Mapping[str, str]) -> Mapping[str, str]:
-    """`variables`, with the pod's item if it is to have one. Raises CannotPrepare when there is none."""
+def added(pod: Obj, variables: Mapping[str, str], directory: Path | None) -> Mapping[str, str]:
+    """`variables`, with the pod's item if it is to have one. Raises CannotPrepare when there is none.
+    `directory` is where `longshore run` keeps items: a pod must not get lines of any other file, which its
+    user may not read."""
     annotations = pod["metadata"].get("annotations")
     if not annotations or own_names.ITEMS_FILE not in annotations:
         return variables
@@ -30,6 +33,8 @@ def added(pod: Obj, variables: Mapping[str, str]) -> Mapping[str, str]:
     try:
         if kind not in _ENDS:
             raise ValueError(f"{own_names.ITEMS_FORMAT} is {kind!r}, and must be lines or records")
+        if directory is None or os.path.dirname(os.path.realpath(path)) != os.path.realpath(directory):
+            raise ValueError("longshore run has not written this file")
         info, index = os.stat(path), int(annotations.get(COMPLETION_INDEX, "0"))
         item = _items(path, _ENDS[kind], info.st_mtime_ns, info.st_size).item(index)
     except (OSError, ValueError, IndexError) as err:

@@ -1,4 +1,5 @@
-"""The ConfigMaps and Secrets of one pod, read together. A missing one is an error for who needs it."""
+"""The ConfigMaps and Secrets of one pod, read together. A missing one is an error of the container that needs
+it."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, Literal, NamedTuple
 
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds
+from longshore.api.facts import account_volume, kinds
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 
@@ -34,9 +35,12 @@ class Sources:
         self.namespace = namespace
         self.refs = frozenset(refs)
         self._objects: dict[Ref, Obj | StatusError | Unreachable] = {}
+        self._texts: dict[Ref, Mapping[str, str]] = {}
+        self._contents: dict[Ref, Mapping[str, bytes]] = {}
+        """Decoded once, however many variables or files come from one object."""
 
     async def read(self, client: Client) -> None:
-        """Reads all of them (again). Errors are kept and raised by whoever needs that object."""
+        """Reads all of them (again). Errors are kept, and raised when the object is used."""
 
         async def one(ref: Ref) -> Obj | StatusError | Unreachable:
             try:
@@ -47,9 +51,10 @@ class Sources:
         if len(self.refs) == 1:  # the common case, spared a task
             (ref,) = self.refs
             self._objects = {ref: await one(ref)}
-            return
-        refs = [*self.refs]
-        self._objects = dict(zip(refs, await asyncio.gather(*map(one, refs)), strict=True))
+        else:
+            refs = [*self.refs]
+            self._objects = dict(zip(refs, await asyncio.gather(*map(one, refs)), strict=True))
+        self._texts, self._contents = {}, {}
 
     def get(self, ref: Ref, *, optional: bool) -> Obj | None:
         """The object; None if it is missing and optional. Raises Missing otherwise."""
@@ -68,26 +73,36 @@ class Sources:
         return "" if isinstance(found, Exception) else found["metadata"]["resourceVersion"]
 
     def texts(self, ref: Ref, *, optional: bool) -> Mapping[str, str] | None:
-        """The object's keys as variables have them: a ConfigMap's binary ones are not among them."""
+        """The object's values for variables, by key; without the binary ones of a ConfigMap."""
         found = self.get(ref, optional=optional)
         if found is None:
             return None
-        data: Mapping[str, str] = found.get("data") or {}
-        if ref.kind == "configmap":
-            return data
-        return {key: base64.b64decode(value).decode(errors="surrogateescape") for key, value in data.items()}
+        known = self._texts.get(ref)
+        if known is None:
+            data: Mapping[str, str] = found.get("data") or {}
+            known = self._texts[ref] = data if ref.kind == "configmap" else _decoded(data)
+        return known
 
     def contents(self, ref: Ref, *, optional: bool) -> Mapping[str, bytes] | None:
-        """The object's keys as files have them."""
+        """The object's values for files, by key."""
         found = self.get(ref, optional=optional)
         if found is None:
             return None
-        data = found.get("data") or {}
-        if ref.kind == "secret":
-            return {key: base64.b64decode(value) for key, value in data.items()}
-        files = {key: text.encode() for key, text in data.items()}
-        files.update((key, base64.b64decode(v)) for key, v in (found.get("binaryData") or {}).items())
-        return files
+        known = self._contents.get(ref)
+        if known is None:
+            data = found.get("data") or {}
+            if ref.kind == "secret":
+                files = {key: base64.b64decode(value) for key, value in data.items()}
+            else:
+                files = {key: text.encode() for key, text in data.items()}
+                binary = found.get("binaryData") or {}
+                files.update((key, base64.b64decode(value)) for key, value in binary.items())
+            known = self._contents[ref] = files
+        return known
+
+
+def _decoded(data: Mapping[str, str]) -> dict[str, str]:
+    return {key: base64.b64decode(value).decode(errors="surrogateescape") for key, value in data.items()}
 
 
 def of_environment(spec: Obj) -> set[Ref]:
@@ -106,7 +121,7 @@ def of_environment(spec: Obj) -> set[Ref]:
 def of_volumes(spec: Obj) -> set[Ref]:
     """The objects that fill the pod's volumes."""
     refs: set[Ref] = set()
-    for volume in spec.get("volumes") or ():
+    for volume in account_volume.others(spec):
         for source in (volume, *((volume.get("projected") or {}).get("sources") or ())):
             _add(refs, source.get("configMap"), None)
             if secret := source.get("secret"):

@@ -1,8 +1,8 @@
 """Files of a volume that change all at once, as the kubelet writes them.
 
 The files lie in a directory of their own; `..data` is a symbolic link to it, and what a container sees are
-links through `..data`. Moving that one link replaces everything, so nobody ever sees half of a change. Old
-contents go after the move. Paths that would leave the volume are refused.
+links through `..data`. Moving that one link replaces everything, so no reader ever sees half of a change. Old
+contents are removed after the move. Paths that would leave the volume are refused.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _same(data: Path, files: Mapping[str, File]) -> bool:
 
 
 def _show(volume: Path, names: set[str]) -> None:
-    """Links for what is in the volume now, and none for what is not."""
+    """Makes links for the files in the volume, and removes all other links."""
     for name in names:
         target = f"{_DATA}/{name}"
         link = volume / name

@@ -1,11 +1,13 @@
 """persistentVolumeClaim volumes: the directory behind a bound claim.
 
-Binding and provisioning are the volume controller's; here a claim is bound or the pod waits. Volumes that
-lie on this machine can be mounted (hostPath, local), whoever made them.
+The volume controller binds and provisions; here a pod waits until its claim is bound. Volumes that lie on
+this machine can be mounted (hostPath, local), also those that longshore did not make.
 """
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Final
 
 from longshore.api.errors import StatusError
@@ -17,10 +19,13 @@ from longshore.node.preparing.types import Volume
 from longshore.node.preparing.volumes import hostpath
 
 _PROVISIONED_BY: Final = "pv.kubernetes.io/provisioned-by"
+_VOLUMES: Final = "volumes"
+"""The folder of the data directory with volumes that longshore makes (`up/running.py`)."""
 
 
-async def prepare(source: Obj, pod: Obj, client: Client) -> tuple[Volume, bool]:
-    """The volume behind the claim, and whether its files may be given to the pod's fsGroup."""
+async def prepare(source: Obj, pod: Obj, client: Client, private: Path | None = None) -> tuple[Volume, bool]:
+    """The volume behind the claim, and whether its files may be given to the pod's fsGroup. Of the directory
+    `private`, only volumes that longshore made there are mounted."""
     namespace = pod["metadata"]["namespace"]
     name = source["claimName"]
     where = f"error processing PVC {namespace}/{name}"
@@ -40,9 +45,9 @@ async def prepare(source: Obj, pod: Obj, client: Client) -> tuple[Volume, bool]:
     if owner.get("uid") != claim["metadata"]["uid"]:
         raise Missing(f"{where}: PV {bound} is not bound to this PVC")
     if (inner := spec.get("hostPath")) is not None:
-        path = hostpath.prepare(inner)
+        path = hostpath.prepare(inner, _private(inner, private))
     elif (inner := spec.get("local")) is not None:
-        path = hostpath.prepare({"path": inner["path"], "type": "Directory"})
+        path = hostpath.prepare({"path": inner["path"], "type": "Directory"}, _private(inner, private))
     else:
         kind = next((key for key in spec if key not in _NOT_SOURCES), "no")
         raise Missing(f"{where}: PV {bound} has a {kind} source; longshore mounts hostPath and local ones")
@@ -66,8 +71,19 @@ _NOT_SOURCES: Final = frozenset(
 )
 
 
+def _private(source: Obj, directory: Path | None) -> Path | None:
+    """The directory that a volume must not be in; None for one that longshore made."""
+    if directory is None or os.path.dirname(os.path.realpath(source["path"])) == _made_in(directory):
+        return None
+    return directory
+
+
+def _made_in(directory: Path) -> str:
+    return os.path.realpath(directory / _VOLUMES)
+
+
 def _has_begun(pod: Obj) -> bool:
-    """Whether the pod uses its claims already: one that is being deleted stays for those that do."""
+    """Whether the pod uses its claims already: then it keeps a claim that is being deleted."""
     return any("containerID" in s for s in (pod.get("status") or {}).get("containerStatuses") or ())
 
 

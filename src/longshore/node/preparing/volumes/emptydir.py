@@ -1,7 +1,7 @@
 """emptyDir volumes: a directory of the pod's own, on disk or, with medium Memory, in the machine's memory.
 
-Memory lies under a directory in /dev/shm that belongs to this longshore alone: nobody else may have made
-it, or be able to look into it.
+Volumes in memory lie in a directory of /dev/shm that belongs to this longshore alone: no other user may have
+made it or can read it.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Final
 
 from longshore.api import quantity
 from longshore.api.types import Obj
-from longshore.machinery import remove_tree
+from longshore.machinery import file_trees
 from longshore.node.preparing.environment.sources import Missing
 from longshore.node.preparing.types import Volume
 
 _PREFIX: Final = "longshore-"
 _OWNER: Final = ".root"
-"""A file that says whose volumes these are."""
+"""The file with the path of the `root` that the volumes belong to."""
 
 
 def memory_root(shared: Path, root: Path) -> Path:
@@ -32,11 +32,11 @@ def memory_root(shared: Path, root: Path) -> Path:
 def leave(directory: Path) -> None:
     """Removes the directory if no pod has anything in it any more."""
     if os.listdir(directory) == [_OWNER]:
-        remove_tree.remove_tree(directory)
+        file_trees.remove_tree(directory)
 
 
 def sweep(shared: Path) -> None:
-    """Removes what longshores left in memory whose own directory is gone: nobody else would ever."""
+    """Removes files in memory of longshores whose data directory is gone."""
     for directory in shared.glob(f"{_PREFIX}*"):
         try:
             _check_own(directory)
@@ -44,11 +44,11 @@ def sweep(shared: Path) -> None:
         except (Missing, OSError):
             continue
         if not os.path.lexists(root):
-            remove_tree.remove_tree(directory)
+            file_trees.remove_tree(directory)
 
 
 def prepare(source: Obj, disk: Path, memory: Path) -> Volume:
-    """Makes the directory: `disk`, or `memory` if the medium says so. One that is there is kept as it is."""
+    """Makes the directory: `disk`, or `memory` if the medium says so. An existing one is kept."""
     medium = source.get("medium") or ""
     if medium not in ("", "Memory"):
         raise Missing(f'longshore has no storage medium "{medium}" for an emptyDir; it has "" and "Memory"')
@@ -67,7 +67,7 @@ def prepare(source: Obj, disk: Path, memory: Path) -> Volume:
 
 
 def _own(directory: Path, root: Path) -> None:
-    """Makes the directory for the pods under `root`, or makes sure that it is the one made before."""
+    """Makes the directory for the pods under `root`, or checks that it was made before."""
     root.mkdir(mode=0o700, parents=True, exist_ok=True)  # `sweep` goes by it
     try:
         directory.mkdir(mode=0o700)

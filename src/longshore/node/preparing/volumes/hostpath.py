@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
 from longshore.api.types import Obj
@@ -21,13 +22,16 @@ _TYPES: Final[dict[str, tuple[Callable[[int], bool], str]]] = {
 }
 
 
-def prepare(source: Obj) -> str:
-    """The path, made if its type says so. Raises Missing when it is not of that type."""
+def prepare(source: Obj, private: Path | None = None) -> str:
+    """The path, made if its type says so. Raises Missing if it is not of that type or is in the directory
+    `private`. In a directory above that, the keeper masks the private one."""
     path: str = source["path"]
+    if private is not None and is_in(path, private):
+        raise Missing(f"{path} is in longshore's data directory, which no pod may mount")
     kind = source.get("type") or ""
     try:
         if kind == "DirectoryOrCreate" or not kind:
-            # Without a type nothing is checked, and container engines make a directory of what is not there.
+            # Without a type nothing is checked, and container runtimes make a directory of what is not there.
             if not os.path.lexists(path):
                 os.makedirs(path, mode=0o755, exist_ok=True)
         elif kind == "FileOrCreate" and not os.path.lexists(path):
@@ -39,6 +43,12 @@ def prepare(source: Obj) -> str:
     except OSError as err:
         raise Missing(f"{path}: {err.strerror}") from None
     return path
+
+
+def is_in(path: str, directory: Path) -> bool:
+    """Whether a path leads into a directory, after all links are resolved."""
+    real, top = os.path.realpath(path), os.path.realpath(directory)
+    return real == top or real.startswith(f"{top.rstrip('/')}/")
 
 
 def _is(path: str, is_one: Callable[[int], bool]) -> bool:

@@ -1,7 +1,7 @@
-"""Where a container sees which volume, with subPath.
+"""The volumes that a container mounts, with subPath.
 
-A subPath never leaves its volume: neither by `..` nor through links that some container may have made.
-The path handed to the engine has no link in it any more.
+A subPath never leaves its volume: neither by `..` nor through links that some container may have made. The
+path that the runtime gets has no links.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from longshore.api.types import Obj
-from longshore.node.preparing.environment.expansion import expand
+from longshore.node.preparing.environment.expansion import TooLong, expand
 from longshore.node.preparing.types import CannotPrepare, PreparedPod
 from longshore.node.runtime import Mount
 
+_MAX_PATH_CHARACTERS: Final = 4095
+"""PATH_MAX of Linux, without the zero byte at the end."""
 _STEP: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -27,10 +29,12 @@ def of_container(spec: Obj, prepared: PreparedPod, env: Mapping[str, str]) -> tu
         if volume is None:
             text = f'cannot find volume "{mount["name"]}" to mount into container "{spec["name"]}"'
             raise CannotPrepare("CreateContainerConfigError", text)
-        source, sub = volume.path, _sub_path(mount, env)
+        source, sub = volume.path, _sub_path(mount, env, spec["name"])
         if sub:
             source = _below(volume.path, sub, mount["name"], spec["name"])
         target: str = mount["mountPath"]
+        if len(target) > _MAX_PATH_CHARACTERS:
+            raise _too_long("mountPath", mount, spec["name"])
         if not target.startswith("/"):
             target = f"/{target}"
         if os.path.normpath(target).strip("/") == "":
@@ -40,7 +44,12 @@ def of_container(spec: Obj, prepared: PreparedPod, env: Mapping[str, str]) -> tu
     return tuple(mounts)
 
 
-def _sub_path(mount: Obj, env: Mapping[str, str]) -> str:
+def _too_long(field: str, mount: Obj, container: str) -> CannotPrepare:
+    text = f'volumeMount "{mount["name"]}" of container "{container}": {field} is longer than a path can be'
+    return CannotPrepare("CreateContainerConfigError", f"{text} ({_MAX_PATH_CHARACTERS} bytes)")
+
+
+def _sub_path(mount: Obj, env: Mapping[str, str], container: str) -> str:
     path: str = mount.get("subPath") or ""
     if expression := mount.get("subPathExpr"):
         missing = set()
@@ -50,10 +59,15 @@ def _sub_path(mount: Obj, env: Mapping[str, str]) -> str:
                 missing.add(name)
             return value or ""
 
-        path = expand(expression, value_of)
+        try:
+            path = expand(expression, value_of)
+        except TooLong:
+            raise _too_long("subPathExpr", mount, container) from None
         if missing:
             text = f"missing value for {', '.join(sorted(missing))}"
             raise CannotPrepare("CreateContainerConfigError", text)
+    if len(path) > _MAX_PATH_CHARACTERS:  # before anything walks along it
+        raise _too_long("subPath", mount, container)
     if path.startswith("/"):
         text = f"error SubPath `{path}` must not be an absolute path"
         raise CannotPrepare("CreateContainerConfigError", text)
@@ -66,7 +80,7 @@ def _sub_path(mount: Obj, env: Mapping[str, str]) -> str:
 def _below(volume: str, sub: str, name: str, container: str) -> str:
     """The real path of `sub` in the volume; a directory is made if there is nothing.
 
-    The messages say nothing of the machine's files, as they could be read by whoever made the link.
+    The messages say nothing of the machine's files, because the author of the link could read them.
     """
     top = os.path.realpath(volume)
     wanted = os.path.realpath(os.path.join(top, sub))

@@ -22,18 +22,42 @@ _UNKNOWN_KEY: Final = {
     "secret": "references non-existent secret key: {}",
 }
 
+MAX_POD_BYTES: Final = 64 << 20
+"""The size of all files that the API fills for one pod: a pod may ask for one key of a ConfigMap as any
+number of files."""
+
 Files: TypeAlias = dict[str, File]
 GetToken: TypeAlias = Callable[[str, int], Awaitable[str]]
 """A token by audience and seconds."""
 
 
-async def files_of(volume: Obj, pod: Obj, sources: Sources, node: NodeFacts, token: GetToken) -> Files:
-    """The current files of the volume, by path."""
+class Room:
+    """The bytes of files that one pod may still have."""
+
+    def __init__(self) -> None:
+        self._left = MAX_POD_BYTES
+
+    def take(self, content: bytes) -> bytes:
+        self._left -= len(content)
+        if self._left < 0:
+            most = f"{MAX_POD_BYTES >> 20} MiB"
+            raise TooMuch(f"the files of configMap, secret, downwardAPI and projected volumes exceed {most}")
+        return content
+
+
+class TooMuch(ValueError):
+    """The files of a pod are more than it may have."""
+
+
+async def files_of(
+    volume: Obj, pod: Obj, sources: Sources, node: NodeFacts, token: GetToken, room: Room
+) -> Files:
+    """The current files of the volume, by path. They count against `room`; raises TooMuch beyond it."""
     kind, source = next((kind, volume[kind]) for kind in KINDS if kind in volume)
     mode = source.get("defaultMode")
     mode = _DEFAULT_MODE if mode is None else mode
     if kind != "projected":
-        return _single(kind, source, mode, pod, sources, node)
+        return _single(kind, source, mode, pod, sources, node, room)
     files: Files = {}
     problems = []
     for part in source.get("sources") or ():
@@ -44,7 +68,7 @@ async def files_of(volume: Obj, pod: Obj, sources: Sources, node: NodeFacts, tok
                 continue
             for inner in ("configMap", "secret", "downwardAPI"):
                 if (content := part.get(inner)) is not None:
-                    files.update(_single(inner, content, mode, pod, sources, node))
+                    files.update(_single(inner, content, mode, pod, sources, node, room))
                     break
             else:
                 what = ", ".join(part) or "a source of a kind that is not enabled"
@@ -57,13 +81,15 @@ async def files_of(volume: Obj, pod: Obj, sources: Sources, node: NodeFacts, tok
     return files
 
 
-def _single(kind: str, source: Obj, mode: int, pod: Obj, sources: Sources, node: NodeFacts) -> Files:
+def _single(
+    kind: str, source: Obj, mode: int, pod: Obj, sources: Sources, node: NodeFacts, room: Room
+) -> Files:
     if kind == "downwardAPI":
-        return {item["path"]: _downward(item, mode, pod, node) for item in source.get("items") or ()}
+        return {item["path"]: _downward(item, mode, pod, node, room) for item in source.get("items") or ()}
     ref = ref_of({kind: source})
     optional = bool(source.get("optional"))
     data = sources.contents(ref, optional=optional)
-    return {} if data is None else _picked(ref, data, source.get("items"), mode, optional)
+    return {} if data is None else _picked(ref, data, source.get("items"), mode, optional, room)
 
 
 def ref_of(volume: Obj) -> Ref:
@@ -74,9 +100,11 @@ def ref_of(volume: Obj) -> Ref:
     return Ref("secret", source.get("secretName") or source.get("name") or "")
 
 
-def _picked(ref: Ref, data: Mapping[str, bytes], items: list[Obj] | None, mode: int, optional: bool) -> Files:
+def _picked(
+    ref: Ref, data: Mapping[str, bytes], items: list[Obj] | None, mode: int, optional: bool, room: Room
+) -> Files:
     if not items:
-        return {key: File(content, mode) for key, content in data.items()}
+        return {key: File(room.take(content), mode) for key, content in data.items()}
     files: Files = {}
     for item in items:
         content = data.get(item["key"])
@@ -85,11 +113,11 @@ def _picked(ref: Ref, data: Mapping[str, bytes], items: list[Obj] | None, mode: 
                 continue
             raise Missing(_UNKNOWN_KEY[ref.kind].format(item["key"]))
         own = item.get("mode")
-        files[item["path"]] = File(content, mode if own is None else own)
+        files[item["path"]] = File(room.take(content), mode if own is None else own)
     return files
 
 
-def _downward(item: Obj, mode: int, pod: Obj, node: NodeFacts) -> File:
+def _downward(item: Obj, mode: int, pod: Obj, node: NodeFacts, room: Room) -> File:
     own = item.get("mode")
     try:
         if ref := item.get("fieldRef"):
@@ -98,4 +126,4 @@ def _downward(item: Obj, mode: int, pod: Obj, node: NodeFacts) -> File:
             text = downward.resource_value(item.get("resourceFieldRef") or {}, pod, None, node)
     except downward.NoSuchField as err:
         raise Missing(str(err)) from None
-    return File(text.encode(), mode if own is None else own)
+    return File(room.take(text.encode()), mode if own is None else own)

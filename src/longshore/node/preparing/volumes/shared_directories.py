@@ -1,8 +1,8 @@
 """ConfigMap and Secret volumes that several pods see as one directory.
 
-They are read-only and follow their source, so pods of one namespace that ask for the same files can have
-the same directory. Thousands of pods of a Job then write it once, and have one set of mounts, which is
-what a mount namespace costs. A directory goes with the last pod that has it.
+They are read-only and follow their source, so pods of one namespace that ask for the same files can have the
+same directory. For thousands of pods of a Job it is then written once, and their equal mounts take one mount
+namespace. A directory is removed with the last pod that uses it.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import hashlib
 from pathlib import Path
 
 from longshore.api.types import Obj, encode
-from longshore.machinery import remove_tree
+from longshore.machinery import file_trees
 
 
 class Shared:
-    """The directories under `root`, and who has them."""
+    """The directories under `root`, each with the pods that use it."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -24,7 +24,7 @@ class Shared:
         self._versions: dict[Path, str] = {}
 
     def path(self, pod: Obj, volume: Obj, group: int | None) -> Path:
-        """The directory for this volume, which the pod has from now on."""
+        """The directory for this volume, which the pod uses from now on."""
         meta = pod["metadata"]
         asked = {key: value for key, value in volume.items() if key != "name"}
         digest = hashlib.sha256(encode([meta["namespace"], asked, group])).hexdigest()
@@ -41,18 +41,19 @@ class Shared:
         self._versions[path] = version
 
     def remove(self, uid: str) -> None:
-        """The pod is gone, and so are directories that nobody else has."""
+        """Removes directories of a deleted pod that no other pod uses."""
         for path in self._of.pop(uid, ()):
             users = self._users[path]
             users.discard(uid)
             if not users:
                 del self._users[path]
                 self._versions.pop(path, None)
-                remove_tree.remove_tree(path)
+                file_trees.remove_tree(path)
 
     def sweep(self) -> None:
-        """Removes what pods had that went while nobody looked; once those that are left were prepared."""
+        """Removes directories of pods that were deleted while longshore was not running. Called when the
+        other pods are prepared."""
         if self._root.is_dir():
             for path in self._root.iterdir():
                 if path not in self._users:
-                    remove_tree.remove_tree(path)
+                    file_trees.remove_tree(path)

@@ -1,1 +1,1 @@
-"""Volcano's scheduler configuration: which plugins there are, how a file is read, and how it is followed."""
+"""Volcano's scheduler configuration: which plugins there are, how a file is read and followed."""

@@ -1,7 +1,7 @@
 """The file of the scheduler's configuration, followed while longshore runs.
 
-A file that cannot be read or has a mistake changes nothing: the last good settings stay, and a warning says
-why. A mounted ConfigMap works: its files are replaced as a whole.
+If the file cannot be read or has a mistake, the last good settings stay, and a warning says why. A mounted
+ConfigMap works: its files are replaced as a whole.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ log = logging.getLogger(__name__)
 
 
 class ConfFile:
-    """`settings` are those in force."""
+    """A configuration file. `settings` are those in force."""
 
     def __init__(self, path: Path) -> None:
-        """Raises BadConf if the file is bad from the beginning."""
+        """Raises BadConf if the file is bad at the start."""
         self.path = path
         self.problem = ""
-        """Why the file as it is now is not in force; empty when it is."""
+        """Why the present content of the file is not in force; empty if it is."""
         self._seen = identity(path)
         self.settings = self._told(_read(path))
 
     def look(self) -> bool:
-        """Reads the file again if it has changed since the last look. Whether other settings are in force."""
+        """Reads the file again if it has changed. Returns whether the settings changed."""
         now = identity(self.path)
         if now == self._seen:
             return False
@@ -50,7 +50,7 @@ class ConfFile:
         return self.settings != before
 
     async def follow(self, clock: Clock, changed: Callable[[Settings], object]) -> None:
-        """Looks every second, until cancelled."""
+        """Checks the file every second until cancelled; calls `changed` with new settings."""
         while True:
             await clock.sleep(LOOK_SECONDS)
             if self.look():

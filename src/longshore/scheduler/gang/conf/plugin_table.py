@@ -1,18 +1,17 @@
-"""The plugins of the gang scheduler: where each has a say, and its arguments. Data alone.
+"""The plugins of the gang scheduler: the points at which each is called, and its arguments. Data only.
 
 `docs/reference/scheduler-conf.md` has the same table for people; a test compares both.
 """
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import Any, Final, Literal
 
 import msgspec
 
-Kind = Literal[
-    "number", "flag", "seconds", "hours", "names", "mapping", "percents", "strategies", "text", "url"
-]
+Kind = Literal["number", "flag", "seconds", "hours", "names", "mapping", "percents", "strategies"]
 
 JOB_ORDER, TASK_ORDER, QUEUE_ORDER = "enableJobOrder", "enableTaskOrder", "enableQueueOrder"
 JOB_READY, JOB_PIPELINED, JOB_ENQUEUED = "enableJobReady", "enableJobPipelined", "enableJobEnqueued"
@@ -30,26 +29,26 @@ POINTS: Final = frozenset(
         *("enabledSubJobOrder", "enabledHyperNodeGradient"),
     )
 )
-"""Every switch that Volcano knows. One of a point where the plugin has no say changes nothing."""
+"""Every switch that Volcano knows. A switch of a point that the plugin does not use has no effect."""
 
 
 class Argument(msgspec.Struct, frozen=True):
-    """An argument. A name that ends in `*` stands for all that begin so; its value is a mapping."""
+    """An argument. A name that ends in `*` covers all names with that prefix; its value is a mapping."""
 
     name: str
     kind: Kind
     default: Any = None
     least: float | None = None
-    """The least number allowed."""
+    """The smallest number allowed."""
 
 
 class Row(msgspec.Struct, frozen=True, dict=True):
-    """A plugin."""
+    """The points and arguments of a plugin."""
 
     points: tuple[str, ...]
     arguments: tuple[Argument, ...] = ()
-    wants: dict[str, str] = msgspec.field(default_factory=dict)
-    """Points at which it has a say only if this argument is given."""
+    reads: Literal["", "loads", "quotas"] = ""
+    """Facts that are gathered only for such plugins: measured loads of nodes, or quotas."""
 
     @cached_property
     def _by_name(self) -> dict[str, Argument]:
@@ -63,13 +62,12 @@ def _numbers(**defaults: float) -> tuple[Argument, ...]:
     return tuple(Argument(f"{name}.weight", "number", default, least=0) for name, default in defaults.items())
 
 
+HOURS: Final = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])-([01]?[0-9]|2[0-3]):([0-5][0-9])", re.ASCII)
+"""Hours such as `20:00-06:00`."""
+STRATEGIES: Final = ("lowNodeUtilization",)
+"""The strategies of `rescheduling`."""
 _HIERARCHY: Final = (Argument(HIERARCHY, "flag", False),)
-"""A switch that is off unless said otherwise, given beside the name."""
-_VERBS: Final = (
-    *("predicateVerb", "prioritizeVerb", "preemptableVerb", "reclaimableVerb", "jobEnqueueableVerb"),
-    *("queueOverusedVerb", "jobReadyVerb", "onSessionOpenVerb", "onSessionCloseVerb"),
-)
-"""The paths of an extender; one that is empty is never asked."""
+"""A switch that is off by default, given beside the plugin's name."""
 PREDICATES: Final = {
     "predicate.NodeAffinityEnable": "node affinity",
     "predicate.NodePortsEnable": "ports",
@@ -133,6 +131,7 @@ PLUGINS: Final[dict[str, Row]] = {
             Argument("memory.weight", "number", 1, least=0),
             Argument("thresholds", "percents", {}),
         ),
+        reads="loads",
     ),
     "rescheduling": Row(
         (VICTIM,),
@@ -140,28 +139,10 @@ PLUGINS: Final[dict[str, Row]] = {
             Argument("interval", "seconds", 300.0, least=1),
             Argument("strategies", "strategies", ({"name": "lowNodeUtilization"},)),
         ),
-    ),
-    "extender": Row(
-        (PREDICATE, NODE_ORDER, PREEMPTABLE, RECLAIMABLE, JOB_ENQUEUED, JOB_READY, OVERUSED),
-        (
-            Argument("extender.urlPrefix", "url", ""),
-            Argument("extender.httpTimeout", "seconds", 1.0, least=0.001),
-            Argument("extender.ignorable", "flag", False),
-            Argument("extender.managedResources", "names", ()),
-            *(Argument(f"extender.{verb}", "text", "") for verb in _VERBS),
-        ),
-        {
-            PREDICATE: "extender.predicateVerb",
-            NODE_ORDER: "extender.prioritizeVerb",
-            PREEMPTABLE: "extender.preemptableVerb",
-            RECLAIMABLE: "extender.reclaimableVerb",
-            JOB_ENQUEUED: "extender.jobEnqueueableVerb",
-            JOB_READY: "extender.jobReadyVerb",
-            OVERUSED: "extender.queueOverusedVerb",
-        },
+        reads="loads",
     ),
     "pdb": Row((PREEMPTABLE, RECLAIMABLE, VICTIM)),
-    "resourcequota": Row((JOB_ENQUEUED,)),
+    "resourcequota": Row((JOB_ENQUEUED,), reads="quotas"),
     "network-topology-aware": Row(()),
     "sla": Row(
         (JOB_ORDER, JOB_ENQUEUED, JOB_PIPELINED), (Argument("sla-waiting-time", "seconds", None, least=0),)
@@ -172,6 +153,7 @@ PLUGINS: Final[dict[str, Row]] = {
 LEFT_OUT: Final = {
     "numaaware": "nodes do not tell their NUMA layout here",
     "deviceshare": "there are no devices to share; ask for whole ones as extended resources",
+    "extender": "no other server has a say here",
 }
 """Volcano's other plugins, with the reason why they have no effect."""
 
@@ -187,4 +169,4 @@ ACTIONS: Final[dict[str, dict[str, Argument]]] = {
     "gangpreempt": {},
     "gangreclaim": {},
 }
-"""The arguments of actions."""
+"""The arguments of each action."""

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -23,8 +22,6 @@ from longshore.api.codec.decoded import DecodeError
 from longshore.api.time import durations
 from longshore.scheduler.gang.conf import plugin_table
 from longshore.scheduler.gang.conf.plugin_table import Argument
-from longshore.scheduler.gang.rules import rescheduling
-from longshore.scheduler.gang.rules.revocable_zones import are_hours
 from longshore.scheduler.gang.settings import (
     ACTIONS,
     DEFAULT_ACTIONS,
@@ -45,14 +42,14 @@ class BadConf(Exception):
 
 
 class Read(msgspec.Struct, frozen=True):
-    """Settings, and what of the text has no effect."""
+    """Settings, and warnings about the parts of the text that have no effect."""
 
     settings: Settings
     warnings: tuple[str, ...] = ()
 
 
 def read(raw: bytes) -> Read:
-    """The settings that a text says. Raises BadConf."""
+    """The settings in a text. Raises BadConf."""
     return _Reader().read(_document(raw))
 
 
@@ -95,9 +92,6 @@ class _Reader:
             raise BadConf(
                 'tiers: Invalid value: "capacity": queues share by capacity or by proportion, not both'
             )
-        extender = settings.plugin("extender")
-        if extender is not None and not extender.argument("extender.urlPrefix"):
-            raise BadConf("tiers: Required value: extender.urlPrefix: where the extender is")
         drf = settings.plugin("drf")
         if "proportion" in names and drf is not None and drf.argument(plugin_table.HIERARCHY):
             raise BadConf(
@@ -216,10 +210,6 @@ def _read(argument: Argument, value: Any, path: str) -> Any:
             return _is_mapping(value, path)
         case "percents":
             return _percents(value, path)
-        case "text":
-            return str(value).strip().strip("/")
-        case "url":
-            return _url(value, path)
         case "strategies":
             return tuple(_strategy(each, f"{path}[{n}]") for n, each in enumerate(_is_list(value, path)))
         case _:
@@ -262,8 +252,8 @@ def _percents(value: Any, path: str) -> dict[str, float]:
 def _strategy(value: Any, path: str) -> dict[str, Any]:
     found = _is_mapping(value, path)
     name = found.get("name")
-    if name not in rescheduling.STRATEGIES:
-        supported = ", ".join(rescheduling.STRATEGIES)
+    if name not in plugin_table.STRATEGIES:
+        supported = ", ".join(plugin_table.STRATEGIES)
         raise BadConf(f'{path}.name: Unsupported value: "{name}": supported values: {supported}')
     for part in ("params", "parameters"):
         limits = _is_mapping(found.get(part) or {}, f"{path}.{part}")
@@ -272,16 +262,8 @@ def _strategy(value: Any, path: str) -> dict[str, Any]:
     return found
 
 
-def _url(value: Any, path: str) -> str:
-    url = str(value).strip()
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise BadConf(f'{path}: Invalid value: "{value}": must be a URL such as http://127.0.0.1:8713')
-    return url
-
-
 def _hours(value: Any, path: str) -> str:
-    if not are_hours(str(value)):
+    if plugin_table.HOURS.fullmatch(str(value).strip()) is None:
         raise BadConf(f'{path}: Invalid value: "{value}": must be hours such as 20:00-06:00')
     return str(value).strip()
 

@@ -1,4 +1,4 @@
-"""A gang within one cycle, which alone changes it: its tasks, what they have, and whether that is enough."""
+"""A gang within one cycle, which alone changes it: its tasks, their room, and whether that is enough."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from longshore.scheduler.gang.model.topology import Wish
 _COUNT: Final = "count/"
 ROLE_ORDER: Final = "volcano.sh/task-topology-task-order"
 GROWING_SECONDS: Final = 1.0
-"""Real clusters make the pods of a gang one by one."""
+"""A gang may lack pods for this long, since real clusters create its pods one by one."""
 
 
 def _order(task: Task) -> tuple[int, int, str, str]:
@@ -40,18 +40,18 @@ class GroupRules(NamedTuple):
     all_or_nothing: bool = True
     """Whether a gang needs its minimum before any of it is bound."""
     waits_whole: bool = True
-    """Whether room that others will leave is kept for whole gangs alone."""
+    """Whether room that will become free is kept only for whole gangs."""
     by_priority: bool = True
-    """Whether tasks of more priority come first."""
+    """Whether tasks of higher priority come first."""
     by_role: bool = False
-    """Whether tasks come in the order of roles that the Job says."""
+    """Whether tasks come in the order of roles that the Job's annotation gives."""
 
 
 _VOLCANOS: Final = GroupRules()
 
 
 class Group:
-    """A PodGroup with its tasks, made of what was seen of it. `seen` itself stays as it is."""
+    """A PodGroup with its tasks, made from `seen`, which is not changed."""
 
     def __init__(self, seen: SeenGroup, rules: GroupRules = _VOLCANOS) -> None:
         obj, status = seen.obj, seen.status
@@ -77,12 +77,12 @@ class Group:
         self.phase: str = status.get("phase") or ""
         self.created: str = meta["creationTimestamp"]
         self.misfits: dict[str, str] = {}
-        """Tasks that no node would take, by uid, with what the nodes said."""
+        """Tasks that fit no node, by uid, with the reasons of the nodes."""
         self.notes: list[Reason] = []
-        """For people: what this cycle decided, with numbers."""
+        """Reasons for people: the decisions of this cycle, with numbers."""
         self.gated: Amounts = total(task.requests for task in tasks if task.gated and not task.queue_gated)
-        """The requests of tasks that may not be scheduled yet. They are not waited for. Those that wait for
-        their queue are."""
+        """The requests of gated tasks, which are not waited for. Tasks gated only by their queue are not
+        included."""
         self.counts: dict[str, int] = {}
         """Tasks by status."""
         self.ready_count = 0
@@ -93,7 +93,7 @@ class Group:
         self._met: dict[str, int] = {}
         self._later: dict[str, int] = {}
         self.wish = topology.wish_of(spec.get("networkTopology"))
-        """How near to each other its pods want to be."""
+        """How near to each other the gang wants its pods."""
         self._wishes = [
             topology.wish_of(each.get("networkTopology")) for each in spec.get("subGroupPolicy") or ()
         ]
@@ -114,7 +114,7 @@ class Group:
         self.tasks = {task.pod.uid: task for task in ordered}
 
     def wish_of(self, task: Task) -> Wish | None:
-        """How near the pods of the task's subgroup want to be."""
+        """How near to each other the task's subgroup wants its pods."""
         return self._wishes[task.subgroup[0]] if task.subgroup is not None else None
 
     def in_status(self, *statuses: str) -> list[Task]:
@@ -124,12 +124,12 @@ class Group:
 
     @property
     def promise(self) -> Amounts | None:
-        """The minimum that is promised to the gang once it is let in: without tasks that are gated."""
+        """The minimum promised to the gang once it is admitted, without gated tasks."""
         least = self.min_resources
         return rest(least, self.gated) if least is not None and self.gated else least
 
     def move(self, task: Task, status: str) -> None:
-        """Changes the status of a task. All counts follow, so that asking costs nothing."""
+        """Changes the status of a task and updates all counts, so that reading them is cheap."""
         self._count(task, -1)
         task.status = status
         self._count(task, 1)
@@ -156,26 +156,26 @@ class Group:
 
     @property
     def is_ready(self) -> bool:
-        """Enough tasks have room, in all and of each role; those that ask for nothing always have."""
+        """Whether enough tasks have room, in all and of each role; those that request nothing always have."""
         if not self.rules.all_or_nothing:
             return True
         return self.has_minimum and self._roles_met(self._met) and self._parts_met(self._parts)
 
     @property
     def has_minimum(self) -> bool:
-        """`is_ready` but for roles and subgroups: what groups are told goes by the number alone."""
+        """`is_ready` without roles and subgroups: statuses of groups depend on the number only."""
         return self.ready_count + self._idle >= self.min_member
 
     @property
     def is_growing(self) -> float | None:
-        """Seconds for which a gang whose pods are still being made is not told that it cannot be scheduled;
-        None when all are there, or it has taken too long."""
+        """Seconds for which a gang whose pods are still being created is not reported as unschedulable; None
+        if all exist, or it has taken too long."""
         left = GROWING_SECONDS - self._age
         return left if left > 0 and 0 < len(self.tasks) < self.min_member else None
 
     @property
     def is_pipelined(self) -> bool:
-        """Enough tasks have room, or will have it when others have left."""
+        """Whether enough tasks have room, or will have it when victims have left."""
         if not self.rules.waits_whole:
             return True
         count = self.ready_count + self._idle + self.counts.get(PIPELINED, 0)
@@ -187,7 +187,7 @@ class Group:
 
     @property
     def invalid(self) -> str:
-        """Why the gang cannot be complete whatever nodes there are; empty when it can."""
+        """Why the gang cannot be complete with any nodes; empty if it can."""
         if not self.rules.all_or_nothing:
             return ""
         valid = [task for task in self.tasks.values() if task.status in VALID]
@@ -200,7 +200,7 @@ class Group:
         return ""
 
     def goes_on(self) -> bool:
-        """Whether the gang can still be met although a task found no node."""
+        """Whether the gang can still reach its minimum although a task found no node."""
         if self.min_member == len(self.tasks):
             return False
         failed = {self.tasks[uid].role for uid in self.misfits}
@@ -214,7 +214,7 @@ class Group:
         return hope >= self.min_member
 
     def _divide(self, policies: Iterable[Obj]) -> None:
-        """Each task belongs to a subgroup of the first policy that selects it."""
+        """Assigns each task to a subgroup of the first policy that selects it."""
         for number, policy in enumerate(policies):
             selector = labels.from_unchecked(policy.get("labelSelector") or {})
             keys = policy.get("matchLabelKeys") or ()
@@ -224,14 +224,14 @@ class Group:
                     task.subgroup = number, tuple(own[key] for key in keys)
 
     def _parts_met(self, found: Mapping[Subgroup, int]) -> bool:
-        """Enough subgroups are whole."""
+        """Whether enough subgroups are complete."""
         for number, (size, least) in enumerate(self._policies):
             if least and sum(n == number and count >= size for (n, _), count in found.items()) < least:
                 return False
         return True
 
     def _roles_count(self) -> bool:
-        """Minimums of roles only count when the gang's own minimum leaves room for them."""
+        """Whether minimums of roles count: only if the gang's own minimum covers their sum."""
         return bool(self.min_roles) and self.min_member >= sum(self.min_roles.values())
 
     def _roles_met(self, found: Mapping[str, int]) -> bool:
@@ -242,8 +242,8 @@ class Group:
 
 @lru_cache(maxsize=1024)
 def _minimum(wanted: tuple[tuple[str, object], ...]) -> Amounts:
-    """Resources of nodes alone: quotas of counts and of `requests.` are for others. Frozen: gangs that ask
-    for the same share it."""
+    """The minimum in resources of nodes, without names for quotas (`count/`, `requests.`). Frozen: gangs with
+    equal requests share it."""
     kept = (amounts.CPU, amounts.MEMORY, amounts.STORAGE)
     return {
         name: amounts.number(name, text)

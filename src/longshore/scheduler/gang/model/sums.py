@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Sums(msgspec.Struct):
-    """The sums of one queue's gangs: amounts on nodes and requests, without zeros."""
+    """Sums over one queue's gangs, without zeros."""
 
     groups: int = 0
     pods: int = 0
@@ -36,7 +36,7 @@ class Sums(msgspec.Struct):
         self._count(group, 1, _add)
 
     def subtract(self, group: Group) -> None:
-        """Takes back what `add` did, of a group that has not changed since."""
+        """Undoes `add` for a group that has not changed since."""
         self._count(group, -1, _subtract)
 
     def _count(self, group: Group, sign: int, put: Callable[[Amounts, Mapping[str, int]], None]) -> None:
@@ -66,7 +66,7 @@ class Sums(msgspec.Struct):
 
 
 def together(one: Mapping[str, Sums], other: Mapping[str, Sums]) -> dict[str, Sums]:
-    """Both, by queue."""
+    """The sums of both, by queue."""
     found = {name: sums.copy() for name, sums in one.items()}
     for name, more in other.items():
         sums = found.setdefault(name, Sums())

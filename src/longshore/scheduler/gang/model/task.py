@@ -1,7 +1,7 @@
-"""A pod of a gang, as one cycle sees it and moves it about.
+"""A pod of a gang, as one cycle sees it and places it.
 
-Statuses are Volcano's. A task whose binding is on its way is `Binding`; `Allocated` and `Pipelined` exist
-only within a cycle: the first has room now, the second will have it when others have left.
+Statuses are Volcano's. A task whose binding is under way is `Binding`; `Allocated` and `Pipelined` exist only
+within a cycle: the first has room now, the second will have it when victims have left.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from longshore.api.facts import queue_gate
 from longshore.api.facts.queue_gate import KEY
+from longshore.api.facts.volcano_job_state import TASK_INDEX
 from longshore.api.types import Obj
 from longshore.machinery.informers.cache import Key
 from longshore.scheduler.amounts import Amounts
@@ -22,20 +23,19 @@ PENDING, BOUND, BINDING, RUNNING = "Pending", "Bound", "Binding", "Running"
 ALLOCATED, PIPELINED, RELEASING = "Allocated", "Pipelined", "Releasing"
 SUCCEEDED, FAILED, UNKNOWN = "Succeeded", "Failed", "Unknown"
 HOLDING: Final = frozenset((BOUND, BINDING, RUNNING, ALLOCATED))
-"""Volcano's allocated statuses: the task has room that counts."""
+"""Volcano's allocated statuses: the task's room counts as used."""
 SCHEDULED: Final = frozenset((RUNNING, BOUND, FAILED, SUCCEEDED))
 READY: Final = HOLDING | {SUCCEEDED}
 VALID: Final = READY | {PIPELINED, PENDING}
 
 GROUP_KEYS: Final = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
 ROLE: Final = "volcano.sh/task-spec"
-_INDEX: Final = "volcano.sh/task-index"
 _PRIORITY: Final = "volcano.sh/task-priority"
 _PREEMPTABLE: Final = "volcano.sh/preemptable"
 
 
 Subgroup: TypeAlias = tuple[int, tuple[str, ...]]
-"""Which policy of the group, and the values of the labels by which it divides."""
+"""The number of the group's policy, and the values of the labels by which it divides."""
 
 
 class Task:
@@ -65,17 +65,17 @@ class Task:
         self.gated = bool(pod.obj["spec"].get("schedulingGates"))
         asks = KEY in notes and queue_gate.is_asked_for(pod.obj)
         self.queue_gated = asks and queue_gate.is_the_only_one(pod.obj)
-        """Whether it waits for nothing but room in its queue."""
+        """Whether the task waits only for room in its queue."""
         self.reserves = asks and not self.gated and status == PENDING
-        """Whether room in its queue was found for it, which nobody else may have."""
+        """Whether room in its queue is reserved for it."""
         self.priority = _number(notes.get(_PRIORITY), pod.obj["spec"].get("priority", 1))
-        self.index = _number(own.get(_INDEX), -1)
+        self.index = _number(own.get(TASK_INDEX), -1)
         self.preemptable = (notes.get(_PREEMPTABLE) or own.get(_PREEMPTABLE)) != "false"
         self.possible: tuple[str, str] | None = None
-        """The placement tried in this cycle and taken back: a status and a node."""
+        """The placement that this cycle tried and undid: a status and a node."""
         self.subgroup: Subgroup | None = None
         self.group: Group
-        """The gang it belongs to, which says so."""
+        """The gang of the task, which sets this."""
 
     @property
     def requests(self) -> Amounts:
@@ -87,7 +87,7 @@ class Task:
 
 
 def group_of(pod: Obj) -> Key | None:
-    """The PodGroup that a pod says it belongs to."""
+    """The PodGroup that a pod names; None if it names none."""
     notes = pod["metadata"].get("annotations") or {}
     for key in GROUP_KEYS:
         if notes.get(key):

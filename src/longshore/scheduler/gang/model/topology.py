@@ -1,8 +1,8 @@
-"""The network between nodes, as HyperNodes tell it: which nodes are near each other, and how near.
+"""The network between nodes, as HyperNodes describe it: which nodes are near each other, and how near.
 
 A HyperNode is a group of nodes, or of other HyperNodes; the lower its tier, the nearer they are. A gang with
-a `networkTopology` is placed within one: the lowest tier that will do, and in mode `hard` none above the
-highest tier it allows. Mode `hard` without a highest tier is a wish alone, as in Volcano.
+a `networkTopology` is placed within one: of the lowest tier that fits and, in mode `hard`, not above the
+highest tier allowed. Mode `hard` without a highest tier is only a preference, as in Volcano.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class HyperNode(NamedTuple):
 
 
 class Wish(NamedTuple):
-    """How near the pods of a gang, or of a part of one, want to be."""
+    """How near to each other the pods of a gang, or of a subgroup, must be."""
 
     strict: bool
     highest: int | None
@@ -48,7 +48,7 @@ class Topology:
         """`nodes` are the labels of all nodes, by name."""
         by_name = {obj["metadata"]["name"]: obj.get("spec") or {} for obj in objects}
         self._tiers: dict[str, int] = {}
-        """The highest tier of each name."""
+        """The highest tier with each tier name."""
         for spec in by_name.values():
             if name := spec.get("tierName"):
                 self._tiers[name] = max(self._tiers.get(name, 0), spec.get("tier") or 0)
@@ -74,7 +74,7 @@ def _nodes_of(
     nodes: Mapping[str, Mapping[str, str]],
     above: frozenset[str],
 ) -> frozenset[str]:
-    """All nodes in a HyperNode. One that contains itself adds nothing."""
+    """All nodes in a HyperNode. A HyperNode that contains itself adds nothing."""
     found: set[str] = set()
     above |= {name}
     for member in by_name[name].get("members") or ():

@@ -1,1 +1,1 @@
-"""Where a cycle tries things: its own session, the nodes in it, and what queues may give."""
+"""The trial of a cycle: its session, copies of the nodes, and the limits of queues."""

@@ -1,4 +1,4 @@
-"""Queues below queues: what a whole branch has and deserves, and where two queues part ways."""
+"""Hierarchies of queues: what a whole branch has and deserves, and where the paths of two queues part."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from longshore.scheduler.amounts import Amounts, lacking, rest, total
-from longshore.scheduler.gang.model.queue import Queue
+from longshore.scheduler.gang.model.queue import Branches, Queue
 from longshore.scheduler.gang.trying import sharing
 
 _PATH: Final = "volcano.sh/hierarchy"
@@ -14,46 +14,30 @@ _WEIGHTS: Final = "volcano.sh/hierarchy-weights"
 
 
 class QueueTree:
-    """`capacity` with hierarchy: rules hold for every queue above as for the queue itself."""
+    """`capacity` with hierarchy: rules apply to every ancestor as to the queue itself."""
 
-    def __init__(self, queues: Mapping[str, Queue]) -> None:
-        self._above = {name: sharing.ancestors(queue, queues) for name, queue in queues.items()}
-        self._below: dict[str, list[Queue]] = {name: [queue] for name, queue in queues.items()}
-        for name, queue in queues.items():
-            for above in self._above[name]:
-                self._below[above.name].append(queue)
-        self._deserved = {name: self._deserve(queue, queues) for name, queue in queues.items()}
+    def __init__(self, branches: Branches) -> None:
+        self._branches = branches
+        self._deserved = {name: self._deserve(queue) for name, queue in branches.queues.items()}
 
-    def _deserve(self, queue: Queue, queues: Mapping[str, Queue]) -> Amounts:
-        """The amounts that a queue says; of one that says nothing, all that those directly below it say."""
-        if queue.wished or not self._children(queue, queues):
+    def _deserve(self, queue: Queue) -> Amounts:
+        """The amounts that a queue deserves by its spec; without any, the sum of its children's."""
+        children = self._branches.children(queue)
+        if queue.wished or not children:
             return queue.deserved or queue.wished or queue.guarantee
-        return total(self._deserve(child, queues) for child in self._children(queue, queues))
-
-    def _children(self, queue: Queue, queues: Mapping[str, Queue]) -> list[Queue]:
-        return [each for each in queues.values() if self._above[each.name][:1] == [queue]]
+        return total(self._deserve(child) for child in children)
 
     def path(self, queue: Queue) -> list[Queue]:
-        """From the highest queue above, but for the root, down to the queue."""
-        return [*reversed(self._above[queue.name]), queue]
-
-    def allocated(self, queue: Queue) -> Amounts:
-        return total(each.allocated for each in self._below[queue.name])
-
-    def promised(self, queue: Queue) -> Amounts:
-        """The amounts that the branch has, and that its gangs were let in for."""
-        return rest(
-            total(part for each in self._below[queue.name] for part in (each.allocated, each.inqueue)),
-            total(each.elastic for each in self._below[queue.name]),
-        )
+        """The path from the topmost ancestor below the root down to the queue."""
+        return [*reversed(self._branches.above(queue)), queue]
 
     def share(self, queue: Queue) -> float:
-        return sharing.share(self.allocated(queue), self._deserved[queue.name])
+        return sharing.share(self._branches.allocated(queue), self._deserved[queue.name])
 
     def deserves(self, queue: Queue, asked: Mapping[str, int]) -> bool:
-        """Whether the branch would have no more than it deserves."""
+        """Whether the branch would have no more than it deserves with `asked` added."""
         deserved = self._deserved[queue.name]
-        return not lacking(total((self.allocated(queue), asked)), deserved, asked)
+        return not lacking(total((self._branches.allocated(queue), asked)), deserved, asked)
 
     def makes_way(
         self,
@@ -63,9 +47,9 @@ class QueueTree:
         victim: Mapping[str, int],
         less: Mapping[str, int],
     ) -> bool:
-        """Whether a queue makes way for another: below the first queue that both are in, every branch of the
-        one has more than it deserves, and every branch of the other would have no more. `less` has been
-        taken from the queue already."""
+        """Whether a queue yields to another: below their nearest common ancestor, every branch of the queue
+        has more than it deserves, and every branch of the other would have no more. `less` was taken from the
+        queue already."""
         ours, theirs = self.path(claiming), self.path(queue)
         giving = [each for each in theirs if each not in ours]
         taking = [each for each in ours if each not in theirs]
@@ -74,12 +58,12 @@ class QueueTree:
         )
 
     def _exceeds(self, queue: Queue, less: Mapping[str, int], names: Mapping[str, int]) -> bool:
-        have, deserved = rest(self.allocated(queue), less), self._deserved[queue.name]
+        have, deserved = rest(self._branches.allocated(queue), less), self._deserved[queue.name]
         return any(have.get(name, 0) > deserved.get(name, 0) for name in names)
 
 
 class WeightedTree:
-    """`drf` with hierarchy: queues by their annotations `volcano.sh/hierarchy` and `-weights`."""
+    """`drf` with hierarchy: by the queues' annotations `volcano.sh/hierarchy` and `-weights`."""
 
     def __init__(self, queues: Mapping[str, Queue], all_: Mapping[str, int]) -> None:
         self._all = all_
@@ -87,7 +71,7 @@ class WeightedTree:
         self._queues = queues
 
     def place(self, queue: Queue) -> tuple[tuple[float, str], ...]:
-        """The queue's place among others: level by level, the branch with the least share for its weight."""
+        """The sort key of a queue: level by level, the branch with the smallest share per weight is first."""
         found: list[tuple[float, str]] = []
         path = self._paths[queue.name]
         for depth in range(1, len(path)):
@@ -109,7 +93,7 @@ def _path(queue: Queue) -> list[tuple[str, float]]:
 
 
 def _weight(text: str) -> float:
-    """At least 1, and 1 for anything that is no number. The API takes `nan`, as Volcano's does."""
+    """The weight, at least 1; 1 for a text that is no number. The API accepts `nan`, as Volcano's does."""
     try:
         return max(1.0, float(text))  # in this order: a nan is not above 1
     except ValueError:

@@ -1,6 +1,6 @@
-"""How well nodes suit a task: the scores of all plugins that order nodes, added up.
+"""How well nodes suit a task: the sum of the scores of all plugins that order nodes.
 
-`nodeorder` counts what the scheduler of single pods counts; `binpack` prefers fuller nodes.
+`nodeorder` uses the scores of the pod scheduler; `binpack` prefers fuller nodes.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ class NodeScores:
         self._packing_weight = 0.0 if binpack is None else _MAX_SCORE * binpack.argument("binpack.weight")
 
     def by_resources(self, task: Task, node: Node) -> float:
-        """The score of a node where nothing but resources counts."""
+        """The score of a node if only resources count."""
         return scoring.by_resources(task.pod, node, self._weights) + self._packed(task, node)
 
     def of(
         self, task: Task, nodes: Sequence[Node], namespaces: NamespaceLabels, *, indifferent: bool
     ) -> dict[str, float]:
-        """By node. `indifferent` when it is known that no pod there has any affinity."""
+        """Scores by node. `indifferent`: no pod on the nodes has an affinity."""
         found = scoring.scores(task.pod, nodes, namespaces, indifferent=indifferent, weights=self._weights)
         for node in nodes:
             found[node.name] += self._packed(task, node)
         return found
 
     def _packed(self, task: Task, node: Node) -> float:
-        """Most for a node that the task fills, less for emptier ones; 0 where it would not fit."""
+        """A higher score for fuller nodes; 0 if the task would not fit."""
         if not self._packing:
             return 0.0
         score = weights = 0.0

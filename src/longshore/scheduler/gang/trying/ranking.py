@@ -1,7 +1,7 @@
 """The nodes that have room for tasks of one shape now, the best first.
 
-A cycle that places a thousand tasks on a hundred nodes asks for the best node a thousand times, and each
-time one node has changed. So nodes stand in a heap, and only those that changed are asked again.
+A cycle that places a thousand tasks on a hundred nodes asks for the best node a thousand times, and each time
+one node has changed. So the nodes are in a heap, and only changed ones are scored again.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 Rank: TypeAlias = tuple[float, int]
-"""Higher scores first, and of equal ones the node that was known first."""
+"""The sort key of a node: higher scores first; of equal scores, the node known first."""
 
 
 class Ranking:
-    """By name. `score` says how good a node is now, None if it has no room."""
+    """Ranks nodes by name. `score` returns a node's present score; None if it has no room."""
 
     def __init__(self, names: Iterable[str], score: Callable[[str], float | None]) -> None:
         self._score = score
@@ -25,7 +25,7 @@ class Ranking:
         self._changed = [*self._numbers]
 
     def changed(self, name: str) -> None:
-        """The node has to be asked again."""
+        """Marks a node to be scored again."""
         self._changed.append(name)
 
     def best(self) -> str | None:

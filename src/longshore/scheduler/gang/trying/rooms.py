@@ -1,18 +1,19 @@
-"""The nodes in one cycle, to try tasks on: copies, so that what does not work out harms nobody.
+"""Copies of the nodes for one cycle, on which tasks are tried without effect on the ledger.
 
-What nodes say to tasks of one shape is remembered until something changes on them.
+The answers of nodes for tasks of one shape are cached until the node changes.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
 import msgspec
 
 from longshore.api.facts import conditions
+from longshore.api.facts.taints import NOT_READY
 from longshore.scheduler.amounts import Amounts, lacking, total
 from longshore.scheduler.fitting import filters
 from longshore.scheduler.fitting.filters import Context
@@ -25,17 +26,16 @@ from longshore.scheduler.gang.trying.node_scores import NodeScores
 from longshore.scheduler.gang.trying.ranking import Ranking
 from longshore.scheduler.ledger import Node
 from longshore.scheduler.single import scoring
-from longshore.scheduler.view import View
+from longshore.scheduler.view import SchedulerView
 
 _FULL: Final = "Too many pods"
 _CROWDED: Final = "node(s) pod number exceeded"
-"""Volcano's words for it."""
+"""Volcano's words for `_FULL`."""
 _FAR: Final = "node(s) too far from the rest of the gang"
-_NOT_READY: Final = "node.kubernetes.io/not-ready"
 
 
 class Room(msgspec.Struct):
-    """A node in this cycle: what those leaving will free, and what is promised of it."""
+    """A node in this cycle: amounts that pods being removed will free, and amounts promised to tasks."""
 
     node: Node
     releasing: Amounts = msgspec.field(default_factory=dict)
@@ -46,31 +46,31 @@ class Room(msgspec.Struct):
 
 
 class Stand(NamedTuple):
-    """A node's answer to tasks of one shape that depend on nothing but the node."""
+    """A node's answer to tasks of one shape, if it depends on the node alone."""
 
     problems: tuple[str, ...]
     later: bool
-    """Whether it has the room only when others have left."""
+    """Whether there is room only once other pods have left."""
     score: float
-    """Where nothing but resources counts."""
+    """The score of the node if only resources count."""
 
 
 class Rooms:
-    """All nodes of the view that take part. Iterates over their rooms."""
+    """All nodes of the view that take part. Iterating yields their rooms."""
 
-    def __init__(self, view: View, settings: Settings, rules: NodeRules) -> None:
+    def __init__(self, view: SchedulerView, settings: Settings, rules: NodeRules) -> None:
         self._view, self._rules = view, rules
         self._settings = settings
         self.only: frozenset[str] | None = None
-        """The nodes that tasks may be tried on for now; None for all."""
+        """The nodes on which tasks may be tried at present; None for all."""
         self.nodes: Sequence[Node] = [node for node in view.ledger if not _arriving(node)]
-        """The nodes as they are, whatever is tried."""
+        """The real nodes, unchanged by trials."""
         self._stands: dict[Shape, dict[str, Stand]] = {}
         self._rankings: dict[Shape, Ranking] = {}
         self._refusals: dict[Shape, str] = {}
-        """The words of nodes that have no room for a shape, now or later."""
+        """The message for a shape for which no node has room, now or later."""
         self._indifferent = True
-        """Whether no pod on the nodes has any affinity; known once there are rooms."""
+        """Whether no pod on the nodes has an affinity; known once `_rooms` is made."""
 
     @cached_property
     def _scores(self) -> NodeScores:
@@ -78,7 +78,7 @@ class Rooms:
 
     @cached_property
     def _rooms(self) -> dict[str, Room]:
-        """By name. Most cycles have nothing to try."""
+        """The rooms by name. Made on demand, since most cycles try nothing."""
         found: dict[str, Room] = {}
         for node in self.nodes:
             room = found[node.name] = Room(node.copy())
@@ -94,8 +94,9 @@ class Rooms:
 
     # ---- what nodes say
 
-    def context(self, task: Task) -> Context | Refusal:
-        nodes = (room.node for room in self._rooms.values())
+    def context(self, task: Task, nodes: Iterable[Node] | None = None) -> Context | Refusal:
+        """The facts about a task that do not depend on a single node. `nodes` replace the cycle's nodes."""
+        nodes = (room.node for room in self._rooms.values()) if nodes is None else nodes
         view = self._view
         return filters.prepare(
             task.pod, view.ledger, view.volumes, view.namespaces, nodes, without=self._settings.left_out
@@ -104,8 +105,8 @@ class Rooms:
     def candidates(
         self, task: Task, home: frozenset[str] | None = None
     ) -> tuple[list[Room], list[Room], str]:
-        """Nodes with room now, nodes that will have it, and what all nodes said if there are none. `home` are
-        the nodes where the task may be, None for all."""
+        """Nodes with room now, nodes that will have room, and the reasons of all nodes if there are none.
+        `home` are the nodes allowed for the task; None for all."""
         context = self.context(task)
         if isinstance(context, Refusal):
             return [], [], f"0/{len(self._rooms)} nodes are unavailable: {context.reason}."
@@ -131,8 +132,7 @@ class Rooms:
             else:
                 now.append(room)
         if now or later:
-            problem = self._rules.prioritized(task, [room.node for room in now or later])
-            return ([], [], problem) if problem else (now, later, "")
+            return now, later, ""
         told = ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))
         said = f"0/{len(self._rooms)} nodes are unavailable: {told}."
         if anywhere:
@@ -140,8 +140,8 @@ class Rooms:
         return now, later, said
 
     def best_now(self, task: Task) -> Room | None:
-        """The best of all nodes with room now, as `candidates` and `best` would find it; None if there is
-        none, or if it takes these two to tell."""
+        """The best of all nodes with room now, as `candidates` and `best` would find it. None if there is
+        none, or if only those two can tell."""
         shape = task.pod.shape
         if self.only is not None or self._rules or shape.preferred or shape.uses_labels:
             return None
@@ -164,7 +164,7 @@ class Rooms:
         return not any(node.taints for node in self.nodes)
 
     def _score_now(self, task: Task, room: Room, context: Context) -> float | None:
-        """How good a node is for tasks that depend on nothing but the node; None if it has no room now."""
+        """The score of a node for tasks that depend on the node alone; None if it has no room now."""
         found, name = self._found_for(task.pod.shape), room.node.name
         stand = found.get(name)
         if stand is None:
@@ -172,7 +172,7 @@ class Rooms:
         return None if stand.problems or stand.later else stand.score
 
     def _found_for(self, shape: Shape) -> dict[str, Stand]:
-        """How the nodes stand to tasks of a shape, as far as that still holds, by name."""
+        """The cached answers of nodes for tasks of a shape, by name."""
         found = self._stands.get(shape)
         if found is None:
             found = self._stands[shape] = {}
@@ -186,7 +186,7 @@ class Rooms:
         return Stand(problems, later, score)
 
     def _changes(self, room: Room) -> None:
-        """Forgets the answers of a node that has changed."""
+        """Drops the cached answers of a node that has changed."""
         name = room.node.name
         for found in self._stands.values():
             found.pop(name, None)
@@ -195,7 +195,7 @@ class Rooms:
         self._refusals.clear()
 
     def _objections(self, task: Task, room: Room, context: Context) -> tuple[str, ...]:
-        """Resources first, as Volcano does, then everything else."""
+        """Why a task does not fit a node: resources first, as in Volcano, then all other filters."""
         requests = task.requests
         if any(amount > room.future(name) for name, amount in requests.items()):
             future = {name: room.future(name) for name in requests}
@@ -213,11 +213,11 @@ class Rooms:
         return reasons
 
     def admits(self, task: Task, room: Room) -> bool:
-        """Whether no plugin's rule keeps a task off a node, whatever room there is."""
+        """Whether no plugin's filter keeps a task off a node, regardless of room."""
         return not self._rules or not self._rules.problem(task, room.node)
 
     def best(self, task: Task, rooms: list[Room]) -> Room:
-        """By the scores of all plugins together."""
+        """The room with the highest total score of all plugins."""
         if len(rooms) == 1:
             return rooms[0]
         nodes, shape = [room.node for room in rooms], task.pod.shape
@@ -234,20 +234,20 @@ class Rooms:
     # ---- what is tried
 
     def add(self, task: Task, room: Room) -> None:
-        """The task is there."""
+        """Places the task on the node."""
         room.node.add(task.pod)
         self._changes(room)
         if task.pod.shape.affinity is not None:
             self._indifferent = False
 
     def remove(self, task: Task) -> None:
-        """The task, which was tried there, is not."""
+        """Removes the task that was placed for trial."""
         room = self._rooms[task.node]
         room.node.remove(task.pod)
         self._changes(room)
 
     def promise(self, task: Task, room: Room) -> None:
-        """The task gets room that others will leave."""
+        """Promises room to the task that other pods will leave."""
         room.pipelined = total((room.pipelined, task.requests))
         self._changes(room)
 
@@ -257,20 +257,20 @@ class Rooms:
         self._changes(room)
 
     def release(self, task: Task) -> None:
-        """The task is about to leave."""
+        """Counts the task's amounts as being released."""
         room = self._rooms[task.node]
         room.releasing = total((room.releasing, task.requests))
         self._changes(room)
 
     def keep(self, task: Task) -> None:
-        """The task stays after all."""
+        """Undoes `release`."""
         room = self._rooms[task.node]
         room.releasing = {n: a - task.requests.get(n, 0) for n, a in room.releasing.items()}
         self._changes(room)
 
 
 def _arriving(node: Node) -> bool:
-    """A node that says it is ready and still has the taint every new node comes with. It is about to lose
-    it, and to count it as one that refuses pods would be news for a moment only."""
+    """Whether a node is ready but still has the taint of new nodes. It is about to lose the taint, so
+    reporting it as unfit would be wrong a moment later."""
     ready = conditions.holds(node.obj or {}, "Ready")
-    return ready and not node.pods and any(taint.get("key") == _NOT_READY for taint in node.taints)
+    return ready and not node.pods and any(taint.get("key") == NOT_READY for taint in node.taints)

@@ -1,35 +1,38 @@
 """How queues share the cluster: Volcano's `proportion` (by weight), or `capacity` (by `spec.deserved`).
 
-`proportion` pours what the cluster has into the queues that have jobs, by weight, until each has what it asks
-for or may have. `capacity` gives each queue what it says it deserves and lets it borrow up to its limit.
+`proportion` divides the cluster among queues that have jobs, by weight, until each has what it requests or
+may have. `capacity` gives each queue its `spec.deserved` and lets it borrow up to its limit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from typing import TypeAlias
 
-from longshore.scheduler.amounts import PODS, Amounts, rest, total
+from longshore.scheduler.amounts import PODS, Amounts, total
 from longshore.scheduler.gang.model.group import Group
-from longshore.scheduler.gang.model.queue import Queue
+from longshore.scheduler.gang.model.queue import Branches, Queue
 from longshore.scheduler.gang.model.sums import Sums
 
 _MINIMAL = Fraction(1, 10)
-"""Less than this is no growth: Volcano's tolerance."""
+"""A smaller change counts as none: Volcano's tolerance."""
+_Shares: TypeAlias = Mapping[str, Mapping[str, Fraction]]
+"""Amounts by queue and resource."""
 
 
 def fill(
-    queues: Mapping[str, Queue],
+    branches: Branches,
     groups: Iterable[Group],
     room: Amounts,
     *,
     by_weight: bool,
     settled: Mapping[str, Sums],
 ) -> Amounts:
-    """Counts what the queues have and ask for, and works out what each deserves. Returns what was promised to
-    gangs, all in all, and is not used yet. `settled` are gangs that are added up already."""
+    """Sums up what the queues have and request, and computes what each deserves. Returns the total promised
+    to gangs and not used yet. `settled` are sums of settled gangs."""
+    queues = branches.queues
     room = {name: amount for name, amount in room.items() if name != PODS}
-    guaranteed = total(queue.guarantee for queue in queues.values())
     found = {name: sums.copy() for name, sums in settled.items() if name in queues}
     for group in groups:
         if group.queue in queues:
@@ -39,16 +42,9 @@ def fill(
         sums = found[name]
         queue.allocated, queue.releasing, queue.request = sums.allocated, sums.releasing, sums.request
         queue.elastic, queue.inqueue = sums.elastic, sums.inqueue
-    for queue in queues.values():
-        own = queue.guarantee
-        queue.limit = {
-            name: max(amount - guaranteed.get(name, 0) + own.get(name, 0), 0) for name, amount in room.items()
-        }
-        for name, amount in queue.capability.items():
-            queue.limit[name] = min(queue.limit.get(name, 0), amount)
-    _under_parents(queues)
+    _set_limits(branches, None, room)
     if by_weight:
-        _pour([*busy.values()], room)
+        _pour(branches, [*busy.values()], room)
     else:
         for queue in busy.values():
             wished = {**queue.limit, **queue.wished} if queue.wished else dict(queue.guarantee)
@@ -56,51 +52,49 @@ def fill(
     return total(sums.reserved for sums in found.values())
 
 
-def _under_parents(queues: Mapping[str, Queue]) -> None:
-    """A queue may never have more than any queue above it, less what its siblings have."""
-    used: dict[str, Amounts] = {}
-    for queue in queues.values():
-        for above in ancestors(queue, queues):
-            used[above.name] = total((used.get(above.name, {}), queue.allocated))
-    for queue in queues.values():
-        for above in ancestors(queue, queues):
-            others = rest(used.get(above.name, {}), queue.allocated)
-            for name, amount in above.capability.items():
-                left = max(amount - others.get(name, 0), 0)
-                queue.limit[name] = min(queue.limit.get(name, left), left)
+def _set_limits(branches: Branches, above: Queue | None, room: Amounts) -> None:
+    """Sets limits: a queue may have its parent's limit minus the guarantees of its siblings, and at most its
+    capability. Use by siblings is not subtracted: otherwise a queue would have nothing to reclaim."""
+    queues = branches.children(above)
+    guarantees = {queue.name: _guaranteed(branches, queue) for queue in queues}
+    all_ = total(guarantees.values())
+    for queue in queues:
+        own = guarantees[queue.name]
+        queue.limit = {
+            name: max(amount - all_.get(name, 0) + own.get(name, 0), 0) for name, amount in room.items()
+        }
+        for name, amount in queue.capability.items():
+            queue.limit[name] = min(queue.limit.get(name, 0), amount)
+        _set_limits(branches, queue, queue.limit)
 
 
-def ancestors(queue: Queue, queues: Mapping[str, Queue]) -> list[Queue]:
-    """The queues above, nearest first, without the root. The API lets queues be each other's parents: of such
-    a circle none is above another."""
-    found: list[Queue] = []
-    parent = queues.get(queue.parent)
-    while parent is not None and parent.name != "root" and parent not in found:
-        if parent is queue:
-            return []
-        found.append(parent)
-        parent = queues.get(parent.parent)
-    return found
+def _guaranteed(branches: Branches, queue: Queue) -> Amounts:
+    """The guarantee of a queue; at least the sum of its children's."""
+    below = total(_guaranteed(branches, each) for each in branches.children(queue))
+    return {name: max(queue.guarantee.get(name, 0), below.get(name, 0)) for name in queue.guarantee | below}
 
 
-def _pour(queues: list[Queue], room: Amounts) -> None:
+def _pour(branches: Branches, queues: list[Queue], room: Amounts) -> None:
+    """Divides in rounds: each queue gets its part, by weight, of all that is left, and no more than its part
+    of what each ancestor has left."""
     remaining = {name: Fraction(amount) for name, amount in room.items()}
     deserved: dict[str, dict[str, Fraction]] = {queue.name: {} for queue in queues}
     met: set[str] = set()
     while True:
-        weights = sum(queue.weight for queue in queues if queue.name not in met)
+        open_ = [queue for queue in queues if queue.name not in met]
+        weights = sum(queue.weight for queue in open_)
         if not weights:
             break
+        narrow = _left_above(branches, queues, open_, deserved)
         grown = False
         spent: dict[str, Fraction] = {}
-        for queue in queues:
-            if queue.name in met:
-                continue
+        for queue in open_:
             old = deserved[queue.name]
-            new = {
-                name: old.get(name, Fraction(0)) + amount * queue.weight / weights
-                for name, amount in remaining.items()
-            }
+            parts = {name: amount / weights for name, amount in remaining.items()}
+            for above in branches.above(queue):
+                own = narrow[above.name]
+                parts = {name: min(part, own.get(name, part)) for name, part in parts.items()}
+            new = {name: old.get(name, Fraction(0)) + part * queue.weight for name, part in parts.items()}
             wanted = {name: min(new[name], Fraction(queue.limit.get(name, 0))) for name in new}
             enough = all(queue.request.get(name, 0) <= wanted[name] for name in new)
             wanted = {
@@ -122,12 +116,49 @@ def _pour(queues: list[Queue], room: Amounts) -> None:
         }
         if not grown or all(amount < _MINIMAL for amount in remaining.values()):
             break
+    given = _given_below(branches, queues, deserved)
     for queue in queues:
         queue.deserved = {name: int(amount) for name, amount in deserved[queue.name].items()}
+        queue.most = dict(queue.deserved)
+        for above in branches.above(queue):
+            for name in above.capability.keys() & queue.most.keys():
+                if above.capability[name] - given[above.name][name] < _MINIMAL:
+                    queue.most[name] = queue.limit[name]  # fractions of a pod's size are lent to siblings
+
+
+def _left_above(
+    branches: Branches, queues: list[Queue], open_: list[Queue], deserved: _Shares
+) -> dict[str, dict[str, Fraction]]:
+    """The rest of each ancestor's capability, per unit of weight below it."""
+    given = _given_below(branches, queues, deserved)
+    weights: dict[str, int] = {}
+    for queue in open_:
+        for above in branches.above(queue):
+            weights[above.name] = weights.get(above.name, 0) + queue.weight
+    return {
+        name: {
+            resource: max(amount - given[name].get(resource, Fraction(0)), Fraction(0)) / weight
+            for resource, amount in branches.queues[name].capability.items()
+        }
+        for name, weight in weights.items()
+    }
+
+
+def _given_below(
+    branches: Branches, queues: list[Queue], deserved: _Shares
+) -> dict[str, dict[str, Fraction]]:
+    """The sum of the shares of a queue's descendants, by the name of the queue."""
+    given: dict[str, dict[str, Fraction]] = {}
+    for queue in queues:
+        for above in branches.above(queue):
+            sums = given.setdefault(above.name, {})
+            for name, amount in deserved[queue.name].items():
+                sums[name] = sums.get(name, Fraction(0)) + amount
+    return given
 
 
 def share(have: Mapping[str, int], of: Mapping[str, int]) -> float:
-    """The largest part of any resource."""
+    """The dominant share: the largest share of any resource."""
     return max((_part(have.get(name, 0), amount) for name, amount in of.items()), default=0.0)
 
 

@@ -1,4 +1,4 @@
-"""A client of exec or attach that came by SPDY: streams for error, stdin, stdout, stderr and resize."""
+"""A client of exec or attach over SPDY: streams for error, stdin, stdout, stderr and resize."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import codecs
 from typing import Final, Literal
 
-from longshore.api.exec_session import Session
+from longshore.api.container_streams import Session
 from longshore.api.types import Obj, encode
 from longshore.apiserver.http.streams.duplex import Duplex
 from longshore.apiserver.http.streams.remote_command import size_of
@@ -80,7 +80,7 @@ class SpdyTerminal:
         await self._spdy.close()
 
     async def close(self) -> None:
-        """Whatever happened before."""
+        """Stops reading, whatever happened before."""
         self._running.cancel()
         await asyncio.gather(self._running, return_exceptions=True)
 
@@ -93,7 +93,7 @@ async def _input(stream: Stream, session: Session) -> None:
 
 
 async def _sizes(stream: Stream, session: Session) -> None:
-    """A resize stream is JSON objects one after the other, cut anywhere."""
+    """Reads resize messages: JSON objects one after the other, split anywhere."""
     import json
 
     decode, text = codecs.getincrementaldecoder("utf-8")("replace"), ""

@@ -8,12 +8,12 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from longshore.apiserver.http.streams.duplex import Duplex
+from longshore.apiserver.http.streams.duplex import Duplex, Turns
 from longshore.apiserver.http.streams.spdy import spdy_frames as frames
 
 _UNREAD_BYTES: Final = 1 << 18
-"""Bytes a stream may hold unread before the whole connection waits. SPDY's own windows are not spoken by
-Kubernetes' clients, so one slow stream holds up its neighbours, there as here."""
+"""Bytes a stream may hold unread before the whole connection waits. Kubernetes' clients do not use SPDY's
+windows, so one slow stream holds up the others, as upstream."""
 _FRAME_BYTES: Final = 1 << 16
 _MAX_STREAMS: Final = 1024
 
@@ -31,7 +31,7 @@ class Stream:
         self._room.set()
         self._ignored = False
         self.ended = False
-        """Nothing more will come."""
+        """Whether the client will send nothing more."""
         self.reset = False
         self._finished = False
 
@@ -55,14 +55,14 @@ class Stream:
         self._room.set()
 
     async def write(self, data: bytes) -> None:
-        """Nothing when this side or the client has ended the stream."""
+        """Sends data, unless this side has finished the stream or the client has reset it."""
         for at in range(0, len(data), _FRAME_BYTES):
             if self._finished or self.reset:
                 return
             await self._connection.send(frames.data(self.number, data[at : at + _FRAME_BYTES]))
 
     async def finish(self) -> None:
-        """Nothing more will be written."""
+        """Ends this side of the stream."""
         if not self._finished and not self.reset:
             self._finished = True
             await self._connection.send(frames.data(self.number, b"", frames.FIN))
@@ -90,7 +90,7 @@ class Stream:
 
 
 class SpdyConnection:
-    """`opened` is told of every stream as the client opens it."""
+    """All streams of one connection. `opened` is called with each stream that the client opens."""
 
     def __init__(self, duplex: Duplex, opened: Callable[[Stream], None]) -> None:
         self._duplex, self._opened = duplex, opened
@@ -99,11 +99,12 @@ class SpdyConnection:
         self._writing = asyncio.Lock()
 
     async def run(self) -> None:
-        """Reads until the client has gone, or speaks something else."""
-        reader = frames.Reader()
+        """Reads until the client has gone, or sends invalid frames."""
+        reader, turns = frames.Reader(), Turns()
         try:
             while data := await self._duplex.read():
                 for frame in reader.feed(data):
+                    await turns.next()
                     if isinstance(frame, frames.Data):
                         await self._data(frame)
                     elif not await self._control(frame):
@@ -119,7 +120,7 @@ class SpdyConnection:
             await self._duplex.write(frame)
 
     async def close(self) -> None:
-        """Says that this was all, and closes."""
+        """Sends GOAWAY, and closes."""
         try:
             last = max(self._streams, default=0)
             await self.send(frames.control(frames.GOAWAY, struct.pack(">II", last, 0)))
@@ -140,7 +141,7 @@ class SpdyConnection:
             stream.end()
 
     async def _control(self, frame: frames.Control) -> bool:
-        """False after a goodbye."""
+        """Handles a control frame; False after GOAWAY."""
         match frame.type:
             case frames.SYN_STREAM:
                 await self._open(frame)

@@ -21,11 +21,11 @@ HEADERS: Final = 8
 
 FIN: Final = 0x01
 CANCEL: Final = 5
-"""Status of a stream that is wanted no more."""
+"""Status in RST_STREAM: the stream is no longer needed."""
 
 _VERSION: Final = 0x8003
 _MAX_HEADERS: Final = 1 << 16
-"""Of one block, unpacked; clients send a few dozen bytes."""
+"""Bytes of one header block, unpacked; clients send a few dozen."""
 
 _WORDS: Final = (
     "options|head|post|put|delete|trace|accept|accept-charset|accept-encoding|accept-language|"

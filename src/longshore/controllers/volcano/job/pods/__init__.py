@@ -1,1 +1,1 @@
-"""Objects a Volcano Job makes: pods from its tasks, its PodGroup, its volumes, its plugins' objects."""
+"""Objects a Volcano Job creates: pods from its tasks, its PodGroup, its volumes, its plugins' objects."""

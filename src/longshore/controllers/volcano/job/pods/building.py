@@ -35,7 +35,7 @@ _FROM_LABELS: Final = (PREEMPTABLE, COOLDOWN)
 
 
 def pod(job: Obj, task: Obj, index: int) -> Obj:
-    """The pod of `task` at `index`, a copy that plugins may change."""
+    """Returns the pod of `task` at `index`, a copy that plugins may change."""
     meta, template = job["metadata"], task["template"]
     name = task["name"]
     made: Obj = {
@@ -58,7 +58,7 @@ def pod(job: Obj, task: Obj, index: int) -> Obj:
 
 
 def own_list(within: Obj, key: str) -> list[Any]:
-    """The list under `key`, which is there from now on."""
+    """Returns the list under `key`; adds an empty one if there is none."""
     found: list[Any] | None = within.get(key)
     if found is None:
         found = within[key] = []

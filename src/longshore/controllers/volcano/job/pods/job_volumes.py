@@ -1,7 +1,7 @@
-"""A Job's volumes: claims to make, claims that must be there, and where pods mount them. Pure functions.
+"""A Job's volumes: claims to create, claims that must exist, and where pods mount them. Pure functions.
 
-Names that upstream rolls dice for are computed from the Job's UID here: a controller that died between
-making a claim and writing its name down finds the same claim again.
+Upstream chooses random names; here names are computed from the Job's UID, so that a controller that died
+between creating a claim and recording its name finds the same claim again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MARKER: Final = "volume-pvc-"
 
 
 def suffix(*parts: str) -> str:
-    """Twelve letters and digits that depend on nothing but `parts`."""
+    """Returns twelve letters and digits that depend only on `parts`."""
     number = int.from_bytes(hashlib.sha256("\0".join(parts).encode()).digest())
     letters = []
     for _ in range(_SUFFIX):
@@ -29,7 +29,7 @@ def suffix(*parts: str) -> str:
 
 
 def claim_names(job: Obj, index: int) -> Iterator[str]:
-    """Names for the claim of the volume at `index`, to be tried one after the other."""
+    """Yields names to try, one after the other, for the claim of the volume at `index`."""
     meta = job["metadata"]
     attempt = 0
     while True:
@@ -53,7 +53,7 @@ def missing(name: str) -> str:
 
 
 def mount(job: Obj, pod: Obj, own: Callable[[Obj, str], list[Obj]]) -> None:
-    """Adds the Job's volumes to a new pod. A claim that is named twice is mounted once."""
+    """Adds the Job's volumes to a new pod. A claim that is listed twice is mounted once."""
     seen: set[str] = set()
     for volume in job["spec"].get("volumes") or ():
         name = volume.get("volumeClaimName") or ""

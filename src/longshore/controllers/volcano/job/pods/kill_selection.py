@@ -1,4 +1,4 @@
-"""Which pods a kill removes: the whole Job's, or those the request is about. Pure."""
+"""Selects the pods that a kill deletes: all of the Job, or those that the request names. Pure."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from longshore.api.facts import pod_state
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.pods import tasks
 from longshore.controllers.volcano.job.rules.table import Kind, Step
-from longshore.controllers.volcano.job.view import View
+from longshore.controllers.volcano.job.view import VolcanoJobView
 from longshore.controllers.volcano.job.waking.job_requests import Request
 from longshore.controllers.volcano.names import RESTART_PARTITION, RESTART_POD
 from longshore.machinery.reasons import Reason
 
 
 class Selection(msgspec.Struct, frozen=True):
-    """The pods that a kill removes."""
+    """The pods that a kill deletes."""
 
     delete: Sequence[Obj]
     going: int
-    """Pods that are on their way out already."""
+    """The number of pods that are terminating already."""
     total: int
     whole: bool
     why: Reason
 
 
-NOTHING_LEFT: Final = Selection((), 0, 0, False, Reason("NothingLeft", "all its pods are gone already"))
+NOTHING_LEFT: Final = Selection((), 0, 0, False, Reason("NothingLeft"))
 
 
-def select(view: View, step: Step, action: str, request: Request) -> Selection | None:
-    """The pods that a kill removes; None when the target is nothing that could be killed."""
+def select(view: VolcanoJobView, step: Step, action: str, request: Request) -> Selection | None:
+    """Returns the pods that a kill deletes; None if the requested partition has no pods."""
     if step.kind is Kind.TARGETED:
         return _target(view, action, request)
     pods = [pod for found in view.pods.values() for pod in found.values()]
@@ -40,18 +40,17 @@ def select(view: View, step: Step, action: str, request: Request) -> Selection |
     soft = step.soft or _last_retry(view.job)
     delete = [pod for pod in pods if not view.is_going(pod) and not (soft and pod_state.has_ended(pod))]
     kept = len(pods) - going - len(delete)
-    words = f"deletes {len(delete)} pods" + (f", keeps {kept} that have ended" if kept else "")
-    why = Reason("PodsDeleted", words, {"pods": len(delete), "kept": kept})
+    why = Reason("PodsDeleted", {"pods": len(delete), "kept": kept})
     return Selection(delete, going, len(pods), True, why)
 
 
 def _last_retry(job: Obj) -> bool:
-    """Pods that ended in the last run are kept, for whoever wants to know why it failed."""
+    """Whether this is the last run. Its ended pods are kept, to show why it failed."""
     retries = (job.get("status") or {}).get("retryCount") or 0
     return retries >= (job["spec"].get("maxRetry") or 0) - 1
 
 
-def _target(view: View, action: str, request: Request) -> Selection | None:
+def _target(view: VolcanoJobView, action: str, request: Request) -> Selection | None:
     found: Iterable[Obj] = view.pods.get(request.task, {}).values()
     said = f"task {request.task!r}"
     if action == RESTART_POD:
@@ -64,5 +63,5 @@ def _target(view: View, action: str, request: Request) -> Selection | None:
             return None
     pods = [*found]
     delete = [pod for pod in pods if not view.is_going(pod)]
-    why = Reason("PodsDeleted", f"deletes {len(delete)} pods of {said}", {"pods": len(delete)})
+    why = Reason("PodsDeleted", {"pods": len(delete), "target": said})
     return Selection(delete, len(pods) - len(delete), len(pods), False, why)

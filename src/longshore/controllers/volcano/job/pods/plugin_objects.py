@@ -1,5 +1,5 @@
-"""The objects that plugins want for a Job, and its claims: which to read, make and remove. Pure. Reads before
-it writes, and is safe to repeat."""
+"""Reads, creates and deletes the objects of plugins and the Job's claims. Pure. Reads before it writes, and
+is safe to repeat."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from longshore.controllers.volcano.plugins import KeyPair, NeedsKey, Plugin, Wan
 
 
 def ensure(draft: Draft, wanted: Wanted) -> Course[None]:
-    """Brings one object up to what the plugin wants."""
+    """Creates or updates one object as the plugin wants it."""
     existing = yield from draft.found(wanted.what, wanted.name)
     if existing is not None and _of_earlier_job(existing, draft.job):
         # Garbage collection is about to take it: it would be gone while this Job relies on it.
@@ -41,14 +41,14 @@ def ensure(draft: Draft, wanted: Wanted) -> Course[None]:
 
 
 def remove_all(draft: Draft, plugin: Plugin) -> Course[None]:
-    """Looks before it deletes: one that is gone costs no write, however often this is tried."""
+    """Deletes the plugin's objects. Reads each first, so that retries cost no write for a deleted one."""
     for wanted in plugin.objects(draft.job):
         if (yield from draft.found(wanted.what, wanted.name)) is not None:
             yield from remove(draft, wanted.what, wanted.name)
 
 
 def remove(draft: Draft, kind: Kind, name: str, uid: str = "") -> Course[None]:
-    """Deletes an object, or finds it gone; with `uid`, only the one of that UID."""
+    """Deletes an object, if it exists; with `uid`, only the object with that UID."""
     try:
         yield from draft.one(Delete(kind, name, uid))
     except StatusError as err:
@@ -61,7 +61,7 @@ def remove(draft: Draft, kind: Kind, name: str, uid: str = "") -> Course[None]:
 
 
 def claims(draft: Draft) -> Course[tuple[list[Obj], list[tuple[str, str]]]]:
-    """The Job's volumes, each with the name of a claim that exists now, and the marks of those claims.
+    """Returns the Job's volumes, each with the name of an existing claim, and the marks of those claims.
     Raises `ClaimMissing`."""
     found: list[Obj] = []
     markers: list[tuple[str, str]] = []

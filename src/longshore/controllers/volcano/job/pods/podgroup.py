@@ -1,4 +1,4 @@
-"""The PodGroup a Job wants: how many pods must start together, and what they need. Pure functions."""
+"""The PodGroup of a Job: how many pods must start together, and the resources they need. Pure functions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NATIVE: Final = ("cpu", "memory", "ephemeral-storage")
 
 
 def wanted(job: Obj, priorities: Mapping[str, int]) -> Obj:
-    """A new PodGroup for the Job."""
+    """Returns a new PodGroup for the Job."""
     meta = job["metadata"]
     made: Obj = {"name": group_name(job), "namespace": meta["namespace"]}
     for part in ("annotations", "labels"):
@@ -43,13 +43,13 @@ def _spec(job: Obj, priorities: Mapping[str, int]) -> Obj:
 
 
 class _Specs:
-    """The last few PodGroups' specs. Jobs that are alike share their own spec, and need this once."""
+    """Caches the specs of the last 64 PodGroups. Identical Jobs share one spec object, so it is made once."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Obj, Mapping[str, int], Obj]] = {}
 
     def of(self, job: Obj, priorities: Mapping[str, int]) -> Obj:
-        """Frozen, as the Job's is."""
+        """Returns the PodGroup's spec, which must not be changed."""
         spec = job["spec"]
         known = self._known.get(id(spec))
         if known is not None and known[0] is spec and known[1] == priorities:
@@ -66,7 +66,7 @@ _specs: Final = _Specs()
 
 
 def updated(group: Obj, job: Obj, priorities: Mapping[str, int]) -> Obj | None:
-    """The PodGroup brought up to the Job's spec; None when it is. Members of tasks that are gone stay."""
+    """Returns the PodGroup updated to the Job's spec; None if unchanged. Keeps members of removed tasks."""
     old, new = group["spec"], _specs.of(job, priorities)
     made = dict(old)
     for key in ("priorityClassName", "minMember", "minResources", "subGroupPolicy"):
@@ -81,7 +81,7 @@ def updated(group: Obj, job: Obj, priorities: Mapping[str, int]) -> Obj | None:
 
 
 def _plain(spec: Obj) -> Obj:
-    """The part of a spec that counts; amounts compare by their canonical text, absent and empty are equal."""
+    """Returns the spec in a form to compare: quantities as numbers, without empty fields."""
     kept = {key: value for key, value in spec.items() if value}
     if "minResources" in kept:
         kept["minResources"] = {
@@ -93,7 +93,7 @@ def _plain(spec: Obj) -> Obj:
 
 
 def task_members(job: Obj) -> dict[str, int]:
-    """How many pods of each task must start together."""
+    """Returns how many pods of each task must start together."""
     found = {}
     for task in job["spec"].get("tasks") or ():
         policy = task.get("partitionPolicy") or {}
@@ -121,7 +121,7 @@ def _sub_groups(job: Obj) -> Iterator[Obj]:
 
 
 def least_resources(job: Obj, priorities: Mapping[str, int]) -> dict[str, str]:
-    """The requests of the first `minAvailable` pods, those of the most important tasks first."""
+    """Returns the requests of the first `minAvailable` pods, in the order of their tasks' priority."""
     ordered = sorted(
         job["spec"].get("tasks") or (),
         key=lambda task: -priorities.get(task["template"]["spec"].get("priorityClassName") or "", 0),
@@ -139,7 +139,7 @@ def least_resources(job: Obj, priorities: Mapping[str, int]) -> dict[str, str]:
 
 
 def _take(total: dict[str, str], ordered: Iterable[Obj], left: int, counts: Iterable[int]) -> int:
-    """Adds up to `counts` pods of each task while any of `left` are left; how many are left then."""
+    """Adds the usage of up to `counts` pods of each task, `left` in all; returns the rest of `left`."""
     for task, count in zip(ordered, counts, strict=True):
         number = max(min(count, left), 0)
         left -= number
@@ -156,7 +156,7 @@ def _add(total: dict[str, str], name: str, amount: str, times: int) -> None:
 
 
 def _usage(pod: Obj) -> dict[str, str]:
-    """The amounts that a quota would charge one pod for."""
+    """Returns the amounts that a ResourceQuota would charge for one pod."""
     used = {"pods": "1", "count/pods": "1"}
     for name, amount in pod_resources.pod_requests(pod).items():
         extended = pod_resources.is_extended(name)

@@ -1,4 +1,4 @@
-"""Which pods a Job lacks and which it has too many of. Pure."""
+"""Finds the missing and the surplus pods of a Job. Pure."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from longshore.controllers.volcano import plugins
 from longshore.controllers.volcano.job.pods import building, tasks
 from longshore.controllers.volcano.job.rules import dependencies
 from longshore.controllers.volcano.job.status import Count
-from longshore.controllers.volcano.job.view import View
-from longshore.machinery.reasons import Reason
+from longshore.controllers.volcano.job.view import VolcanoJobView
+from longshore.machinery.reasons import Number, Reason
 
 MAX_CREATED_PODS: Final = 1000
-"""In one sync: a Job may ask for thousands of millions, and others take their turns meanwhile."""
+"""The limit of creates in one sync: a Job may want billions of pods, and other Jobs must get a turn."""
 
 
 class Population(msgspec.Struct, frozen=True):
@@ -27,14 +27,14 @@ class Population(msgspec.Struct, frozen=True):
     """Tasks and bodies of new pods."""
     delete: Sequence[Obj] = ()
     count: Count = msgspec.field(default_factory=Count)
-    """The pods that are there."""
+    """The existing pods."""
     why: tuple[Reason, ...] = ()
     more: bool = False
-    """Whether pods are missing that the next sync creates."""
+    """Whether more pods are missing, which the next sync creates."""
 
 
-def populate(view: View) -> Population:
-    """The pods that are missing and those that are too many. Raises `plugins.PluginError`."""
+def populate(view: VolcanoJobView) -> Population:
+    """Finds the missing and the surplus pods. Raises `plugins.PluginError`."""
     job = view.job
     count, create, delete, why = Count(), list[tuple[str, Obj]](), [], []
     more = False
@@ -53,17 +53,15 @@ def populate(view: View) -> Population:
         count.going(len(others) - len(surplus))
         delete += surplus
         if surplus:
-            words = f"task {name!r} has {len(surplus)} pods too many"
-            why.append(Reason("TooManyPods", words, {"pods": len(surplus)}))
+            why.append(Reason("TooManyPods", {"task": name, "pods": len(surplus)}))
         missing = wanted - len(there)
         if missing and (blocked := dependencies.waits_for(view, task)):
-            why.append(Reason("TaskWaits", f"task {name!r} waits for {blocked}", {"pods": missing}))
+            why.append(Reason("TaskWaits", {"task": name, "waitsFor": blocked, "pods": missing}))
         elif missing:
             some = min(missing, MAX_CREATED_PODS - len(create))
             more = more or some < missing
-            words = f"task {name!r} lacks {missing} of {wanted} pods: creates "
-            words += "them" if some == missing else f"{some} of them now"
-            why.append(Reason("PodsCreated", words, {"pods": some, "replicas": wanted}))
+            numbers: dict[str, Number] = {"task": name, "pods": some, "replicas": wanted}
+            why.append(Reason("PodsCreated", numbers if some == missing else {**numbers, "missing": missing}))
             for index in islice((index for index in range(wanted) if index not in there), some):
                 body = building.pod(job, task, index)
                 for plugin in changed_by:

@@ -1,10 +1,11 @@
-"""Questions about a Job's tasks and the pods of one of them."""
+"""Functions about a Job's tasks, and about the pods of one task."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Final
 
+from longshore.api.facts import pod_state
 from longshore.api.types import Obj
 from longshore.controllers.volcano.names import OUT_OF_SYNC_MARK, PARTITION
 
@@ -21,7 +22,7 @@ def total_replicas(job: Obj) -> int:
 
 
 def minimum(task: Obj) -> int:
-    """How many pods of the task its Job needs: minAvailable, else all."""
+    """Returns how many pods of the task the Job needs: minAvailable, or all replicas."""
     wanted: int | None = task.get("minAvailable")
     return replicas(task) if wanted is None else wanted
 
@@ -39,7 +40,7 @@ def find(job: Obj, name: str) -> Obj | None:
 
 
 def any_policies(job: Obj) -> bool:
-    """Whether the Job, or one of its tasks, has anything to say about what happens to pods."""
+    """Whether the Job, or one of its tasks, has policies."""
     spec = job["spec"]
     return bool(spec.get("policies")) or any(task.get("policies") for task in spec.get("tasks") or ())
 
@@ -54,12 +55,12 @@ def phase(pod: Obj) -> str:
 
 
 def is_new(pod: Obj) -> bool:
-    """Whether nothing has happened to the pod since it was made."""
+    """Whether the pod is pending, not marked and not being deleted."""
     return phase(pod) in ("", "Pending") and not marked(pod) and "deletionTimestamp" not in pod["metadata"]
 
 
 def same(old: Obj, new: Obj) -> bool:
-    """Whether a pod changed in nothing that a sync of its Job counts, as when it gets its node."""
+    """Whether a change of a pod does not matter to a sync of its Job, such as its node."""
     before, after = old.get("status") or {}, new.get("status") or {}
     if before.get("phase") != after.get("phase"):
         return False
@@ -75,7 +76,7 @@ def same(old: Obj, new: Obj) -> bool:
 
 
 def marked(pod: Obj) -> bool:
-    """Whether the controller itself removes the pod."""
+    """Whether the controller itself deletes the pod."""
     return (pod["metadata"].get("annotations") or {}).get(OUT_OF_SYNC_MARK) == "true"
 
 
@@ -85,23 +86,14 @@ def partition(pod: Obj) -> str:
 
 
 def completed(task: Obj, pods: Iterable[Obj]) -> bool:
-    """Whether as many pods of the task have succeeded as it has replicas."""
+    """Whether at least as many pods of the task have succeeded as it has replicas."""
     wanted = replicas(task)
     return wanted > 0 and sum(phase(pod) == "Succeeded" for pod in pods) >= wanted
 
 
 def failed(task: Obj, pods: Iterable[Obj]) -> bool:
-    """Whether the containers of the task's live pods were restarted as often, in all, as it allows."""
+    """Whether the restarts of the task's running and pending pods, in sum, reach its maxRetry."""
     limit = task.get("maxRetry") or _DEFAULT_RETRIES
     if not replicas(task) or limit == _UNLIMITED:
         return False
-    return sum(_restarts(pod) for pod in pods if phase(pod) in ("Running", "Pending")) >= limit
-
-
-def _restarts(pod: Obj) -> int:
-    status = pod.get("status") or {}
-    return sum(
-        container.get("restartCount") or 0
-        for part in ("initContainerStatuses", "containerStatuses")
-        for container in status.get(part) or ()
-    )
+    return sum(pod_state.restarts(pod) for pod in pods if phase(pod) in ("Running", "Pending")) >= limit

@@ -1,14 +1,14 @@
-"""Whether the tasks that a task depends on are ready for it. Pure."""
+"""Decides whether the tasks that a task depends on are ready. Pure."""
 
 from __future__ import annotations
 
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.pods import tasks
-from longshore.controllers.volcano.job.view import View
+from longshore.controllers.volcano.job.view import VolcanoJobView
 
 
-def waits_for(view: View, task: Obj) -> str:
-    """The tasks that this one waits for, in words; empty when its pods may be created."""
+def waits_for(view: VolcanoJobView, task: Obj) -> str:
+    """Describes the tasks that this one waits for; empty if its pods may be created."""
     needs = task.get("dependsOn") or {}
     names: list[str] = needs.get("name") or []
     if not names:
@@ -20,8 +20,8 @@ def waits_for(view: View, task: Obj) -> str:
     return ", ".join(short for short in found.values() if short)
 
 
-def _ready(view: View, name: str) -> str:
-    """Empty when enough pods of the task succeeded or are ready; else what is missing."""
+def _ready(view: VolcanoJobView, name: str) -> str:
+    """Describes what the task lacks; empty if enough of its pods succeeded or are ready."""
     task = tasks.find(view.job, name)
     if task is None:
         return f"task {name!r}, which does not exist"

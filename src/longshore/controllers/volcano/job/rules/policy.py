@@ -1,11 +1,11 @@
-"""Which action an event calls for: one pure function over a Job's lifecycle policies, with the reason.
+"""Finds the action for an event, with the reason, in a Job's lifecycle policies. Pure.
 
-Policies of the task come before those of the Job; the first that fits decides.
+Policies of the task come before those of the Job; the first that matches decides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -29,57 +29,54 @@ _INTERNAL: Final = (OUT_OF_SYNC, COMMAND_ISSUED, POD_RUNNING, "")
 
 
 class Match(msgspec.Struct, frozen=True):
-    """The action, and the rule behind it."""
+    """An action, and its reason."""
 
     action: str
     why: Reason
     delay: float = 0.0
-    """Seconds to wait before; 0 acts at once."""
+    """Seconds to wait before the action; 0 acts at once."""
 
 
-_JUST_LOOK: Final = Match(SYNC_JOB, Reason("NothingButALook", "what happened calls for nothing but a look"))
+_JUST_LOOK: Final = Match(SYNC_JOB, Reason("NothingButALook"))
 
 
 def match(job: Obj, request: Request) -> Match:
-    """The action that `request` calls for in the Job's state."""
+    """Returns the action for `request` in the Job's state."""
     if request.action:
-        return Match(request.action, Reason("CommandAsks", f"a command asks for {request.action}"))
+        return Match(request.action, Reason("CommandAsks", {"action": request.action}))
     event = request.event
     if event in _INTERNAL:
         return _JUST_LOOK
-    said = f"{event} of {request.pod or 'the PodGroup'}"
+    said = {"event": event, "about": request.pod or "the PodGroup"}
     if request.uid and request.uid != job["metadata"]["uid"]:
-        return Match(SYNC_JOB, Reason("EarlierJob", f"{said} belongs to an earlier Job of this name"))
+        return Match(SYNC_JOB, Reason("EarlierJob", said))
     version = (job.get("status") or {}).get("version") or 0
     if request.version < version:
-        words = f"{said} is of version {request.version}, and the Job is at {version}: no policy applies"
-        numbers = {"version": request.version, "jobVersion": version}
-        return Match(SYNC_JOB, Reason("EarlierVersion", words, numbers))
+        numbers = {**said, "version": request.version, "jobVersion": version}
+        return Match(SYNC_JOB, Reason("EarlierVersion", numbers))
     task = tasks.find(job, request.task) if request.task else None
     if task is not None:
-        found = _first(task.get("policies") or (), request, f"{said}: task {request.task!r}, policy")
+        found = _first(task.get("policies") or (), request, {**said, "task": request.task})
         if found is not None:
             return found
-    found = _first(job["spec"].get("policies") or (), request, f"{said}: policy")
-    return found or Match(SYNC_JOB, Reason("NoPolicy", f"no policy is about {said}"))
+    found = _first(job["spec"].get("policies") or (), request, said)
+    return found or Match(SYNC_JOB, Reason("NoPolicy", said))
 
 
-def _first(policies: Iterable[Obj], request: Request, said: str) -> Match | None:
+def _first(policies: Iterable[Obj], request: Request, said: Mapping[str, Number]) -> Match | None:
     for number, policy in enumerate(policies):
         rule = _fits(policy, request)
         if rule:
             action, delay = policy.get("action") or "", timeout(policy)
-            wait = f" after {policy['timeout']}" if delay else ""
-            numbers: dict[str, Number] = {"policy": number}
+            numbers: dict[str, Number] = {**said, "policy": number, "rule": rule, "action": action}
             if delay:
-                numbers["delaySeconds"] = delay
-            words = f"{said} {number} ({rule}) says {action}{wait}"
-            return Match(action, Reason("PolicyMatched", words, numbers), delay)
+                numbers |= {"delaySeconds": delay, "timeout": policy["timeout"]}
+            return Match(action, Reason("PolicyMatched", numbers), delay)
     return None
 
 
 def _fits(policy: Obj, request: Request) -> str:
-    """The part of the policy that fits, in words; empty when none does."""
+    """Describes the part of the policy that matches; empty if none does."""
     events = [*(policy.get("events") or ()), policy.get("event") or ""]
     if (
         request.event in events or ANY_EVENT in events
@@ -94,7 +91,7 @@ def _fits(policy: Obj, request: Request) -> str:
 
 
 def timeout(policy: Obj) -> float:
-    """The policy's timeout in seconds; 0 without one."""
+    """Returns the policy's timeout in seconds; 0 without one."""
     text = policy.get("timeout")
     return _seconds(text) if text else 0.0
 

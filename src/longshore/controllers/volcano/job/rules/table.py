@@ -1,7 +1,7 @@
-"""The state machine as data: what each action does in each phase.
+"""The state machine as data: the effect of each action in each phase.
 
-A kill removes pods; the whole Job's, or those the request is about (`TARGETED`). A sync brings pods up to
-what the spec asks for. Each then asks a rule (phases.py) whether the phase changes.
+A kill deletes pods: all of the Job, or those that the request names (`TARGETED`). A sync creates and deletes
+pods as the spec requires. Afterwards a rule (phases.py) decides whether the phase changes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Kind(Enum):
 
 
 class Then(Enum):
-    """The rule that is asked afterwards."""
+    """The rule that decides about the phase afterwards."""
 
     NOTHING = "nothing"
     IF_STARTED = "Running once enough pods have started"
@@ -67,7 +67,7 @@ class Step(msgspec.Struct, frozen=True):
 
     @property
     def decisive(self) -> bool:
-        """Whether it changes the Job's course, so that half of it must never be forgotten."""
+        """Whether the step changes the Job's course, so that it must be finished even after a crash."""
         return self.kind is Kind.TARGETED or self.then in _DECISIVE
 
 
@@ -81,7 +81,7 @@ def _soft(then: Then) -> Step:
 
 
 def _alive(sync: Then) -> Mapping[str, Step]:
-    """Pending and Running differ in nothing but the rule of a sync."""
+    """Returns the row of Pending or Running, which differ only in the rule after a sync."""
     return {
         RESTART_JOB: Step(Kind.KILL, Then.RESTART),
         **dict.fromkeys(_TARGETED, Step(Kind.TARGETED, Then.RESTART)),
@@ -111,6 +111,6 @@ TABLE: Final[Mapping[str, Mapping[str, Step]]] = {
 
 
 def step(phase: str, action: str) -> Step:
-    """An empty or unheard-of phase counts as Pending, an unheard-of action as a look at the Job."""
+    """Returns the step. An empty or unknown phase counts as Pending, an unknown action as a sync."""
     row = TABLE.get(phase) or TABLE[PENDING]
     return row.get(action) or row[_OTHER]

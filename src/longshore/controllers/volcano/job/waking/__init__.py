@@ -1,1 +1,1 @@
-"""Which Volcano Job is looked at, and what it is asked: requests, delays, what a crash left undone."""
+"""Decides which Volcano Job is visited, and why: requests, delayed actions, recovery after a crash."""

@@ -1,7 +1,7 @@
-"""Actions that wait: when each is due, what cancels it. Pure.
+"""Delayed actions: when each is due, and what cancels it. Pure.
 
-There is one per pod of a Job, and one for the Job as such. Nothing here is a timer: the worker of the Job
-looks at what is due, so that a delayed action meets the same order as any other.
+There is one per pod of a Job, and one for the Job itself. There are no timers here: the Job's worker checks
+what is due, so that delayed actions keep the order of all others.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from longshore.controllers.volcano.names import (
 from longshore.machinery.reasons import Reason
 
 TRACELESS: Final = (POD_EVICTED, UNKNOWN)
-"""Events whose cause no object shows afterwards."""
+"""Events whose cause cannot be read from any object afterwards."""
 
 
 class Delayed(msgspec.Struct, frozen=True):
@@ -37,18 +37,18 @@ class Delayed(msgspec.Struct, frozen=True):
 
 
 class Delays:
-    """The delayed actions of one Job while a visit decides on them. Begins as a copy of `entries`."""
+    """The delayed actions of one Job during a visit. Starts as a copy of `entries`."""
 
     def __init__(self, entries: Mapping[str, Delayed]) -> None:
         self.entries: dict[str, Delayed] = dict(entries)
-        """By pod name; "" is the Job itself."""
+        """Delayed actions by pod name; "" is the Job itself."""
 
     def __bool__(self) -> bool:
         return bool(self.entries)
 
     def register(self, new: Delayed) -> bool:
-        """Whether it is kept. One that waits for the same action already stays as it is, unless it is about
-        an earlier pod of the name."""
+        """Adds a delayed action; returns whether it was added. An equal action that already waits stays,
+        unless it waits for the start of an earlier pod of that name."""
         old = self.entries.get(new.request.pod)
         same_pod = old is not None and (
             old.request.pod_uid == new.request.pod_uid or old.request.event != POD_PENDING
@@ -59,10 +59,10 @@ class Delays:
         return True
 
     def prune(self, pods: Mapping[str, Obj]) -> list[Reason]:
-        """Cancels what the pods, by name, make pointless; returns what that was.
+        """Cancels actions that the state of the pods makes pointless; returns the reasons.
 
-        Waiting for a start ends when the pod has started, ended or gone. A failure or an eviction is
-        forgotten once a pod of the name runs.
+        An action for a pending pod is cancelled when the pod has started, ended or gone. An action for a
+        failure or an eviction is cancelled once a pod of that name runs.
         """
         said = []
         for name, entry in [*self.entries.items()]:
@@ -76,19 +76,19 @@ class Delays:
                 )
             if over:
                 del self.entries[name]
-                words = f"{entry.action} after {event} of {name} is cancelled"
-                said.append(Reason("DelayedActionCancelled", words))
+                numbers = {"action": entry.action, "event": event, "pod": name}
+                said.append(Reason("DelayedActionCancelled", numbers))
         return said
 
     def done(self, action: str, request: Request) -> None:
-        """Forgets the actions that `action`, now carried out, stands for too."""
+        """Removes the delayed actions that `action`, now carried out, covers."""
         level = _level(action, request)
         for pod, entry in [*self.entries.items()]:
             if _level(entry.action, entry.request) == level:
                 del self.entries[pod]
 
     def due(self, now: float) -> list[Delayed]:
-        """The delayed actions that are due, the earliest first. Each stays registered until it is done."""
+        """Returns the delayed actions that are due, the earliest first. Each stays until it is done."""
         return sorted((e for e in self.entries.values() if e.due <= now), key=lambda e: e.due)
 
     def forget(self, entry: Delayed) -> None:
@@ -99,7 +99,7 @@ class Delays:
         return min((entry.due for entry in self.entries.values()), default=None)
 
     def traceless(self, uids: Set[str]) -> list[Delayed]:
-        """The delayed actions that could not be read off the pods of these UIDs again."""
+        """Returns the delayed actions that could not be derived again from the pods with these UIDs."""
         return [
             entry
             for entry in self.entries.values()
@@ -109,7 +109,7 @@ class Delays:
 
 
 def _level(action: str, request: Request) -> tuple[str, ...]:
-    """The subject of an action. Actions of one level stand for each other."""
+    """Returns the target of an action. Actions with the same target cover each other."""
     if action == RESTART_TASK:
         return ("task", request.task)
     if action == RESTART_POD:

@@ -1,4 +1,4 @@
-"""From changes of objects to requests in a Job's inbox. Decides nothing."""
+"""Turns changes of objects into requests in a Job's inbox. Decides nothing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from longshore.machinery.informers.cache import Cache, Key, key_of
 from longshore.machinery.informers.informer import Handler
 
 Wake = Callable[[Key], None]
-"""Wants a Job looked at."""
+"""Adds a Job to its queue."""
 
 
 class JobHandler(Handler):
@@ -34,7 +34,8 @@ class JobHandler(Handler):
 
     def on_update(self, old: Obj, new: Obj) -> None:
         moved = phase_of(old) != phase_of(new) and not self._memory.is_echo(key_of(new), new)
-        if moved or (old["spec"] is not new["spec"] and old["spec"] != new["spec"]):
+        is_resync = old is new
+        if is_resync or moved or (old["spec"] is not new["spec"] and old["spec"] != new["spec"]):
             key = key_of(new)
             self._memory.put(key, SYNC)
             self._wake(key)
@@ -59,7 +60,7 @@ class PodHandler(Handler):
         self._heard(obj, [] if initial else self._changes(None, obj, mine))
 
     def on_settled(self, facts: Obj, packed: Packed) -> None:
-        """Pods that settle are those of Kubernetes' Jobs."""
+        """Does nothing: only pods of batch/v1 Jobs settle."""
 
     def on_update(self, old: Obj, new: Obj) -> None:
         if old["metadata"].get("resourceVersion") == new["metadata"].get("resourceVersion"):
@@ -78,8 +79,8 @@ class PodHandler(Handler):
             self._name_is_free(obj)
 
     def _name_is_free(self, pod: Obj) -> None:
-        """A pod of nobody is gone. A Job whose pod is to have its name may have been waiting for that: names
-        of pods begin with that of their Job."""
+        """Wakes Jobs that may have waited for the name of a deleted pod without owner. The names of a Job's
+        pods begin with the Job's name."""
         meta = pod["metadata"]
         words = meta["name"].split("-")
         for count in range(1, len(words) - 1):
@@ -89,7 +90,7 @@ class PodHandler(Handler):
                 self._wake(key)
 
     def _followed(self, key: Key, mine: PodOf) -> bool:
-        """Whether some policy may be about what happens to the pod, whatever its Job makes of it."""
+        """Whether a policy may react to what happens to the pod."""
         job = self._jobs.get(*key)
         return job is None or job["metadata"]["uid"] != mine.uid or _has_policies(job, mine.task)
 
@@ -97,7 +98,7 @@ class PodHandler(Handler):
         def task_pods(name: str) -> tuple[Obj | None, list[Obj]]:
             job = self._jobs.get(*_job_key(new))
             if job is None or job["metadata"]["uid"] != mine.uid or not _has_policies(job, name):
-                return None, []  # nobody asks what became of the task as a whole
+                return None, []  # no policy asks for the state of the whole task
             found = observe.pods_of(self._pods, mine.uid).get(name, {})
             return tasks.find(job, name), [*found.values()]
 
@@ -115,12 +116,12 @@ class GroupHandler(Handler):
         self._memory, self._wake = memory, wake
 
     def on_add(self, obj: Obj, initial: bool) -> None:
-        """One that is let in already, though it is new here: how that happened was missed."""
+        """Wakes the Job if a new PodGroup is already admitted: the change of its phase was missed."""
         if not initial and opens_gate(group_phase(obj)):
             self._heard(obj)
 
     def on_update(self, old: Obj, new: Obj) -> None:
-        """A phase that neither opens nor closes the gate is no news to the Job, unless something is wrong."""
+        """Wakes the Job if the phase becomes Unknown, or begins or ceases to allow pods."""
         before, after = group_phase(old), group_phase(new)
         if before != after and (after == UNKNOWN or opens_gate(before) != opens_gate(after)):
             self._heard(new)
@@ -156,7 +157,7 @@ def _job_key(pod: Obj) -> Key:
 
 
 def _group_key(group: Obj) -> Key:
-    """The Job that owns the PodGroup, or else one of its name."""
+    """Returns the key of the Job that owns the PodGroup, or else of the Job with its name."""
     meta = group["metadata"]
     name = meta["name"]
     for ref in meta.get("ownerReferences") or ():

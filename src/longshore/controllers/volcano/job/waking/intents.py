@@ -1,12 +1,12 @@
-"""Intents that must survive the controller: written on the Job itself, in annotations.
+"""Intents that must survive a restart of the controller: annotations of the Job.
 
-`ACTION` is the action being carried out. It is written before the first pod is touched and removed when all
-is done; a controller that finds it carries the action out again, or only what is left of it. Upstream marks
-and deletes pods first and remembers nothing, so that a crash in between is a restart nobody asked for.
+`ACTION` is the action being carried out. It is written before the first pod is changed and removed when all
+is done; a controller that finds it carries out the action again, or what is left of it. Upstream marks and
+deletes pods first and records nothing, so that a crash in between causes an unwanted restart.
 
-`LATER` holds delayed actions whose cause leaves no trace: a pod that is gone, a PodGroup that was unknown.
-All others can be read off the pods. `LEAVING` are pods that somebody else is deleting and whose
-end will call for an action: the status counts them no more, so that nothing else would tell that they were.
+`LATER` holds delayed actions that cannot be derived again from the objects: the pod is gone, or the PodGroup
+was Unknown. `LEAVING` holds pods that are being deleted by others and whose end requires an action: the
+status no longer counts them, so nothing else would show that they existed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class Intent(msgspec.Struct, frozen=True):
-    """An action and the state the Job was in when it began."""
+    """An action, and the state of the Job when it began."""
 
     action: str
     request: Request
@@ -40,10 +40,10 @@ class Intent(msgspec.Struct, frozen=True):
     version: int
     retries: int
     group: str = ""
-    """UID of the PodGroup that a whole-job kill deletes in the end."""
+    """UID of the PodGroup that a kill of the whole Job deletes at its end."""
 
     def undone(self, job: Obj) -> bool:
-        """Whether the Job's status is still as before: then nothing of it has been written down."""
+        """Whether the Job's status is still as before the action, so that its result is not written yet."""
         return (self.phase, self.version, self.retries) == _state(job)
 
     def answers(self, request: Request) -> bool:
@@ -61,17 +61,17 @@ def _state(job: Obj) -> tuple[str, int, int]:
 
 
 def read(job: Obj) -> Intent | None:
-    """The action that was begun, if it is not known to be done."""
+    """Returns the action that was begun and may not be finished."""
     return _note(job, ACTION, Intent)
 
 
 def read_later(job: Obj) -> list[Delayed]:
-    """The delayed actions on record."""
+    """Returns the recorded delayed actions."""
     return _note(job, LATER, list[Delayed]) or []
 
 
 def annotation(intent: Intent | None) -> str | None:
-    """None removes it."""
+    """Returns the annotation's value; None removes it."""
     if intent is None:
         return None
     made = {name: getattr(intent, name) for name in ("action", "phase", "version", "retries", "group")}
@@ -86,7 +86,7 @@ def later_annotation(delayed: Iterable[Delayed]) -> str | None:
 
 
 def read_leaving(job: Obj) -> list[Request]:
-    """The evictions that were about to happen."""
+    """Returns the recorded evictions that were about to happen."""
     return _note(job, LEAVING, list[Request]) or []
 
 
@@ -96,8 +96,8 @@ def leaving_annotation(requests: Iterable[Request]) -> str | None:
 
 
 def patch(job: Obj, values: Mapping[str, str | None]) -> Obj | None:
-    """A merge patch that brings the annotations of exactly this version to these values; None when they have
-    them."""
+    """Returns a merge patch that sets these annotations on exactly this version; None if they are set
+    already."""
     notes = job["metadata"].get("annotations")
     if not notes and not any(values.values()):
         return None
@@ -117,7 +117,7 @@ def _plain(request: Request) -> dict[str, Any]:
 
 
 def _note(job: Obj, key: str, type: type[T]) -> T | None:
-    """The note under `key`. One that cannot be read is ignored: anybody who may edit the Job can write it."""
+    """Returns the annotation `key`, decoded. Ignores invalid values: any editor of the Job can write one."""
     text = (job["metadata"].get("annotations") or {}).get(key)
     try:
         return msgspec.json.decode(text, type=type) if text else None

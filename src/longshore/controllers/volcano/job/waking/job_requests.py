@@ -1,6 +1,6 @@
-"""Requests to a Job, from changes of pods, PodGroups and Commands. Pure functions.
+"""Makes requests to a Job from changes of pods, PodGroups and Commands. Pure functions.
 
-A request is a value: equal ones that wait together are one.
+A request is a value: equal requests in an inbox are one.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from longshore.controllers.volcano.names import (
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One event of a Job, with all that a policy may ask about it."""
+    """One event of a Job, with all that a policy may match."""
 
     event: str = OUT_OF_SYNC
     uid: str = ""
-    """The Job's; empty where the source does not know it."""
+    """The UID of the Job; empty if the source does not know it."""
     task: str = ""
     pod: str = ""
     pod_uid: str = ""
@@ -46,18 +46,18 @@ class Request:
     exit_code: int = 0
     version: int = 0
     action: str = ""
-    """Of a Command; taken as it stands."""
+    """The action of a Command, which overrides policies."""
     command: str = ""
-    """The Command's name, if it is one."""
+    """The name of the Command, if the request comes from one."""
     since: float | None = field(default=None, compare=False)
-    """When it happened, in seconds since 1970, if the objects say so; else it is happening now."""
+    """When the event happened, in seconds since 1970; None means now."""
 
 
 SYNC = Request()
 
 
 class PodOf(msgspec.Struct, frozen=True):
-    """Whose pod it is, and which."""
+    """The Job, task and Job version that a pod belongs to."""
 
     uid: str
     task: str
@@ -65,11 +65,11 @@ class PodOf(msgspec.Struct, frozen=True):
 
 
 TaskPods = Callable[[str], tuple[Obj | None, list[Obj]]]
-"""From a task's name to its spec and its cached pods."""
+"""A function from a task's name to its spec and its cached pods."""
 
 
 def owner_uid(pod: Obj) -> str:
-    """UID of the Volcano Job that controls the pod; empty when none does."""
+    """Returns the UID of the Volcano Job that controls the pod; empty if none does."""
     ref = controller_of(pod)
     if (
         ref is None
@@ -82,7 +82,7 @@ def owner_uid(pod: Obj) -> str:
 
 
 def pod_of(pod: Obj) -> PodOf | None:
-    """None for a pod that is no Job's, or lacks what the controller writes on its own."""
+    """Returns None if no Volcano Job controls the pod, or its annotations are missing or wrong."""
     uid = owner_uid(pod)
     notes = pod["metadata"].get("annotations") or {}
     if not uid or JOB_NAME not in notes or TASK_SPEC not in notes:
@@ -114,7 +114,7 @@ def about(pod: Obj, mine: PodOf, event: str, *, exit_code: int = 0, since: float
 
 
 def of_change(old: Obj | None, new: Obj, mine: PodOf, task_pods: TaskPods) -> list[Request]:
-    """Of a pod that changed, or is seen for the first time (`old` is None)."""
+    """Returns the requests for a pod that changed, or is seen for the first time (`old` is None)."""
     if tasks.marked(new):
         return [about(new, mine, OUT_OF_SYNC)]
     phase = tasks.phase(new)
@@ -145,7 +145,7 @@ def of_deletion(pod: Obj, mine: PodOf) -> Request:
 
 
 def of_group(group: Obj) -> Request:
-    """Of a PodGroup whose phase changed; it knows neither the Job's uid nor its version."""
+    """Returns the request for a PodGroup whose phase changed, without UID or version of the Job."""
     return Request(UNKNOWN if group_phase(group) == UNKNOWN else "")
 
 
@@ -154,7 +154,7 @@ def of_command(command: Obj) -> Request:
 
 
 def exit_code(pod: Obj) -> int:
-    """Of the pod's first container, if it has ended."""
+    """Returns the exit code of the pod's first container; 0 if it has not ended."""
     for container in (pod.get("status") or {}).get("containerStatuses") or ():
         code: int = ((container.get("state") or {}).get("terminated") or {}).get("exitCode") or 0
         return code
@@ -166,7 +166,7 @@ def created(pod: Obj) -> float | None:
 
 
 def ended(pod: Obj) -> float | None:
-    """When the last of the pod's containers ended, or else when it ceased to be ready."""
+    """Returns when the last container ended, or else when the pod ceased to be ready."""
     status = pod.get("status") or {}
     ends = [
         _seconds(((container.get("state") or {}).get("terminated") or {}).get("finishedAt"))

@@ -1,8 +1,8 @@
-"""Recovery of a Job's missed changes: requests read off its state. Pure.
+"""Recovers the changes of a Job that a controller missed: derives requests from its state. Pure.
 
-Upstream takes every pod it finds at its start for a new one, so that a failure it missed is never answered
-and timers start over. Here a restart changes nothing: a policy that was not applied shows, since applying it
-removes the pod or raises the Job's version.
+After a start upstream treats every pod as new, so that missed failures are never handled and timers start
+over. Here a restart changes nothing: an event that was not handled is still visible, since handling it
+deletes the pod or raises the Job's version.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 from longshore.api.facts import pod_state, volcano_job_state
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.pods import tasks
-from longshore.controllers.volcano.job.view import View
+from longshore.controllers.volcano.job.view import VolcanoJobView
 from longshore.controllers.volcano.job.waking import intents, job_requests
 from longshore.controllers.volcano.job.waking.job_requests import SYNC, Request
 from longshore.controllers.volcano.names import POD_EVICTED, UNKNOWN, pod_name
@@ -22,8 +22,8 @@ from longshore.controllers.volcano.names import POD_EVICTED, UNKNOWN, pod_name
 _COUNTERS: Final = ("pending", "running", "succeeded", "failed", "unknown")
 
 
-def missed(view: View) -> list[Request]:
-    """The requests that a controller which sees the Job for the first time must handle."""
+def missed(view: VolcanoJobView) -> list[Request]:
+    """Returns the requests that a controller must handle when it sees the Job for the first time."""
     job = view.job
     if volcano_job_state.has_ended(job):
         return [SYNC] if unfinished(view) else []
@@ -40,8 +40,8 @@ def missed(view: View) -> list[Request]:
     return [*found, SYNC]
 
 
-def leaving(view: View) -> Iterator[Request]:
-    """The requests of pods that somebody else is deleting, at their end. The status counts them no more."""
+def leaving(view: VolcanoJobView) -> Iterator[Request]:
+    """Yields evictions of pods that others are deleting. The status no longer counts these pods."""
     for pods in view.pods.values():
         for pod in pods.values():
             mine = job_requests.pod_of(pod)
@@ -49,14 +49,14 @@ def leaving(view: View) -> Iterator[Request]:
                 yield job_requests.of_deletion(pod, mine)
 
 
-def _left(view: View) -> Iterator[Request]:
-    """Pods that were leaving when this was written down, and have left since."""
+def _left(view: VolcanoJobView) -> Iterator[Request]:
+    """Yields requests for pods recorded as leaving that are gone now."""
     there = {pod["metadata"]["uid"] for pods in view.pods.values() for pod in pods.values()}
     return (request for request in intents.read_leaving(view.job) if request.pod_uid not in there)
 
 
-def _vanished(view: View) -> Iterator[Request]:
-    """Pods that the status counts and that are gone: somebody deleted them."""
+def _vanished(view: VolcanoJobView) -> Iterator[Request]:
+    """Yields eviction requests for pods that the status counts and that no longer exist."""
     job = view.job
     status = job.get("status") or {}
     for name, counts in (status.get("taskStatusCount") or {}).items():
@@ -85,8 +85,8 @@ def _partition(task: Obj, index: int) -> str:
     return "" if policy is None else str(tasks.partition_of(index, policy.get("partitionSize") or 0))
 
 
-def unfinished(view: View) -> bool:
-    """Whether a finished Job still has something that its end takes away."""
+def unfinished(view: VolcanoJobView) -> bool:
+    """Whether a finished Job still has pods, plugins' objects, counters or a PodGroup to remove."""
     status = view.job.get("status") or {}
     alive = any(
         not pod_state.has_ended(pod) and not view.is_going(pod)

@@ -1,4 +1,4 @@
-"""The hash that gives each Job its worker: FNV-1 of 32 bits, as upstream computes it."""
+"""The hash that assigns each Job to a worker: 32-bit FNV-1, as upstream."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PRIME: Final = 16777619
 
 @lru_cache(maxsize=4096)
 def fnv1(text: str) -> int:
-    """Multiplies first, then mixes the next byte in (FNV-1a does it the other way round)."""
+    """Returns the FNV-1 hash: multiplies first, then XORs the next byte (FNV-1a does the reverse)."""
     found = _BASIS
     for byte in text.encode():
         found = found * _PRIME % 2**32 ^ byte

@@ -1,7 +1,7 @@
-"""Pods that were made here and went again before any watch told of them: nobody hears of such a pod.
+"""Finds created pods that were deleted before any watch event: the cache never shows such a pod.
 
-Some time after pods were made, the Jobs of which pods are still waited for, though the cache is newer than
-they are, are looked at as by a controller that sees them for the first time.
+If a created pod is still missing after some time, though the cache is newer than the pod, its Job is visited
+as by a controller that sees it for the first time.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from longshore.machinery.informers.cache import Cache, Key
 from longshore.machinery.time.clock import Clock, Timer
 
 PATIENCE_SECONDS: Final = 15.0
-"""Seconds between two looks; a pod is waited for until the second."""
+"""Seconds between two checks; the second check gives a pod up."""
 
 
 class UnseenPods:
-    """The Jobs that pods were made for lately. `wake` asks for a look at a Job."""
+    """The Jobs for which pods were created lately. `wake` requests a visit of a Job."""
 
     def __init__(self, clock: Clock, memory: Memory, pods: Cache, wake: Callable[[Key], None]) -> None:
         self._clock, self._memory, self._pods, self._wake = clock, memory, pods, wake
         self._newer: dict[Key, int] = {}
-        """The revisions of the last pods that were made since the last look."""
+        """The revision of the last pod created since the last check, by Job."""
         self._older: dict[Key, int] = {}
         self._timer: Timer | None = None
 
     def made(self, key: Key, pod: Obj) -> None:
-        """Waits for a pod that was just created."""
+        """Notes a pod that was just created."""
         version = pod["metadata"].get("resourceVersion") or ""
         if version.isdecimal():
             self._newer[key] = int(version)

@@ -1,7 +1,7 @@
-"""Jobs whose counters changed and are not written yet, because there is more urgent work.
+"""Jobs whose changed counters are not written yet, because other Jobs wait.
 
-What comes next for such a Job mostly carries them along. For the others one timer sees to it that they are
-not out of date for long.
+The next write of such a Job usually includes them. Otherwise a timer makes sure that they are written within
+a second.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from longshore.machinery.informers.cache import Key
 from longshore.machinery.time.clock import Clock, Timer
 
 MAX_SECONDS: Final = 1.0
-"""Seconds for which counters may be out of date."""
+"""Seconds for which counters may be outdated."""
 
 
 class UnwrittenCounters:
-    """The Jobs with unwritten counters. `wake` asks for a look at a Job."""
+    """The Jobs with unwritten counters. `wake` requests a visit of a Job."""
 
     def __init__(self, clock: Clock, wake: Callable[[Key], None]) -> None:
         self._clock, self._wake = clock, wake
@@ -33,7 +33,7 @@ class UnwrittenCounters:
             self._timer = self._clock.call_later(MAX_SECONDS, self._ring)
 
     def settle(self, key: Key) -> None:
-        """Forgets a Job whose status is written, or that is gone."""
+        """Removes a Job whose status is written, or that is gone."""
         self._keys.pop(key, None)
 
     def stop(self) -> None:

@@ -1,1 +1,0 @@
-"""Completion in shells: the scripts ask `longshore completion words`, which asks parsers and the server."""

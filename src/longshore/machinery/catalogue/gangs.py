@@ -1,0 +1,189 @@
+"""Reasons about Volcano's kinds, and reasons of the gang scheduler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from longshore.machinery.catalogue.row import (
+    Event,
+    Numbers,
+    Place,
+    Row,
+    passing,
+    step,
+    waits,
+)
+
+
+def _pods_deleted(verb: str) -> Callable[[Numbers], str]:
+    def said(numbers: Numbers) -> str:
+        kept = f", keeps {numbers['kept']} that have ended" if numbers.get("kept") else ""
+        target = f" of {numbers['target']}" if "target" in numbers else ""
+        return f"{verb} {numbers['pods']} pods{target}{kept}" if "pods" in numbers else ""
+
+    return said
+
+
+def _policy(numbers: Numbers) -> str:
+    if "event" not in numbers:
+        return ""
+    task = f"task {numbers['task']!r}, " if "task" in numbers else ""
+    wait = f" after {numbers['timeout']}" if "timeout" in numbers else ""
+    rule = f"{numbers['event']} of {numbers['about']}: {task}policy {numbers['policy']}"
+    return f"{rule} ({numbers['rule']}) says {numbers['action']}{wait}"
+
+
+def _asked_to_close(verb: str) -> Callable[[Numbers], str]:
+    def said(numbers: Numbers) -> str:
+        groups = numbers.get("podGroups")
+        return f"it {verb} asked to close" + (
+            f", and does when its {groups} pod groups are gone" if groups else ""
+        )
+
+    return said
+
+
+def _gang_waits(numbers: Numbers) -> str:
+    if "needs" not in numbers:
+        return ""
+    said = f"needs {numbers['needs']}, queue {numbers['queue']} has {numbers['left']} left"
+    if "nodes" not in numbers:
+        return said
+    nodes, pods = numbers["nodes"], numbers["pods"]
+    fit = f"{nodes} node{' fits' if nodes == 1 else 's fit'} {pods}" if nodes else "no node fits one"
+    return f"{said}, {fit}" + (f" of {numbers['one']}" if "one" in numbers else "")
+
+
+ROWS: Final[Mapping[str, Row]] = {
+    # ---- Volcano Jobs
+    "Action": step("{action} while {phase}: {kind}"),
+    "CommandAsks": Row("a command asks for {action}", "a command asked for {action}"),
+    "CommandGone": Row("the command {command} is gone: it is not executed"),
+    "CountersLater": passing("others wait for their turn: the counters are written later"),
+    "DelayedActionCancelled": Row("{action} after {event} of {pod} is cancelled"),
+    "DelayedActionDue": Row("{action} after {event} is due"),
+    "EarlierJob": passing("{event} of {about} belongs to an earlier Job of this name"),
+    "EarlierVersion": passing(
+        "{event} of {about} is of version {version}, and the Job is at {jobVersion}: no policy applies"
+    ),
+    "EnoughStarted": Row("{phase}: {started} pods have started, {minAvailable} are needed"),
+    "EnoughSucceeded": Row(
+        (
+            "{phase}: {succeeded} pods succeeded, minSuccess is {minSuccess}",
+            "{phase}: all pods ended and {succeeded} succeeded, {minAvailable} are needed",
+        )
+    ),
+    "FewEnoughLeft": Row(
+        "{phase}: {terminating} of {replicas} pods are still going, few enough to start again"
+    ),
+    "GateClosed": Row("the PodGroup is {phase}: no pods are made yet"),
+    "GoesOn": step("goes on with {action}, which was begun before"),
+    "NoPodAlive": Row("{phase}: no pod is alive any more"),
+    "NoPolicy": passing("no policy is about {event} of {about}"),
+    "NoSuchPartition": Row("there is no such partition: nothing to do"),
+    "NothingButALook": passing("what happened calls for nothing but a look"),
+    "NothingLeft": Row("all its pods are gone already"),
+    "NothingLeftToDo": passing("the Job has ended, and nothing of it is left to clean up"),
+    "PodsDeleted": Row(_pods_deleted("deletes"), _pods_deleted("deleted")),
+    "PolicyMatched": Row(_policy),
+    "Restarted": Row(
+        (
+            "{phase}: it is restarted, which spends a retry",
+            "{container} ended with {exit_code} and is restarted by its restart policy",
+        ),
+        (
+            "{phase}: it is restarted, which spends a retry",
+            "container {container} started again, as restartPolicy says (restart {restarts})",
+        ),
+    ),
+    "RetriesSpent": Row("{phase}: {retryCount} retries are spent, maxRetry is {maxRetry}"),
+    "RetryLimitReached": Row(
+        "Job failed on action {action} for retry limit reached", event=Event("Normal", "ExecuteAction")
+    ),
+    "TaskShortOfSuccesses": Row(
+        "{phase}: {taskSucceeded} pods of task {task!r} succeeded, {minAvailable} are needed"
+    ),
+    "TaskWaits": Row("task {task!r} waits for {waitsFor}"),
+    "ToldToAbort": Row("{phase}: it is told to abort"),
+    "ToldToComplete": Row("{phase}: it is told to complete"),
+    "ToldToTerminate": Row("{phase}: it is told to terminate"),
+    "TooFewSucceeded": Row(
+        (
+            "{phase}: all pods ended and {succeeded} succeeded, minSuccess is {minSuccess}",
+            "{phase}: all pods ended and only {succeeded} succeeded, {minAvailable} are needed",
+        )
+    ),
+    "TooManyPending": Row(
+        "{phase}: {pending} of {replicas} pods wait, so that fewer than {minAvailable} can be there"
+    ),
+    "TooManyPods": Row(
+        ("node {node} has {pods} of {limit} pods", "task {task!r} has {pods} pods too many"),
+    ),
+    # ---- Volcano's PodGroups, queues and JobFlows
+    "Adopted": Row("has no parent: root becomes it", "root became its parent, as it named none"),
+    "AsItShouldBe": passing("it is as it should be"),
+    "AskedToClose": Row(_asked_to_close("is"), _asked_to_close("was")),
+    "AskedToOpen": Row("it is asked to open", "it was asked to open"),
+    "FlowEnded": passing("it has ended, or is being deleted"),
+    "GroupCreated": Row(
+        (
+            "creates the group of {workload}, as its pod {pod} wants it",
+            "creates the group for pod {pod}, which brings none",
+            "creates the PodGroup",
+        ),
+        (
+            "created the group of {workload}, as its pod {pod} wants it",
+            "created the group for pod {pod}, which brings none",
+            "created the PodGroup",
+        ),
+    ),
+    "GroupUpdated": Row(
+        ("writes the group of {workload}, as its pod {pod} wants it", "brings the PodGroup up to the spec"),
+        ("wrote the group of {workload}, as its pod {pod} wants it", "brought the PodGroup up to the spec"),
+    ),
+    "JobsDue": Row("starts {names}", "started {names}"),
+    "KeepsNoJobs": Row("has succeeded and keeps no Jobs"),
+    "ParentOpen": Row("opens with its parent"),
+    "ParentShut": Row(("cannot open below {parent}, which is shut", "closes with its parent")),
+    "PhaseChanged": Row("is {phase} now", "the flow is {phase}"),
+    "PodTold": Row("writes the name of the group on pod {pod}", "wrote the name of the group on pod {pod}"),
+    "RootStaysOpen": Row("root cannot be closed"),
+    "ScaledToNothing": Row("{workload} is scaled to nothing: removes its group"),
+    "Settled": Row("is {state} now", "the queue is {state}"),
+    "TemplateMissing": Row("needs JobTemplate {template}, which is not there"),
+    # ---- the scheduler of gangs
+    **{
+        f"Phase{phase}": Row(f"phase {phase}", f"the gang is {phase}")
+        for phase in ("Pending", "Inqueue", "Running", "Unknown", "Completed")
+    },
+    "ClusterOverused": waits(
+        "of the cluster's {total} {resource} (times {factor:g}) {used} are used and {promised} promised to "
+        "other gangs"
+    ),
+    "Evicts": Row(("removes {pod}: {why} ({action})", "removes {pod} to make room ({action})")),
+    "GangInvalid": waits("{message}"),
+    "GangWaits": Row(_gang_waits, place=Place.WAITS),
+    "GangsWaiting": Row("leaves {gangs:gang} waiting"),
+    "InGang": Row("belongs to podgroup/{group}", place=Place.STEP),
+    "NearEnough": Row("is placed within HyperNode {hypernode}"),
+    "NoNodeFits": waits("{pod}: {message}"),
+    "NotNearEnough": Row(
+        (
+            "no HyperNode of tier {tier} or nearer has room for the whole gang",
+            "no part of the network has room for the whole gang",
+        )
+    ),
+    "PodsBound": Row("binds {pods:pod}"),
+    "PodsEvicted": Row("removes {pods:pod} to make room"),
+    "QueueClosed": waits("queue {queue} is not open"),
+    "QueueOverused": waits(
+        "of the {limit} {resource} that queue {queue} may have, {used} are used or promised"
+    ),
+    "QueueUsedUp": waits(
+        "{pod} asks {asked} {resource}, queue {queue} is given {given} and has {used} of it in use"
+    ),
+    "QuotaUsedUp": Row("quotas of namespace {namespace} have too little: {lacks}"),
+    "Unschedulable": waits("{message}"),
+    "WaitedTooLong": waits("let in because it waited longer than its sla-waiting-time"),
+}

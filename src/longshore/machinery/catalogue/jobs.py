@@ -1,0 +1,262 @@
+"""Reasons about Jobs, CronJobs and objects that have a time to live."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from longshore.api.facts import own_names
+from longshore.machinery.catalogue.row import (
+    Event,
+    Numbers,
+    Place,
+    Row,
+    passing,
+    step,
+    verdict,
+    warning,
+)
+from longshore.machinery.sentences import counted, filled
+
+
+def _suspended(verb: str) -> Callable[[Numbers], str]:
+    """Words for a Job, with the number of pods that it removes, and for a CronJob, which removes none."""
+
+    def said(numbers: Numbers) -> str:
+        if "pods" not in numbers:
+            return "suspended: starts nothing"
+        return f"suspended: {verb} {counted(numbers['pods'], 'pod')}" if numbers["pods"] else "suspended"
+
+    return said
+
+
+def _pod_failed(numbers: Numbers) -> str:
+    who = f"index {numbers['index']}" if "index" in numbers else f"pod {numbers.get('pod')}"
+    if numbers.get("deleted"):
+        return f"{who} was deleted before it ended"
+    if "container" in numbers:
+        return f"{who} failed: exit code {numbers.get('exitCode')} in container {numbers['container']}"
+    return f"{who} failed: {numbers['reason']}" if numbers.get("reason") else f"{who} failed"
+
+
+def _pods_terminating(numbers: Numbers) -> str:
+    if "terminating" not in numbers:
+        return filled(("{active} active, {wanted} wanted: replaces {pods:pod} only when ended",), numbers)
+    many = numbers["terminating"]
+    pods = "its terminating pod has" if many == 1 else f"its {many} terminating pods have"
+    return f"{numbers.get('outcome')} once {pods} ended"
+
+
+def _job_failed(numbers: Numbers) -> str:
+    """The end of a failed Job in words. Limits of the Job's spec are missing once the Job is gone."""
+    if "reason" not in numbers:
+        return ""
+    forms = {
+        "FailedIndexes": ("{count} of {completions}", "{count:index}"),
+        "MaxFailedIndexesExceeded": (
+            "{count:index} failed, maxFailedIndexes is {maxFailedIndexes}",
+            "{count:index} failed",
+        ),
+        "BackoffLimitExceeded": (
+            "{failed:pod} failed, backoffLimit is {backoffLimit}",
+            "{failed:pod} failed",
+        ),
+        "DeadlineExceeded": (
+            "it was active for more than {activeDeadlineSeconds} s",
+            "it was active for more than activeDeadlineSeconds",
+        ),
+    }.get(numbers["reason"], ("{message}",))
+    how = filled(forms, {"failed": 0, "message": "", **numbers})
+    succeeded = numbers.get("succeeded", 0)
+    return f"the Job failed: {numbers['reason']}{f', {how}' if how else ''}; {succeeded} succeeded"
+
+
+def _job_complete(numbers: Numbers) -> str:
+    said = filled(("{succeeded} of {completions} succeeded", "{succeeded} succeeded"), numbers)
+    if numbers.get("reason") == "SuccessPolicy":
+        said = f"its successPolicy is met, {said}"
+    failed = f"; {counted(numbers['failed'], 'pod')} failed on the way" if numbers.get("failed") else ""
+    return f"the Job is complete: {said}{failed}"
+
+
+def _skipped(verb: str) -> Callable[[Numbers], str]:
+    def said(numbers: Numbers) -> str:
+        if "rule" not in numbers:
+            return ""
+        times = counted(numbers["times"], "scheduled time")
+        more = "" if numbers.get("exact", 1) else "more than "
+        return f"{verb} {more}{times}: {numbers['rule']}"
+
+    return said
+
+
+def _nothing_due(numbers: Numbers) -> str:
+    if "at" not in numbers:
+        return "nothing is due"
+    return f"nothing is due before {numbers['at']}" if numbers["at"] else "nothing is due, ever again"
+
+
+ROWS: Final[Mapping[str, Row]] = {
+    "Problem": warning("{message}"),
+    "DeletedBy": Row("{user} deleted it"),
+    # ---- Jobs
+    "ActiveDeleted": Row("deletes what is active: {pods}", "deleted {pods:pod} that still ran"),
+    "BackingOff": Row(
+        "{failures:pod} failed in a row: no new pod before {until}",
+        "{failures:pod} failed in a row: the next one starts at {until}",
+    ),
+    "BackoffLimitExceeded": verdict("Job has reached the specified backoff limit"),
+    "Complete": Row(
+        "{code} {reason}", _job_complete, Place.END, Event("Normal", "Completed", "Job completed")
+    ),
+    "CompletionsReached": Row(
+        "{type} {code}: {message}",
+        place=Place.PASSING,
+        event=Event("Normal", "", "Reached expected number of succeeded pods"),
+    ),
+    "DeadlineExceeded": Row(
+        (
+            "{type} {code}: {message}",
+            "active for more than its activeDeadlineSeconds ({seconds:g})",
+        ),
+        "the pod failed: active for more than its activeDeadlineSeconds ({seconds:g})",
+        Place.VERDICT,
+        Event("Normal", "", "Job was active longer than specified deadline"),
+    ),
+    "Failed": Row(
+        ("{code} {reason}", "nobody here can reclaim it{policy:.0}", "it is {code} already"),
+        _job_failed,
+        Place.END,
+        Event("Warning", "{reason}", "{message}"),
+    ),
+    "FailedIndexes": verdict("Job has failed indexes"),
+    "IndexesBackingOff": passing("each index to run next failed lately: no new pod before {until}"),
+    "JobBeingDeleted": passing("the Job is being deleted: creates and deletes nothing"),
+    "MaxFailedIndexesExceeded": verdict("Job has exceeded the specified maximal number of failed indexes"),
+    "MoreFailed": Row("{pods} more pods failed", "{pods:more pod} failed"),
+    "PodFailed": Row(_pod_failed, event=Event("Warning")),
+    "PodFailurePolicy": verdict("{message}"),
+    "PodsActive": passing("{active} active, {wanted} wanted"),
+    "PodsCreated": Row(
+        (
+            "task {task!r} lacks {missing} of {replicas} pods: creates {pods} of them now",
+            "task {task!r} lacks {pods} of {replicas} pods: creates them",
+            "creates {pods:pod} ({indexes:listed})",
+            "creates {pods:pod}",
+        ),
+        (
+            "created {pods} of {replicas} pods of task {task!r}",
+            "created {pods:pod} ({indexes:ranges})",
+            "created {pods:pod}",
+        ),
+    ),
+    "PodsGone": Row("its pods were removed at {at}; its last words: longshore history {job}"),
+    "PodsRemoved": Row(
+        "{active} active, {wanted} wanted: removes {pods:pod}",
+        "removed {pods:pod}: {active} were active, {wanted} wanted",
+    ),
+    "PodsTerminating": Row(_pods_terminating, place=Place.VERDICT),
+    "PodsUnseen": passing("waits until all pods created and deleted before have been seen"),
+    "StartsPaced": passing(
+        f"starts a pod every {{interval:g}} s ({own_names.START_INTERVAL}): the next at {{until}}"
+    ),
+    "SuccessPolicy": verdict("Matched rules at index {rule}"),
+    "Suspended": Row(_suspended("removes"), _suspended("removed")),
+    "TooManySucceededPods": Row(
+        "more pods succeeded than the Job wants",
+        event=Event("Warning", "", "Too many succeeded pods running after completion count reached"),
+    ),
+    "VerdictPostponed": passing("does not act on it yet: some pods created before have not been seen"),
+    # ---- what has a time to live
+    "BadAnnotation": Row("its annotation cannot be read"),
+    "BeingDeleted": Row(("the {kind} is being deleted: starts nothing", "it is being deleted already")),
+    "EndUnknown": Row("it does not say when it ended"),
+    "NoTtl": Row("it has no TTL"),
+    "NotDue": Row("it has not ended, has no time to live, or is being deleted already"),
+    "NotEnded": Row("it has not finished"),
+    "TtlOver": Row(
+        "it ended {ttlSeconds:g} s ago or more: deletes it",
+        "the TTL controller deleted it: ttlSecondsAfterFinished is {ttlSeconds}",
+    ),
+    "TtlRuns": step("it is to be deleted {ttlSeconds:g} s after it ended"),
+    # ---- CronJobs
+    "BadJitter": Row("no jitter: {problem}", event=Event("Warning", "InvalidJitter", "{problem}")),
+    "BadSchedule": Row(
+        ("schedule {schedule} cannot be read: starts nothing", "the schedule cannot be read: {problem}"),
+        event=Event("Warning", "UnparseableSchedule", "unparseable schedule: {schedule:quoted} : {problem}"),
+    ),
+    "ClockCorrected": Row(
+        "The times of this CronJob were written by a clock that was hours ahead; "
+        "scheduled times count from {at}, when it was right again"
+    ),
+    "Due": passing("the run of {at} is due"),
+    "Forbidden": Row(
+        (
+            "the run of {at} waits: concurrencyPolicy is Forbid and job {job} is still running",
+            "another Job is still running",
+        ),
+        (
+            "the run of {at} waits: concurrencyPolicy is Forbid and job {job} is still running",
+            "the run that is due waits (concurrencyPolicy Forbid): another Job is still running",
+        ),
+        event=Event(
+            "Normal",
+            "JobAlreadyActive",
+            "Not starting job because prior execution is running and concurrency policy is Forbid",
+        ),
+    ),
+    "ForeignJob": Row("job {job} exists and belongs to somebody else: starts nothing"),
+    "HistoryLimit": step("deletes {jobs} Jobs beyond the history limits"),
+    "Jitter": passing(f"starts {{seconds:.3f}} s after each scheduled time ({own_names.JITTER})"),
+    "JobDeleted": Row("deleted job {job}: it is beyond the history limits"),
+    "JobEnded": Row(
+        "job {job} has ended: {outcome}",
+        event=Event("Normal", "SawCompletedJob", "Saw completed job: {job}, condition: {outcome}"),
+    ),
+    "JobGone": Row(
+        "active job {job} is gone", event=Event("Normal", "MissingJob", "Active job went missing: {job}")
+    ),
+    "JobsNotSeen": passing("some active Jobs are not in the cache: are they gone?"),
+    "NameTaken": passing("there is a job {job} already: whose is it?"),
+    "NamespaceTerminating": Row("the namespace is being deleted: starts nothing"),
+    "NeverFires": Row(
+        ("schedule {schedule} never fires", "the schedule never fires"),
+        event=Event("Warning", "InvalidSchedule", "invalid schedule: {schedule} : {problem}"),
+    ),
+    "NotCreated": Row(
+        "job {job} could not be created: {problem}",
+        event=Event("Warning", "FailedCreate", "Error creating job: {problem}"),
+    ),
+    "NotReplaced": Row(("{problem}", "job {job} could not be replaced")),
+    "NothingDue": Row(_nothing_due, place=Place.PASSING),
+    "Recorded": Row(
+        (
+            "the run of {at} had its job {job} already: it goes on the active list",
+            "job {job} was started for a scheduled time that no status knows",
+        )
+    ),
+    "Replaced": Row("replaced job {job}, which was still running"),
+    "Replaces": passing("replaces job {job}, which is still running"),
+    "Skipped": Row(_skipped("skips"), _skipped("skipped")),
+    "Started": Row(
+        ("started the run of {at}: job {job}", "started job {job}"),
+        event=Event("Normal", "SuccessfulCreate", "Created job {job}"),
+    ),
+    "StartedAlready": passing("the run of {at} was started already", "job {job} is active already"),
+    "Stranger": Row(
+        "job {job} runs and was not started by the schedule: it is left alone",
+        event=Event(
+            "Warning", "UnexpectedJob", "Saw a job that the controller did not create or forgot: {job}"
+        ),
+    ),
+    "TooLate": Row(
+        "the run of {at} is {rule}",
+        event=Event("Warning", "MissSchedule", "Missed scheduled time to start a job: {scheduled}"),
+    ),
+    "UnknownJobs": passing("some Jobs are not on the active list: is there a newer one?"),
+    "UnknownTimeZone": Row(
+        "there is no time zone {zone}: starts nothing",
+        event=Event("Warning", "", "invalid timeZone: {zone:quoted}: {problem}"),
+    ),
+    "Unreadable": Row(("job {job} cannot be read: {problem}", "the CronJob cannot be read: {problem}")),
+}

@@ -1,1 +1,0 @@
-"""Processes of containers: started, found in /proc, adopted after a crash, killed with all descendants."""

@@ -1,1 +1,0 @@
-"""Service accounts in pods: their directory, and the tokens in it."""

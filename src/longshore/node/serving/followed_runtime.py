@@ -1,0 +1,86 @@
+"""Wraps a runtime and follows which of its containers run, and when one ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+
+from longshore.api.container_streams import Session
+from longshore.node.runtime import Container, Features, Key, Runtime, State, Usage
+
+
+class FollowedRuntime:
+    """The runtime `engine`, with its whole interface."""
+
+    def __init__(self, engine: Runtime) -> None:
+        self.engine = engine
+        self.name = engine.name
+        self.running: dict[tuple[str, str], State] = {}
+        """The running containers, by pod and container."""
+        self._waiting: dict[Key, asyncio.Event] = {}
+
+    def runs(self, key: Key) -> bool:
+        state = self.running.get(key[:2])
+        return state is not None and state.key == key
+
+    def end_of(self, key: Key) -> asyncio.Event:
+        """An event that is set when the container has ended, or already if it does not run."""
+        if self.runs(key):
+            return self._waiting.setdefault(key, asyncio.Event())
+        over = asyncio.Event()
+        over.set()
+        return over
+
+    async def open(self, changed: Callable[[State], None]) -> list[State]:
+        def told(state: State) -> None:
+            if state.phase != "running":
+                self._ended(state.key)
+            changed(state)
+
+        states = await self.engine.open(told)
+        self.running = {state.key[:2]: state for state in states if state.phase == "running"}
+        for key in [key for key in self._waiting if not self.runs(key)]:
+            self._waiting.pop(key).set()
+        return states
+
+    def start(self, container: Container) -> Awaitable[State]:
+        starting = asyncio.ensure_future(self.engine.start(container))
+        starting.add_done_callback(self._begun)
+        return starting
+
+    def _begun(self, starting: asyncio.Future[State]) -> None:
+        if not starting.cancelled() and starting.exception() is None:
+            state = starting.result()
+            if state.phase == "running":
+                self.running[state.key[:2]] = state
+
+    def _ended(self, key: Key) -> None:
+        if self.runs(key):
+            del self.running[key[:2]]
+        event = self._waiting.pop(key, None)
+        if event is not None:
+            event.set()
+
+    async def features(self) -> Features:
+        return await self.engine.features()
+
+    async def problem(self) -> str:
+        return await self.engine.problem()
+
+    async def signal(self, key: Key, number: int) -> None:
+        await self.engine.signal(key, number)
+
+    async def remove(self, keys: Iterable[Key]) -> None:
+        await self.engine.remove(keys)
+
+    async def exec(self, key: Key, command: tuple[str, ...], *, stdin: bool, tty: bool) -> Session:
+        return await self.engine.exec(key, command, stdin=stdin, tty=tty)
+
+    async def attach(self, key: Key) -> Session:
+        return await self.engine.attach(key)
+
+    async def usage(self, keys: Iterable[Key]) -> dict[Key, Usage]:
+        return await self.engine.usage(keys)
+
+    async def close(self, *, kill: bool) -> None:
+        await self.engine.close(kill=kill)

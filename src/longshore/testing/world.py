@@ -1,0 +1,103 @@
+"""One scripted world: a control plane and its nodes, on which nothing runs, on one clock and from one seed.
+
+    async def story(clock: VirtualClock) -> None:
+        async with World(clock, Run(30.0)).running() as world:
+            await world.client.create(("batch/v1", "Job"), job, "default")
+
+Nodes are the real agent over a scripted engine (`scripted_node.py`). `Cluster` is a world with HTTP and a
+thread (`installation.py`), `longshore sim` one without.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Self
+
+from longshore.api import cron
+from longshore.client.local import LocalClient
+from longshore.machinery.time.clock import Clock
+from longshore.plane.controllers import CONTROLLERS
+from longshore.plane.plane import NodeFactory, Parts, Plane
+from longshore.scripts.pod_rules import Scripts
+from longshore.scripts.runs import Outcome
+from longshore.store import Store
+from longshore.testing.directories import MemoryDirectories
+from longshore.testing.keys import SeededKeys
+from longshore.testing.scripted_node import SUCCEEDS, PodsByNode, ScriptedNode
+from longshore.testing.scripted_runtime import RunScript
+from longshore.testing.troubles import NO_TROUBLES, NodeTroubles, Troubles
+
+
+class World:
+    """A plane with its nodes. `script` says how pods go, unless `nodes` have scripts of their own. All parts
+    of the plane use `client`. With `serves` a single node serves logs and commands. `more` are further fields
+    of `Parts`."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        script: RunScript | Scripts | Outcome = SUCCEEDS,
+        *,
+        rng: random.Random | None = None,
+        seed: int = 0,
+        store: Store | None = None,
+        nodes: Sequence[ScriptedNode] | None = None,
+        troubles: Troubles = NO_TROUBLES,
+        client: LocalClient | None = None,
+        controllers: Sequence[str] = tuple(CONTROLLERS),
+        zone: cron.Zone = cron.UTC,
+        serves: bool = True,
+        **more: Any,
+    ) -> None:
+        dice = rng or getattr(clock, "rng", None) or random.Random(seed)
+        given = {"keys": SeededKeys(dice), "volumes": MemoryDirectories(), **more}
+        self.clock, self._serves = clock, serves
+        self.nodes = (ScriptedNode(clock, script),) if nodes is None else tuple(nodes)
+        place = store or Store.open(None)
+        parts = Parts(place, clock, dice, zone, controllers=tuple(controllers), **given)
+        self.plane = Plane(parts, client)
+        self.troubles = NodeTroubles(self.nodes, clock, troubles, random.Random(f"troubles {seed}"))
+
+    @property
+    def client(self) -> LocalClient:
+        return self.plane.client
+
+    @property
+    def node(self) -> ScriptedNode:
+        """The first node."""
+        return self.nodes[0]
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a container will end or start again by itself, or is being stopped."""
+        return any(node.is_busy for node in self.nodes)
+
+    @asynccontextmanager
+    async def running(self, node: NodeFactory | None = None, *, is_new: bool = True) -> AsyncIterator[Self]:
+        """Runs everything beside the block. If the world `is_new`, its first objects are created before.
+        `node` runs in place of the scripted nodes."""
+        if is_new:
+            await self.plane.prepare()
+            for each in self.nodes:
+                await each.create(self.client)
+        run = node or (self._run_nodes if self.nodes else None)
+        async with self.plane.running(run):
+            self.troubles.begin()
+            yield self
+
+    async def _run_nodes(self, plane: Plane, ready: asyncio.Event) -> None:
+        if len(self.nodes) == 1 and self._serves:
+            await self.node(plane, ready)
+            return
+        pods = PodsByNode(plane.wiring.informers.share())
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(pods.run())
+            events = [asyncio.Event() for _ in self.nodes]
+            for node, event in zip(self.nodes, events, strict=True):
+                tasks.create_task(node.run(plane, event, pods))
+            for event in events:
+                await event.wait()
+            ready.set()

@@ -1,0 +1,61 @@
+"""The size of the house: ceilings by room, which only go down.
+
+A change that makes a room smaller lowers its row. A capability that needs more raises the row of the room it
+lives in, in a commit that says why.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import longshore
+
+PACKAGE = Path(longshore.__file__).parent
+TESTS = Path(__file__).parents[1]
+
+ROOMS = {
+    "api": (178, 23_197),
+    "apiserver": (156, 17_024),
+    "cli": (128, 16_800),
+    "client": (38, 4_190),
+    "controllers": (189, 15_583),
+    "machinery": (52, 5_119),
+    "node": (118, 16_160),
+    "plane": (16, 1_687),
+    "scheduler": (79, 8_892),
+    "scripts": (7, 1_023),
+    "sim": (17, 2_054),
+    "store": (31, 3_009),
+    "testing": (36, 4_302),
+    "ui": (2, 56),
+    "up": (40, 4_304),
+    "why": (22, 2_849),
+}
+"""Files and lines, at most."""
+HELPERS = 15_787
+"""Lines of Python below tests/ that hold no test, at most."""
+
+
+def _lines(files: list[Path]) -> int:
+    return sum(len(file.read_text().splitlines()) for file in files)
+
+
+@pytest.mark.parametrize(
+    "room", sorted(path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists())
+)
+def test_a_room_is_no_larger_than_its_ceiling(room: str) -> None:
+    files = [*(PACKAGE / room).rglob("*.py")]
+    most_files, most_lines = ROOMS[room]
+    assert len(files) <= most_files
+    assert _lines(files) <= most_lines
+
+
+def test_helpers_of_tests_are_no_larger_than_their_ceiling() -> None:
+    helpers = [
+        file
+        for file in TESTS.rglob("*.py")
+        if not file.name.startswith("test_") and not file.is_relative_to(TESTS / "recorded")
+    ]
+    assert _lines(helpers) <= HELPERS
