@@ -43,7 +43,7 @@ class Seen:
     content_type: str
     body: bytes
     status: int = 0
-    """0 until the answer begins."""
+    """0 until longshore begins to answer."""
 
 
 class RecordingProxy:
@@ -54,7 +54,7 @@ class RecordingProxy:
         self.url = ""
 
     def wait_for(self, asked: Callable[[Seen], bool], unless: Callable[[], bool] = lambda: False) -> None:
-        """Until the answer to such a request has begun, or there is no sense in waiting any longer."""
+        """Until longshore has begun to answer such a request, or there is no sense in waiting any longer."""
         deadline = time.monotonic() + 60
         while not any(seen.status and asked(seen) for seen in self.seen) and not unless():
             assert time.monotonic() < deadline, f"the request that was waited for is not among {self.seen}"
@@ -80,10 +80,11 @@ class RecordingProxy:
         async with self._calls.pool.open(asked) as answer:
             reader = answer.reader
             passed = {name: text for name, text in reader.headers.items() if name not in _HOP_BY_HOP | _OWN}
-            await request.begin(reader.code, passed)
+            # Before the answer is passed on: with it in its hands kubectl may end, and its requests be compared.
             with self._answered:
                 entry.status = reader.code
                 self._answered.notify_all()
+            await request.begin(reader.code, passed)
             # Either side may go away in the middle of a watch; that is how watches end.
             with contextlib.suppress(*CUT_OFF):
                 async for chunk in answer:
