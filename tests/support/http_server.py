@@ -56,9 +56,10 @@ class Asked:
         return next((text for key, text in self.headers if key.lower() == name.lower()), "")
 
     async def begin(self, status: int = 200, headers: Mapping[str, str] | None = None) -> None:
-        """Begins an answer in pieces."""
-        self._connection.streams = True
-        self._connection.send(_head(status, {**(headers or {}), "Transfer-Encoding": "chunked"}))
+        """Begins an answer in pieces, of which 204 and 304 have none."""
+        self._connection.streams = status not in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
+        pieces = {"Transfer-Encoding": "chunked"} if self._connection.streams else {}
+        self._connection.send(_head(status, {**(headers or {}), **pieces}))
 
     async def write(self, piece: bytes) -> None:
         """Waits while the client takes nothing."""
