@@ -80,7 +80,7 @@ class RecordingProxy:
         async with self._calls.pool.open(asked) as answer:
             reader = answer.reader
             passed = {name: text for name, text in reader.headers.items() if name not in _HOP_BY_HOP | _OWN}
-            # Before the answer is passed on: with it in its hands kubectl may end, and its requests be compared.
+            # Before the answer is passed on: kubectl may end with it, and its requests are compared then.
             with self._answered:
                 entry.status = reader.code
                 self._answered.notify_all()
