@@ -137,9 +137,8 @@ class _Connection(asyncio.Protocol):
             self.transport.abort()
             raise
         if reply is not None:
-            self.send(
-                _head(reply.status, {**reply.headers, "Content-Length": f"{len(reply.body)}"}) + reply.body
-            )
+            length = {"Content-Length": f"{len(reply.body)}"}
+            self.send(_head(reply.status, {**reply.headers, **length}) + reply.body)
         elif self.streams:
             self.send(b"0\r\n\r\n")
         self.streams = False
@@ -148,11 +147,8 @@ class _Connection(asyncio.Protocol):
 
 
 def _head(status: int, headers: Mapping[str, str]) -> bytes:
-    lines = [
-        f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
-        *(f"{key}: {text}" for key, text in headers.items()),
-    ]
-    return ("\r\n".join(lines) + "\r\n\r\n").encode()
+    fields = "".join(f"{key}: {text}\r\n" for key, text in headers.items())
+    return f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n{fields}\r\n".encode()
 
 
 @asynccontextmanager
