@@ -158,9 +158,10 @@ class Reflector:
             self._streaming = False
             self._heard += 1  # an answer: the list may follow at once
             return True
+        forgotten = err.code == 410 and self._version != ""
         if err.code < 500 and not _is_busy(err):
             self._version = ""  # forgotten, forbidden or not served any more: nothing to go on from
-        return err.code == 410
+        return forgotten
 
     async def _list(self) -> None:
         """Reads everything by one list.
