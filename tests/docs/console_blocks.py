@@ -27,7 +27,7 @@ _VARYING = (
     (re.compile(r"[ \t]+"), " "),
 )
 """What differs between two runs: times, durations, ends of generated names, and the width of columns."""
-_OF_THE_MACHINE = re.compile(r"\S+/\S+ \d+/\d+ complete, \d+ active|this machine: ")
+_OF_THE_MACHINE = re.compile(r"\S+/\S+ \d+/\d+ complete(, \d+ active|$)|this machine: ")
 """Lines that depend on the machine: one a second from `longshore run`, and what it cannot do from `up`."""
 
 

@@ -25,6 +25,7 @@ from support.keeper_engine import WALLS, Engine
 
 ALWAYS, NEVER = frozenset({"none", "process", "full"}), frozenset[str]()
 PROCESS, FULL = frozenset({"process", "full"}), frozenset({"full"})
+PYTHON = Path(sys.executable).resolve()  # a virtual environment below /tmp is not seen at level full
 
 
 class Attack(NamedTuple):
@@ -84,9 +85,7 @@ ATTACKS = {
     "device": Attack(
         "makes a device file", "mknod /dev/shm/loop-$$ b 7 0 && rm /dev/shm/loop-$$", PROCESS, ALWAYS
     ),
-    "sniff": Attack(
-        "reads traffic of others on the network", f"{sys.executable} -c '{{sniff}}'", PROCESS, ALWAYS
-    ),
+    "sniff": Attack("reads traffic of others on the network", f"{PYTHON} -c '{{sniff}}'", PROCESS, ALWAYS),
     "disk": Attack("opens a disk of the machine", "find /dev -type b -readable | grep -q .", FULL, ALWAYS),
     "modes": Attack(
         "changes modes of the machine's device nodes",
@@ -95,7 +94,7 @@ ATTACKS = {
         FULL,
         ALWAYS,
     ),
-    "keyring": Attack("reads kernel keyrings of others", f"{sys.executable} -c '{{search}}'", FULL, ALWAYS),
+    "keyring": Attack("reads kernel keyrings of others", f"{PYTHON} -c '{{search}}'", FULL, ALWAYS),
     "kernel": Attack(
         "changes settings of the kernel",
         "cat /proc/sys/vm/swappiness > /proc/sys/vm/swappiness",
@@ -132,13 +131,11 @@ ATTACKS = {
     ),
     "abstract-alone": Attack(
         "reaches abstract Unix sockets of others, with longshore.dev/network: none",
-        f"{sys.executable} -c '{{connect}}'",
+        f"{PYTHON} -c '{{connect}}'",
         PROCESS,
         no_network=True,
     ),
-    "abstract": Attack(
-        "reaches abstract Unix sockets of others", f"{sys.executable} -c '{{connect}}'", NEVER
-    ),
+    "abstract": Attack("reaches abstract Unix sockets of others", f"{PYTHON} -c '{{connect}}'", NEVER),
     "files": Attack("reads the user's other files", "test -r $HOME_FILE", NEVER),
     "port": Attack("reaches ports of this machine", "bash -c 'echo > /dev/tcp/127.0.0.1/$PORT'", NEVER),
 }

@@ -31,6 +31,7 @@ def _longshore(
     return subprocess.run(
         [*place, sys.executable, "-m", "longshore", *words],
         env={**os.environ, "HOME": str(home)},
+        cwd="/",  # at level full a pod sees no working directory below /tmp
         input=stdin,
         capture_output=True,
         text=True,

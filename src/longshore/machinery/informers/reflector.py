@@ -85,8 +85,7 @@ class Reflector:
         self._backoff = Backoff(clock, rng)
         self._heard = 0
         """Number of events received since the reflector began."""
-        self._fruitless = 0
-        self._is_open = False
+        self._fruitless, self._is_open = 0, False
         self._last_success = self._read_at = clock.monotonic()
 
     @property
