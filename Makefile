@@ -7,12 +7,13 @@ export PYTHON
 # Compiled modules are kept: without them every process that a test starts compiles longshore anew, for a second or two.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo docs pictures quick test test-hostile test-long-way test-simulation fresh-seeds test-examples test-deploy test-outside test-storm test-ui test-walls lint format kubectl man clean
+.PHONY: help demo docs pictures quick test test-failed test-hostile test-long-way test-simulation fresh-seeds test-examples test-deploy test-outside test-storm test-ui test-walls lint format kubectl man clean
 
 help:
 	@echo 'make demo      see longshore at work: an Indexed Job of sixty processes'
 	@echo 'make quick     lint, types of what changed, and the tests that start no process: a minute'
 	@echo 'make test      every check: format, lint, types, layers, tests'
+	@echo 'make test-failed  the tests that failed in the last make test once more, alone'
 	@echo 'make test-hostile  every list of every kind with 10,000 entries: two minutes'
 	@echo 'make test-long-way  some of the tests again, with all shortcuts turned off'
 	@echo 'make test-simulation  seeds of the simulation, the recorded kits with faults, and planted faults'
@@ -40,6 +41,12 @@ demo:
 test: lint
 	@tools/install-kubectl .tools >/dev/null || echo 'kubectl cannot be fetched: tests of its recorded output are skipped' >&2
 	$(BIN)/pytest -n 3 --dist loadgroup -q --junitxml build/tests.xml
+
+# The tests that failed in the last `make test`, one by one: a failure of the machine passes now, a fault does not.
+test-failed:
+	@failed=$$(grep -c '": true' .pytest_cache/v/cache/lastfailed) && [ "$$failed" -le 3 ] || \
+	  { echo "$$failed tests failed: that is not one lost race" >&2; exit 1; }
+	$(BIN)/pytest -q -rA --last-failed --last-failed-no-failures none
 
 # mypy keeps what it knows, and looks at what changed. tests/support/quick_tests.py says which tests these are.
 quick:

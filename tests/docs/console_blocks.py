@@ -20,10 +20,10 @@ _PART = re.compile(
 )
 _SAFE = "bcdfghjklmnpqrstvwxz2456789"
 _VARYING = (
+    (re.compile(rf"-[{_SAFE}]{{5}}\b"), "-<random>"),  # first: hello-4-2766m is not 2,766 minutes
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?"), "<time>"),
     (re.compile(r"\b\d\d:\d\d:\d\d\b"), "<time>"),
     (re.compile(r"\b\d+(\.\d+)? ?(ms|s|m|h)\b"), "<duration>"),
-    (re.compile(rf"-[{_SAFE}]{{5}}\b"), "-<random>"),
     (re.compile(r"[ \t]+"), " "),
 )
 """What differs between two runs: times, durations, ends of generated names, and the width of columns."""

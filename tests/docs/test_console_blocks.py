@@ -48,6 +48,7 @@ def test_a_command_that_another_block_cannot_hide_is_seen(tmp_path: Path) -> Non
 
 def test_output_is_compared_but_for_times_and_random_names() -> None:
     assert same("job/a-x7x2k  took 3s", "job/a-bcd42 took 12.5s")
+    assert same("pod/a-x7x2k/main", "pod/a-2766m/main")
     assert same("a\n...\nz", "a\nb\nc\nz")
     assert same("ready at ... now", "ready at home now")
     assert not same("a", "a\nb")
