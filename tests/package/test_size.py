@@ -21,7 +21,7 @@ ROOMS = {
     "cli": (128, 16_800),
     "client": (38, 4_190),
     "controllers": (189, 15_583),
-    "machinery": (52, 5_119),
+    "machinery": (51, 5_096),
     "node": (118, 16_160),
     "plane": (16, 1_687),
     "scheduler": (79, 8_892),
@@ -34,7 +34,7 @@ ROOMS = {
     "why": (22, 2_849),
 }
 """Files and lines, at most."""
-HELPERS = 15_787
+HELPERS = 15_785
 """Lines of Python below tests/ that hold no test, at most."""
 
 

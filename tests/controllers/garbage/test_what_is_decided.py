@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 from longshore.api.types import Obj
 from longshore.controllers.garbage.decide import Action, GarbageView, Live, Owner, decide
 from longshore.controllers.garbage.references import Reference
-from longshore.machinery import views
 
 NOW = "2026-01-01T00:00:00Z"
 
@@ -146,6 +146,6 @@ def test_a_saved_view_gives_the_same_plan() -> None:
         view(Owner.UNKNOWN, polls=3),
         replace(view(Owner.DANGLING), live=Live({"uid": "x", "resourceVersion": "2"})),
     ):
-        loaded = views.from_json(GarbageView, views.to_json(seen))
+        loaded = msgspec.json.decode(msgspec.json.encode(seen), type=GarbageView)
         assert loaded == seen
         assert decide(loaded) == decide(seen)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from controllers.job.job_scene import NOW, a_job, a_pod, at, sync
 from longshore.controllers.job.decide import decide
 from longshore.controllers.job.pods.roll import Roll
 from longshore.controllers.job.view import BackoffRecord, JobView
-from longshore.machinery import views
 from longshore.machinery.reasons import Reason
 
 
@@ -225,6 +225,6 @@ def test_a_saved_view_gives_the_same_plan() -> None:
     seen = JobView(
         a_job(2, 5), NOW, Roll.of(pods), [], going=frozenset(("gone",)), backoff=BackoffRecord(1, (NOW - 3,))
     )
-    loaded = views.from_json(JobView, views.to_json(seen))
+    loaded = msgspec.json.decode(msgspec.json.encode(seen), type=JobView)
     assert loaded == seen
     assert decide(loaded) == decide(seen)

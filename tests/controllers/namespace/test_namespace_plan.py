@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from longshore.api.resources import Resource
 from longshore.client.errors import PartlyDiscovered
 from longshore.controllers.namespace.decide import LOOK_AGAIN_SECONDS, SOON_SECONDS, decide
 from longshore.controllers.namespace.observe import Content, NamespaceView, observe, wanted
-from longshore.machinery import views
 from support.api_in_memory import api_in_memory
 
 pytestmark = pytest.mark.anyio
@@ -242,6 +242,6 @@ def test_only_terminating_namespaces_that_are_not_finalized_yet_are_looked_at() 
 
 def test_a_saved_view_gives_the_same_plan() -> None:
     seen = view(content("configmaps", obj("a", going=True)), content("jobs", obj("j"), group="batch"))
-    loaded = views.from_json(NamespaceView, views.to_json(seen))
+    loaded = msgspec.json.decode(msgspec.json.encode(seen), type=NamespaceView)
     assert loaded == seen
     assert decide(loaded) == decide(seen)

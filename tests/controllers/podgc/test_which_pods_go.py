@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from longshore.api.types import Obj
 from longshore.controllers.podgc.act import failed
 from longshore.controllers.podgc.decide import Cause, PodGcView, decide, ended, lost
 from longshore.controllers.podgc.quarantine import Quarantine
-from longshore.machinery import views
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 
@@ -177,7 +177,7 @@ def test_a_saved_view_gives_the_same_plan() -> None:
         {"off": gone},
         threshold=1,
     )
-    loaded = views.from_json(PodGcView, views.to_json(seen))
+    loaded = msgspec.json.decode(msgspec.json.encode(seen), type=PodGcView)
     assert loaded == seen
     assert decide(loaded) == decide(seen)
 

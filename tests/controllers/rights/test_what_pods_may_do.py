@@ -7,6 +7,7 @@ import random
 from collections.abc import AsyncIterator
 from contextlib import suppress
 
+import msgspec
 import pytest
 
 from longshore.api.facts import own_names
@@ -15,7 +16,6 @@ from longshore.apiserver.access.authz import Wish
 from longshore.apiserver.request.call import User
 from longshore.controllers import rights
 from longshore.controllers.rights.decide import NAME, RightsView, decide
-from longshore.machinery import views
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time.clock import RealClock
 from support.api_in_memory import Server, api_in_memory
@@ -128,7 +128,7 @@ def test_a_saved_view_gives_the_same_plan() -> None:
     unwanted = {"metadata": {"name": "b", "annotations": {own_names.WORKLOAD_RIGHTS: "none"}}}
     ours = {"metadata": {"name": NAME, "labels": {"app.kubernetes.io/managed-by": "longshore"}}}
     seen = RightsView([namespace(), unwanted], {"b": ours})
-    loaded = views.from_json(RightsView, views.to_json(seen))
+    loaded = msgspec.json.decode(msgspec.json.encode(seen), type=RightsView)
     assert loaded == seen
     plans = decide(loaded)
     assert plans == decide(seen)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from longshore.controllers.serviceaccount.decide import ServiceAccountView, decide
-from longshore.machinery import views
 
 CA = "-----BEGIN CERTIFICATE-----"
 
@@ -53,6 +54,6 @@ def test_a_saved_view_gives_the_same_plan() -> None:
     seen = ServiceAccountView(
         [namespace("a"), namespace("b")], ["a"], {"a": config_map({"ca.crt": "other"})}, CA
     )
-    loaded = views.from_json(ServiceAccountView, views.to_json(seen))
+    loaded = msgspec.json.decode(msgspec.json.encode(seen), type=ServiceAccountView)
     assert loaded == seen
     assert decide(loaded) == decide(seen)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from longshore.api.facts import own_names
 from longshore.api.types import Obj
 from longshore.controllers.volume import decide, names
@@ -17,7 +19,6 @@ from longshore.controllers.volume.plan import (
     Unprotect,
     VolumePlan,
 )
-from longshore.machinery import views
 
 NOW = "2026-05-04T12:00:00Z"
 CLASS: Obj = {
@@ -96,7 +97,7 @@ def test_a_volume_that_nobody_has_becomes_available_and_is_left_alone_then() -> 
 
 def test_a_saved_view_of_a_claim_gives_the_same_plan() -> None:
     seen = ClaimView(claim(storageClassName=""), [volume(storageClassName="")], [CLASS])
-    loaded = views.from_json(ClaimView, views.to_json(seen))
+    loaded = msgspec.json.decode(msgspec.json.encode(seen), type=ClaimView)
     assert loaded == seen
     assert decide.claim(loaded) == decide.claim(seen)
     assert isinstance(decide.claim(seen).step, Bind)
@@ -106,7 +107,7 @@ def test_a_saved_view_of_a_volume_gives_the_same_plan() -> None:
     ref = {"namespace": "ns", "name": "c", "uid": "gone"}
     orphan = volume(phase="Bound", ref=ref, persistentVolumeReclaimPolicy="Delete")
     seen = VolumeView(orphan, claim(), is_ours=True)
-    loaded = views.from_json(VolumeView, views.to_json(seen))
+    loaded = msgspec.json.decode(msgspec.json.encode(seen), type=VolumeView)
     assert loaded == seen
     assert decide.volume(loaded) == decide.volume(seen)
     assert decide.volume(seen).step == Reclaim()

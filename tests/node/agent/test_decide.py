@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from longshore.machinery import views
+import msgspec
+
 from longshore.node.pod import decide as deciding
 from longshore.node.pod import recall
 from longshore.node.pod.decide import outcome
@@ -160,6 +161,6 @@ def test_a_saved_view_gives_the_same_plan() -> None:
     new.retry_at = 200.0
     for made in (crashed, stopping, new):
         seen = PodView(made, 60.0, 104.0)
-        loaded = views.from_json(PodView, views.to_json(seen))
+        loaded = msgspec.json.decode(msgspec.json.encode(seen), type=PodView)
         assert loaded == seen
         assert deciding.decide(loaded) == deciding.decide(seen)

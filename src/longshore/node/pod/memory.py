@@ -1,8 +1,8 @@
 """The node's memory of one pod. `decide` reads it and never writes; everything else that happens to a pod (a
 container ended, a probe answered, its deletion is requested) is written down here first.
 
-Plain data, so that it can be saved and looked at elsewhere (`machinery/views.py`). What is under way for a
-pod, its volumes, probes and timers, is in `life.py`.
+Plain data, equal after a way through JSON. What is under way for a pod, its volumes, probes and timers, is in
+`life.py`.
 """
 
 from __future__ import annotations
