@@ -24,6 +24,7 @@ from longshore.api.container_streams import Session
 from longshore.api.time import rfc3339
 from longshore.api.time.instants import SECOND
 from longshore.api.types import decode
+from longshore.machinery.background import Background
 from longshore.node.runtime import CannotStart, Container, Features, Key, Mount, State, Usage
 from longshore.node.runtimes import podman_arguments as arguments
 from longshore.node.runtimes.podman_cli import Cli, PodmanMissing, ulimits
@@ -68,7 +69,7 @@ class PodmanRuntime:
         self._limited: set[Key] = set()
         self._killed: set[Key] = set()
         self._starting: dict[Key, asyncio.Lock] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._background = Background("podman: a container's end could not be looked at")
 
     async def open(self, changed: Callable[[State], None]) -> list[State]:
         """Runs podman only if there are notes: that takes longer than all else at a start."""
@@ -241,9 +242,7 @@ class PodmanRuntime:
                 await asyncio.wait(ends, timeout=10)
         for key in list(self._watched):
             self._unwatch(key)
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*self._background.cancel(), return_exceptions=True)
 
     # What podman says
 
@@ -302,7 +301,7 @@ class PodmanRuntime:
         try:
             descriptor = os.pidfd_open(pid)
         except OSError:
-            self._spawn(self._ended(key))
+            self._background.spawn(self._ended(key))
             return
         self._watched[key] = descriptor
         asyncio.get_running_loop().add_reader(descriptor, self._monitor_gone, key)
@@ -315,7 +314,7 @@ class PodmanRuntime:
 
     def _monitor_gone(self, key: Key) -> None:
         self._unwatch(key)
-        self._spawn(self._ended(key))
+        self._background.spawn(self._ended(key))
 
     async def _ended(self, key: Key) -> None:
         seen = await self._settled(key, _RUNS)
@@ -338,16 +337,6 @@ class PodmanRuntime:
         if not end.done():
             end.set_result(state)
         self._changed(state)
-
-    def _spawn(self, work: Any) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
-
-    def _done(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (problem := task.exception()) is not None:
-            log.error("podman: a container's end could not be looked at", exc_info=problem)
 
 
 def _make_files(container: Container) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 
 from longshore.api.errors import StatusError
@@ -10,6 +9,7 @@ from longshore.api.facts import kinds
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, PatchType, Unreachable
+from longshore.machinery.background import Background
 from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.time.clock import Clock
 from longshore.scheduler.fitting.pod_shape import Pod
@@ -22,7 +22,7 @@ class Evictor:
 
     def __init__(self, client: Client, recorder: Recorder, clock: Clock) -> None:
         self._client, self._recorder, self._clock = client, recorder, clock
-        self._running: set[asyncio.Task[None]] = set()
+        self._background = Background()
 
     def preempt(self, victim: Pod, by: Pod, node: str) -> None:
         """Evicts with upstream's words for preemption by the pod scheduler. Returns at once."""
@@ -38,9 +38,7 @@ class Evictor:
         """Evicts a pod in the background. `conditions` are by type; their status is True unless given."""
         if "deletionTimestamp" in victim.obj["metadata"]:
             return
-        task = asyncio.create_task(self._evict(victim, conditions, event))
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
+        self._background.spawn(self._evict(victim, conditions, event))
 
     async def _evict(self, victim: Pod, conditions: dict[str, Obj], event: tuple[str, str, str]) -> None:
         namespace, name = victim.key
