@@ -16,7 +16,7 @@ PACKAGE = Path(longshore.__file__).parent
 TESTS = Path(__file__).parents[1]
 
 ROOMS = {
-    "api": (178, 23_197),
+    "api": (178, 23_200),
     "apiserver": (156, 17_024),
     "cli": (128, 16_800),
     "client": (38, 4_190),

@@ -12,20 +12,19 @@ from __future__ import annotations
 import logging
 import shutil
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from longshore.api import types
-from longshore.api.facts.pod_state import COMPLETION_INDEX
+from longshore.api.facts import pod_state
 from longshore.api.retention import Retention
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 
 _RECORD: Final = "record.json"
-_STATUSES: Final = ("initContainerStatuses", "containerStatuses")
 _BY_REQUEST: Final = (137, 143)
 """Exit codes of containers that get SIGKILL or SIGTERM."""
 
@@ -130,7 +129,7 @@ def failed(pod: Obj) -> bool:
     """Whether the pod or a container failed, now or before a restart. A kill by a deletion is no failure."""
     status = pod.get("status") or {}
     deleted = "deletionTimestamp" in pod["metadata"]
-    for entry in _statuses(status):
+    for entry in pod_state.statuses_of(pod):
         before = (entry.get("lastState") or {}).get("terminated") or {}
         if before.get("exitCode"):
             return True
@@ -153,12 +152,12 @@ def record_of(pod: Obj, at: float) -> Obj:
         "node": (pod.get("spec") or {}).get("nodeName", ""),
         "created": meta.get("creationTimestamp"),
         "archived": rfc3339.from_seconds(at),
-        "containers": [_run(entry) for entry in _statuses(status)],
+        "containers": [_run(entry) for entry in pod_state.statuses_of(pod)],
     }
     for key in ("phase", "reason", "message", "startTime"):
         if status.get(key):
             record[key] = status[key]
-    index = (meta.get("annotations") or {}).get(COMPLETION_INDEX) or ""
+    index = (meta.get("annotations") or {}).get(pod_state.COMPLETION_INDEX) or ""
     is_number = index.isascii() and index.isdigit()  # anybody may annotate a pod
     return {**record, "index": int(index)} if is_number else record
 
@@ -171,11 +170,6 @@ def _run(entry: Obj) -> Obj:
         if ended:
             out[key] = ended
     return out
-
-
-def _statuses(status: Obj) -> Iterator[Obj]:
-    for part in _STATUSES:
-        yield from status.get(part) or ()
 
 
 def _fits(kept: _Kept, namespace: str, kind: str, name: str) -> bool:

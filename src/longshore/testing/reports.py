@@ -61,7 +61,7 @@ def pod_line(pod: Obj) -> str:
     """A pod in one line."""
     waits = [
         f"{each['name']} waits: {each['state']['waiting'].get('reason', '')}"
-        for each in (pod.get("status") or {}).get("containerStatuses") or ()
+        for each in pod_state.statuses_of(pod, "containerStatuses")
         if "waiting" in (each.get("state") or {})
     ]
     index = pod_state.completion_index(pod)

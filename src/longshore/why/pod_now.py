@@ -124,7 +124,7 @@ def unready(pod: Obj) -> str:
     """The containers that run and are not ready, by name; empty if there are none."""
     found = [
         container["name"]
-        for container in (pod.get("status") or {}).get("containerStatuses") or ()
+        for container in pod_state.statuses_of(pod, "containerStatuses")
         if (container.get("state") or {}).get("running") and container.get("ready") is False
     ]
     return ", ".join(found)

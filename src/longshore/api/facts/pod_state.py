@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from longshore.api import indexes
 from longshore.api.facts import conditions, own_names
@@ -15,6 +15,9 @@ ENDED: Final = frozenset(("Succeeded", "Failed"))
 """Phases that a pod never leaves again."""
 COMPLETION_INDEX: Final = "batch.kubernetes.io/job-completion-index"
 """The annotation, and the label, with the index of a pod of an Indexed Job."""
+Statuses: TypeAlias = Literal["initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses"]
+_INIT_AND_MAIN: Final[tuple[Statuses, ...]] = ("initContainerStatuses", "containerStatuses")
+ALL_STATUSES: Final[tuple[Statuses, ...]] = (*_INIT_AND_MAIN, "ephemeralContainerStatuses")
 
 
 def phase_of(pod: Obj) -> str:
@@ -46,10 +49,10 @@ def completion_index(pod: Obj) -> int | None:
     return found if found is not None and found >= 0 else None
 
 
-def statuses_of(pod: Obj) -> list[Obj]:
-    """The statuses of the init containers and then of the others, without ephemeral ones."""
+def statuses_of(pod: Obj, *parts: Statuses) -> list[Obj]:
+    """The statuses of the containers in `parts`; without `parts`, of init containers and then main ones."""
     status = pod.get("status") or {}
-    return [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
+    return [each for part in parts or _INIT_AND_MAIN for each in status.get(part) or ()]
 
 
 def restarts(pod: Obj) -> int:
@@ -59,7 +62,7 @@ def restarts(pod: Obj) -> int:
 
 def main_end(pod: Obj) -> Obj:
     """The end of the pod's first container, from its status; empty if that is not known."""
-    for each in (pod.get("status") or {}).get("containerStatuses") or ():
+    for each in statuses_of(pod, "containerStatuses"):
         ended: Obj = (each.get("state") or {}).get("terminated") or {}
         return ended
     return {}

@@ -236,7 +236,7 @@ class Streams:
             now = await self._place.client.get(kinds.PODS, meta["name"], meta["namespace"])
         except StatusError:
             return False
-        every = (now.get("status") or {}).get("containerStatuses") or ()
+        every = pod_state.statuses_of(now, "containerStatuses")
         same = (each for each in every if each["name"] == log.container)
         return any("running" in (each.get("state") or {}) for each in same)
 

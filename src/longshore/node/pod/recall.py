@@ -40,11 +40,7 @@ def recalled(pod: Obj, ip: str, states: Iterable[State]) -> Memory:
     by_name: dict[str, dict[int, State]] = {}
     for state in states:
         by_name.setdefault(state.key.container, {})[state.key.attempt] = state
-    reports = {
-        entry["name"]: entry
-        for part in ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
-        for entry in status.get(part) or ()
-    }
+    reports = {entry["name"]: entry for entry in pod_state.statuses_of(pod, *pod_state.ALL_STATUSES)}
     for record in memory.records():
         name = record.facts.name
         _record(memory.facts.uid, record, by_name.get(name, {}), reports.get(name) or {})

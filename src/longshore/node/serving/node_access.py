@@ -14,6 +14,7 @@ from typing import Final
 
 from longshore.api import errors
 from longshore.api.container_streams import LogOptions, Session
+from longshore.api.facts import pod_state
 from longshore.api.time import rfc3339
 from longshore.api.time.instants import SECOND
 from longshore.api.types import Obj
@@ -178,7 +179,6 @@ def machine_memory() -> int:
     return values["MemTotal"] - values["MemAvailable"]
 
 
-_PARTS: Final = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
 _WAITING: Final = {
     "ErrImagePull": "image can't be pulled",
     "ImagePullBackOff": "trying and failing to pull image",
@@ -223,10 +223,5 @@ def attempt_of_log(pod: Obj, container: str, *, previous: bool, running: int | N
 
 def status_of(pod: Obj, container: str) -> Obj | None:
     """The status of a container of any sort."""
-    status = pod.get("status") or {}
-    for part in _PARTS:
-        for entry in status.get(part) or ():
-            if entry["name"] == container:
-                found: Obj = entry
-                return found
-    return None
+    found = pod_state.statuses_of(pod, *pod_state.ALL_STATUSES)
+    return next((each for each in found if each["name"] == container), None)

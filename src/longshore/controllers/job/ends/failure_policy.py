@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from longshore.api.facts import pod_state
 from longshore.api.types import Obj
 
 _ACTIONS: Final = ("FailJob", "FailIndex", "Ignore", "Count")
@@ -50,16 +51,14 @@ def may_fail_job(rules: Sequence[Obj] | None) -> bool:
 
 
 def _by_exit_code(requirement: Obj, pod: Obj) -> str:
-    status = pod.get("status") or {}
     only = requirement.get("containerName")
-    for kind in ("containerStatuses", "initContainerStatuses"):
-        for container in status.get(kind) or ():
-            ended = (container.get("state") or {}).get("terminated")
-            if ended is None or (only is not None and container["name"] != only):
-                continue
-            code = ended.get("exitCode") or 0
-            if code != 0 and _listed(requirement, code):
-                return f"Container {container['name']} for pod {_name(pod)} failed with exit code {code}"
+    for container in pod_state.statuses_of(pod, "containerStatuses", "initContainerStatuses"):
+        ended = (container.get("state") or {}).get("terminated")
+        if ended is None or (only is not None and container["name"] != only):
+            continue
+        code = ended.get("exitCode") or 0
+        if code != 0 and _listed(requirement, code):
+            return f"Container {container['name']} for pod {_name(pod)} failed with exit code {code}"
     return ""
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds, own_names
+from longshore.api.facts import kinds, own_names, pod_state
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 from longshore.node.preparing.environment.sources import Missing
@@ -84,7 +84,7 @@ def _made_in(directory: Path) -> str:
 
 def _has_begun(pod: Obj) -> bool:
     """Whether the pod uses its claims already: then it keeps a claim that is being deleted."""
-    return any("containerID" in s for s in (pod.get("status") or {}).get("containerStatuses") or ())
+    return any("containerID" in each for each in pod_state.statuses_of(pod, "containerStatuses"))
 
 
 async def _get(client: Client, what: tuple[str, str], name: str, namespace: str, where: str) -> Obj:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from longshore.api.facts import pod_state
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.pods import tasks
 from longshore.controllers.volcano.job.view import VolcanoJobView
@@ -36,5 +37,5 @@ def _counts(pod: Obj) -> bool:
     phase = tasks.phase(pod)
     if phase == "Succeeded":
         return True
-    containers = (pod.get("status") or {}).get("containerStatuses") or ()
+    containers = pod_state.statuses_of(pod, "containerStatuses")
     return phase == "Running" and all(container.get("ready") for container in containers)

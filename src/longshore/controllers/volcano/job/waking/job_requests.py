@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from longshore.api.facts import kinds
+from longshore.api.facts import kinds, pod_state
 from longshore.api.facts.owners import controller_of
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
@@ -120,7 +120,8 @@ def of_change(old: Obj | None, new: Obj, mine: PodOf, task_pods: TaskPods) -> li
     phase = tasks.phase(new)
     fresh = old is None or tasks.phase(old) != phase
     if phase == "Failed" and fresh:
-        return [about(new, mine, POD_FAILED, exit_code=exit_code(new), since=ended(new))]
+        code = pod_state.main_end(new).get("exitCode") or 0
+        return [about(new, mine, POD_FAILED, exit_code=code, since=ended(new))]
     if phase == "Succeeded" and fresh:
         task, pods = task_pods(mine.task)
         done = task is not None and tasks.completed(task, pods)
@@ -153,14 +154,6 @@ def of_command(command: Obj) -> Request:
     return Request(COMMAND_ISSUED, action=command.get("action") or "", command=command["metadata"]["name"])
 
 
-def exit_code(pod: Obj) -> int:
-    """Returns the exit code of the pod's first container; 0 if it has not ended."""
-    for container in (pod.get("status") or {}).get("containerStatuses") or ():
-        code: int = ((container.get("state") or {}).get("terminated") or {}).get("exitCode") or 0
-        return code
-    return 0
-
-
 def created(pod: Obj) -> float | None:
     return _seconds(pod["metadata"].get("creationTimestamp"))
 
@@ -170,7 +163,7 @@ def ended(pod: Obj) -> float | None:
     status = pod.get("status") or {}
     ends = [
         _seconds(((container.get("state") or {}).get("terminated") or {}).get("finishedAt"))
-        for container in status.get("containerStatuses") or ()
+        for container in pod_state.statuses_of(pod, "containerStatuses")
     ]
     ends += [
         _seconds(condition.get("lastTransitionTime"))
