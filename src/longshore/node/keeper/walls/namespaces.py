@@ -375,19 +375,18 @@ class Namespaces:
         """Closes namespaces that were not used lately. Returns whether any is left."""
         old = time.monotonic() - _KEPT_SECONDS
         self._mounts.forget_unused(old)
-        if self.pid_namespaces is not None:
-            for pid_namespace in self.pid_namespaces.forget_unused(old):
-                if pid_namespace.message_file:
-                    self.messages.discard(pid_namespace.message_file)
+        self._forget_pid_namespaces(old)
         return self.keeps_some
 
     def close(self) -> None:
         self._mounts.close()
-        if self.pid_namespaces is not None:
-            for pid_namespace in self.pid_namespaces.forget_unused(float("inf")):
-                if pid_namespace.message_file:
-                    self.messages.discard(pid_namespace.message_file)
+        self._forget_pid_namespaces(float("inf"))
         self.messages.close()
+
+    def _forget_pid_namespaces(self, unused_since: float) -> None:
+        for pid_namespace in self.pid_namespaces.forget_unused(unused_since) if self.pid_namespaces else ():
+            if pid_namespace.message_file:
+                self.messages.discard(pid_namespace.message_file)
 
 
 def _is_closed(walls: Walls) -> bool:
