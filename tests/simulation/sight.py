@@ -15,7 +15,7 @@ from longshore.client import WatchEvent, What
 from longshore.client.source import Watching
 from longshore.machinery.informers.reflector import named
 from longshore.machinery.time.clock import Clock
-from longshore.testing.faults import cut, forgotten
+from longshore.testing.faulty_client import cut, forgotten
 
 _Name: TypeAlias = tuple[str, str]
 

@@ -24,7 +24,7 @@ from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.testing import stories
 from longshore.testing.crashing import Death
-from longshore.testing.faults import FaultyClient
+from longshore.testing.faulty_client import FaultyClient
 from longshore.testing.scripted_kubelet import PODS, TRACKING, PodScript, ScriptedKubelet
 from longshore.testing.stories import NS, Controllers, Life, Telling, an_api, as_client, beside
 

@@ -25,7 +25,7 @@ with resting_collector(stays=True):
     from longshore.scripts.spreads import Exponential, LogNormal, Normal, OneOf, Uniform
     from longshore.testing.cluster_for_tests import Cluster, WaitFailed
     from longshore.testing.directories import MemoryDirectories
-    from longshore.testing.faults import FaultyClient
+    from longshore.testing.faulty_client import FaultyClient
     from longshore.testing.keys import SeededKeys
     from longshore.testing.scripted_node import ScriptedNode
     from longshore.testing.scripted_preparer import ScriptedPreparer

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from longshore.scripts.spreads import Duration, seconds
-from longshore.testing import faults as words
+from longshore.testing import faulty_client as words
 from longshore.testing.injected_faults import Fault, Who, refused, unavailable
 
 if TYPE_CHECKING:

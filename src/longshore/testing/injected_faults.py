@@ -23,7 +23,7 @@ from longshore.client.client import Client
 from longshore.client.local import LocalClient
 from longshore.client.source import Watching
 from longshore.client.writes import Pace, Result, Write
-from longshore.testing import faults as words
+from longshore.testing import faulty_client as words
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj

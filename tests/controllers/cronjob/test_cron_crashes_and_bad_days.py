@@ -22,7 +22,7 @@ from longshore.machinery.informers.informer import Handler
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.testing.crashing import Death, MortalClient, every_crash
-from longshore.testing.faults import FaultyClient
+from longshore.testing.faulty_client import FaultyClient
 
 START = datetime(2026, 6, 15, 9, 50, tzinfo=UTC)
 ROUND, MINUTE = 600.0, 60.0

@@ -11,7 +11,7 @@ import pytest
 from longshore.api.types import Obj
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
-from longshore.testing.faults import FaultyClient
+from longshore.testing.faulty_client import FaultyClient
 from node.agent.pod_stories import STORIES, Story, ending
 from support.node_world import World, a_world
 

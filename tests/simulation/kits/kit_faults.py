@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 from longshore.client import WatchEvent
-from longshore.testing.faults import FaultyClient, cut, forgotten
+from longshore.testing.faulty_client import FaultyClient, cut, forgotten
 
 _EVENTS_OF_A_WATCH = 150
 """After about so many it ends, each time in another way."""

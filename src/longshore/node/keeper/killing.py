@@ -1,4 +1,7 @@
-"""Ends every process of a container: its group, its session, its descendants, and orphans by their tag."""
+"""Ends every process of a container: its group, its session, its descendants, and orphans by their tag.
+
+When a container is stopped, and with which signal: `node/pod/stopping.py`.
+"""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from controllers.volcano.job.stories import STORIES
 from longshore.api.facts.volcano_job_state import phase_of
 from longshore.client import WatchEvent, What
 from longshore.client.source import Watching
-from longshore.testing import faults
-from longshore.testing.faults import FaultyClient
+from longshore.testing import faulty_client
+from longshore.testing.faulty_client import FaultyClient
 from support.volcano_world import JOBS, Story, World, controller, told, undisturbed
 
 _SURE = [
@@ -58,7 +58,7 @@ class LosesTheStart(FaultyClient):
             if verb == "update_status":
                 self.silent_until = self._clock.monotonic() + 60
                 await write(what, *arguments, **options)
-            raise faults.unanswered()
+            raise faulty_client.unanswered()
 
         return losing
 

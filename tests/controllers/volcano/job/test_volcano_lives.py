@@ -14,8 +14,8 @@ from longshore.client.source import Watching
 from longshore.controllers.volcano.job.pods import population
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
-from longshore.testing import faults
-from longshore.testing.faults import FaultyClient
+from longshore.testing import faulty_client
+from longshore.testing.faulty_client import FaultyClient
 from longshore.testing.injected_faults import Fault, Faults, FaultyLocalClient, unavailable
 from longshore.testing.stories import beside
 from support.simple_gangs import GROUPS
@@ -75,7 +75,7 @@ class MissesPods(MissesChanges):
 async def _cut(events: AsyncIterator[WatchEvent]) -> AsyncIterator[WatchEvent]:
     async for event in events:
         if event.type == "ADDED":
-            raise faults.forgotten()
+            raise faulty_client.forgotten()
         yield event
 
 
