@@ -20,9 +20,9 @@ ROOMS = {
     "apiserver": (156, 17_024),
     "cli": (128, 16_800),
     "client": (38, 4_190),
-    "controllers": (189, 15_583),
-    "machinery": (51, 5_063),
-    "node": (118, 16_149),
+    "controllers": (188, 15_517),
+    "machinery": (51, 5_099),
+    "node": (118, 16_136),
     "plane": (16, 1_687),
     "scheduler": (79, 8_890),
     "scripts": (7, 1_023),
@@ -34,7 +34,7 @@ ROOMS = {
     "why": (22, 2_849),
 }
 """Files and lines, at most."""
-HELPERS = 15_785
+HELPERS = 15_784
 """Lines of Python below tests/ that hold no test, at most."""
 
 

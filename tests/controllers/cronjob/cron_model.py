@@ -23,7 +23,8 @@ from longshore.api.types import Obj
 from longshore.controllers.cronjob import timing
 from longshore.controllers.cronjob.decide import decide
 from longshore.controllers.scheduled.plan import ScheduledPlan
-from longshore.controllers.scheduled.view import Answer, Ask, Outage, ScheduledView
+from longshore.controllers.scheduled.view import Answer, Ask, ScheduledView
+from longshore.machinery.time.wallclock import Outage
 
 FINISHED = {"Complete": "successfulJobsHistoryLimit", "Failed": "failedJobsHistoryLimit"}
 
@@ -63,10 +64,8 @@ class Life:
         while self._events and self._events[0][0] <= end:
             now, _, what, name = heapq.heappop(self._events)
             match what:
-                case "down":
-                    self._down = True
-                case "up":
-                    self._down = False
+                case "down" | "up":
+                    self._down = what == "down"
                     self._outage = Outage(None, now)
                 case "switch":
                     spec = self.state["spec"]

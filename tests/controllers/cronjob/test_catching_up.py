@@ -6,7 +6,7 @@ from controllers.cronjob.cron_scene import cronjob, job, sync
 from controllers.cronjob.cron_world import World
 from controllers.cronjob.test_living_cronjobs import play
 from longshore.api.time import rfc3339
-from longshore.controllers.scheduled.view import Outage
+from longshore.machinery.time.wallclock import Outage
 
 STARTED = Outage(None, rfc3339.parse("2026-06-15T09:10:00Z"))
 NOW = "2026-06-15T09:10:00.200Z"

@@ -8,7 +8,7 @@ from controllers.cronjob.cron_scene import cronjob, sync
 from controllers.cronjob.cron_world import World
 from controllers.cronjob.test_living_cronjobs import play
 from longshore.api.time import rfc3339
-from longshore.controllers.scheduled.wallclock import WallClock
+from longshore.machinery.time.wallclock import WallClock
 
 HOUR = 3600.0
 DAY = 24 * HOUR

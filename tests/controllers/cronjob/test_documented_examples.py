@@ -13,7 +13,7 @@ from controllers.cronjob.cron_world import CRONJOBS, JOBS, World
 from controllers.cronjob.test_living_cronjobs import play
 from longshore.api.time import instants, rfc3339
 from longshore.cli.main import main
-from longshore.controllers.scheduled.view import Outage
+from longshore.machinery.time.wallclock import Outage
 from support.places import ROOT
 
 TEXT = (ROOT / "docs" / "reference" / "cronjobs.md").read_text()

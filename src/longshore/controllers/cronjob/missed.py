@@ -8,8 +8,8 @@ from longshore.api.time import rfc3339
 from longshore.api.time.instants import SECOND, Instant
 from longshore.controllers.cronjob.timing import Timing
 from longshore.controllers.scheduled.plan import Skipped
-from longshore.controllers.scheduled.view import Outage
 from longshore.machinery.reasons import Reason
+from longshore.machinery.time.wallclock import Outage
 
 LATEST_ONLY_RULE: Final = "only the most recent missed time is started"
 SEARCH: Final = "the search for the most recent one goes back about two intervals, and found none there"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from typing import Final
 
 from longshore.api.errors import StatusError
 from longshore.api.metrics import exponential_buckets
@@ -17,7 +18,9 @@ from longshore.machinery.events.recorder import reference
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.informers.informer import Handler
 from longshore.machinery.queues.workers import run_workers
-from longshore.machinery.time import clockjumps
+from longshore.machinery.time.wallclock import WallClock
+
+_GLANCE_SECONDS: Final = 30.0
 
 log = logging.getLogger(__name__)
 
@@ -52,9 +55,9 @@ class _Loop(Handler):
             tasks.create_task(self._context.informers.run())
             workers = self._context.workers(self._dialect.workers)
             tasks.create_task(run_workers(self._queue, self._sync, count=workers))
-            tasks.create_task(clockjumps.watch(self._context.clock, self._look_at_all))
+            tasks.create_task(WallClock(self._context.clock, glance=_GLANCE_SECONDS).run(self._clock_set))
 
-    def _look_at_all(self) -> None:
+    def _clock_set(self, outage: bool) -> None:
         for obj in self._objects.cache:
             self.on_add(obj, False)
 

@@ -14,13 +14,13 @@ from longshore.controllers.scheduled.dialect import Dialect
 from longshore.controllers.scheduled.handlers import CronJobHandler, JobHandler
 from longshore.controllers.scheduled.memory import Memory
 from longshore.controllers.scheduled.view import ScheduledView
-from longshore.controllers.scheduled.wallclock import GLANCE_SECONDS, WallClock
 from longshore.machinery.catalogue import Event
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.events.recorder import reference
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.informers.reflector import revision_of
 from longshore.machinery.queues.workers import Crowd
+from longshore.machinery.time.wallclock import GLANCE_SECONDS, WallClock
 from longshore.machinery.writes.own_writes import StaleCache
 
 _NOBODY: Final[frozenset[str]] = frozenset()
@@ -153,7 +153,7 @@ class Loop:
         self._recorder.event(reference(cronjob, self._dialect.cronjobs), *event)
 
     def _clock_set(self, outage: bool) -> None:
-        """Queues every CronJob, since the timers do not match the clock any more."""
+        """Queues every CronJob, since timers do not match the clock any more. Each starts at most one run."""
         for cronjob in self._cronjobs.cache:
             key = key_of(cronjob)
             if outage:

@@ -14,6 +14,7 @@ import msgspec
 from longshore.api import cron
 from longshore.api.time.instants import Instant
 from longshore.api.types import Obj
+from longshore.machinery.time.wallclock import Outage
 
 
 class Ask(NamedTuple):
@@ -28,14 +29,6 @@ class Ask(NamedTuple):
 
 Answer: TypeAlias = Obj | Exception | None
 """The answer to an `Ask`: the object, None (after a delete), or a `StatusError` or `Unreachable`."""
-
-
-class Outage(NamedTuple):
-    """A time in which no run could start: longshore did not run, or the machine slept."""
-
-    since: Instant | None
-    """None if it began before longshore started, which does not know when it stopped last."""
-    until: Instant
 
 
 class ScheduledView(msgspec.Struct, frozen=True):

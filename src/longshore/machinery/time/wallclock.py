@@ -1,18 +1,16 @@
 """Detects when the machine's clock is set, or the machine sleeps.
 
 Timers count running time: after a laptop slept for eight hours they would fire eight hours late. So the clock
-is checked every few seconds. If it differs from the time that has passed, every CronJob is synced; each then
-starts at most one run, by the rules.
+is checked every few seconds. If it differs from the time that has passed, all objects with timers are synced.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from longshore.api.time import instants
 from longshore.api.time.instants import SECOND, Instant
-from longshore.controllers.scheduled.view import Outage
 from longshore.machinery.time.clock import Clock
 
 GLANCE_SECONDS: Final = 5.0
@@ -22,8 +20,17 @@ _AWAY_SECONDS: Final = 5.0
 """If a check is later than this, the machine slept, or was much too busy."""
 
 
+class Outage(NamedTuple):
+    """A time in which no run could start: longshore did not run, or the machine slept."""
+
+    since: Instant | None
+    """None if it began before longshore started, which does not know when it stopped last."""
+    until: Instant
+
+
 class WallClock:
-    """Keeps `steady_since` and `outage` of `ScheduledView`. The time before its creation is an outage."""
+    """Knows the latest outage, and since when the clock was not set back. The time before its creation is an
+    outage."""
 
     def __init__(self, clock: Clock, *, glance: float = GLANCE_SECONDS) -> None:
         self._clock, self._glance = clock, glance
