@@ -8,7 +8,6 @@ to or read from the machine, so the same seed gives the same bytes everywhere.
 | --- | --- |
 | `settings.py` | the question: manifests, nodes, outcome files, times, seed |
 | `simulate.py` | plays it, and returns a `Result` |
-| `sim_client.py` | a client for months in seconds: events are heard, not stored; watches never end |
 | `chronicle.py` | notes what happens, as it happens |
 | `sim_result.py` | the answer, in rows |
 | `remarks.py` | what a person would want to be warned of |

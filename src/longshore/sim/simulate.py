@@ -15,6 +15,8 @@ from longshore.api import cron
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api, ApiParts
+from longshore.client.local import LocalClient
+from longshore.client.protocol import Hears
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.node.capacity import Capacity
@@ -27,7 +29,6 @@ from longshore.scripts.runs import Outcome, Run
 from longshore.sim import sim_result
 from longshore.sim.chronicle import Chronicle
 from longshore.sim.settings import DEFAULT_RUN_SECONDS, Settings, check_node, nodes
-from longshore.sim.sim_client import SimClient
 from longshore.sim.sim_result import Result
 from longshore.sim.sim_store import SimStore
 from longshore.store import Store
@@ -134,7 +135,7 @@ def world_of(settings: Settings, clock: VirtualClock, chronicle: Chronicle) -> W
         store=store,
         nodes=[_node(clock, scripts, node) for node in _nodes(settings)],
         troubles=settings.troubles,
-        client=SimClient(api, chronicle.heard),
+        client=_SimClient(api, chronicle.heard),
         controllers=tuple(sorted(running)),
         zone=cron.load(settings.zone),
         serves=False,
@@ -253,3 +254,20 @@ def _quiet_seconds(settings: Settings) -> float:
 def _is_done(chronicle: Chronicle) -> bool:
     works = chronicle.works.values()
     return bool(works) and all(work.ended is not None for work in works) and not chronicle.cron_jobs
+
+
+class _SimClient(LocalClient):
+    """The client of all parts of a simulated plane. It leaves out what no simulation needs: months pass in
+    seconds.
+
+    Its Api has `quiet_watches`: bookmarks and renewals of watches were most of what happens in an idle day.
+    Shortcuts leave out three things more: Events go to `heard` and are not stored, fields have no owners
+    (`owns_fields`), and statuses, which only controllers and nodes write here, are not validated
+    (`judges_statuses`). A CronJob's Job takes 7,544 calls (bench/sim.py --calls); Events would add 2,129,
+    owners of fields 773, and validation 259.
+    """
+
+    def __init__(self, api: Api, heard: Hears) -> None:
+        super().__init__(api)
+        if api.shortcuts.on:
+            self.hears = heard

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from controllers.garbage.garbage_scene import Scene, owner, play
-from longshore.controllers.garbage.backlog import Backlog
+from longshore.controllers.garbage.controller import Backlog
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock

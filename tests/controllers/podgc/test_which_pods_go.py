@@ -9,8 +9,8 @@ import pytest
 
 from longshore.api.types import Obj
 from longshore.controllers.podgc.act import failed
+from longshore.controllers.podgc.controller import Quarantine
 from longshore.controllers.podgc.decide import Cause, PodGcView, decide, ended, lost
-from longshore.controllers.podgc.quarantine import Quarantine
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 

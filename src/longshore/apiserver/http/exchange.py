@@ -6,23 +6,24 @@ import copy
 import logging
 import time
 from collections.abc import Awaitable
+from functools import lru_cache
 from functools import partial as partial_function
 from typing import TYPE_CHECKING, Final
-from urllib.parse import unquote
+from urllib.parse import parse_qs, unquote
 
 from longshore.api import errors
 from longshore.api.resources import Resource
 from longshore.apiserver.access.authz import Wish
 from longshore.apiserver.answer import Found, Later, LinkAnswer, LogAnswer, Rendered
 from longshore.apiserver.documents import metadata_only
-from longshore.apiserver.http import aside, asked_call, authn, respond
+from longshore.apiserver.http import aside, authn, respond
 from longshore.apiserver.http.begun import Begun, Durable, Queued, Ready, Streams, Upgrades, Waits
 from longshore.apiserver.http.fair_share import FairShare, client_of
 from longshore.apiserver.http.parser import too_large
 from longshore.apiserver.http.request import Request
 from longshore.apiserver.http.response import Reply
 from longshore.apiserver.request import router
-from longshore.apiserver.request.call import Call
+from longshore.apiserver.request.call import Call, Query, User
 from longshore.apiserver.request.options import truth, watch_wanted
 from longshore.store import StoreError
 
@@ -75,13 +76,13 @@ class Exchange:
             elif route is None or (route.group and not api.catalog.has_group(route.group)):
                 return
             try:
-                self._call = call = asked_call.call_of(request, self._user, route, raw_query, find)
+                self._call = call = _call_of(request, self._user, route, raw_query, find)
             except errors.StatusError:
                 self._check_rights(route)  # first: users without rights learn nothing of what is served
                 raise
             watches = call.verb == "watch" or (call.verb == "list" and watch_wanted(call))
             if watches:
-                asked_call.make_watch(call, by_name=route.watch)
+                _make_watch(call, by_name=route.watch)
             self._output = output = respond.choose(request, call, streaming=watches)
             if request.method != "GET":
                 # An answer that cannot be given would otherwise be refused after the write.
@@ -309,3 +310,43 @@ def problem_of(error: Exception, request: Request) -> errors.StatusError:
         return errors.StatusError(500, "InternalError", f"Internal error occurred: {error}", details=causes)
     log.error("request failed: %s %s", request.method, request.target.partition("?")[0], exc_info=error)
     return errors.internal("see the server's log")
+
+
+_REMEMBERED_QUERY: Final = 128
+"""Characters of the longest query whose parsed form is cached."""
+
+
+def _call_of(request: Request, user: User, route: router.Route, raw_query: str, find: router.Find) -> Call:
+    """The call a request asks for; raises a 404 or 405 if the path does not support it."""
+    resource = router.resource_of(route, find)
+    call = Call(
+        resource,
+        router.verb_of(route, resource, request.method),
+        unquote(route.namespace),
+        unquote(route.name),
+        route.subresource,
+        _known_query(raw_query) if len(raw_query) <= _REMEMBERED_QUERY else _query(raw_query),
+        user,
+        request.headers.get("user-agent", ""),
+    )
+    if resource.warning:
+        call.warn([resource.warning])
+    return call
+
+
+def _query(raw: str) -> Query:
+    return {key: tuple(values) for key, values in parse_qs(raw, keep_blank_values=True).items()}
+
+
+_known_query: Final = lru_cache(maxsize=256)(_query)
+"""Caches short queries: most writes of a client name the same options."""
+
+
+def _make_watch(call: Call, *, by_name: bool) -> None:
+    """Turns a list with `watch=1`, or the old form `/watch/`, where a name is a selector, into a watch."""
+    if "watch" not in call.resource.verbs:
+        raise errors.method_not_allowed()
+    call.verb = "watch"
+    if by_name and call.name:
+        call.query = {**call.query, "fieldSelector": [f"metadata.name={call.name}"]}
+        call.name = ""

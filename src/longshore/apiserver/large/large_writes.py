@@ -8,12 +8,14 @@ import logging
 import socket
 import subprocess
 import sys
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from longshore.api import errors
 from longshore.api.types import decode
 from longshore.apiserver.answer import Answer, DocumentAnswer
-from longshore.apiserver.large.users_turns import UsersTurns
 from longshore.apiserver.large.worker_messages import (
     LENGTH,
     Ask,
@@ -49,7 +51,7 @@ class LargeWrites:
 
     def __init__(self, api: Api) -> None:
         self._api, self._store = api, api.store
-        self._turns = UsersTurns()
+        self._turns = _UsersTurns()
         self._worker: _Worker | None = None
         self._idle: asyncio.TimerHandle | None = None
 
@@ -236,3 +238,46 @@ def _refusal(failed: Failed, call: Call) -> errors.StatusError:
         metadata=failed.metadata,
         headers=failed.headers,
     )
+
+
+class _UsersTurns:
+    """One large body at a time. Users take turns: a user that sends many delays only its own."""
+
+    def __init__(self) -> None:
+        self._is_taken = False
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+        """Calls that wait, by user; the first user is next."""
+
+    @asynccontextmanager
+    async def of(self, user: str) -> AsyncIterator[None]:
+        """Waits for a turn of this user, which lasts as long as the block."""
+        await self._begin(user)
+        try:
+            yield
+        finally:
+            self._pass_on()
+
+    async def _begin(self, user: str) -> None:
+        if not self._is_taken:
+            self._is_taken = True
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(user, deque()).append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if not turn.cancelled():
+                self._pass_on()  # it came at the last moment
+            raise
+
+    def _pass_on(self) -> None:
+        while self._waiting:
+            user = next(iter(self._waiting))
+            queue = self._waiting.pop(user)
+            turn = queue.popleft()
+            if queue:
+                self._waiting[user] = queue  # behind all others
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._is_taken = False

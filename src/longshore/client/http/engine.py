@@ -15,6 +15,7 @@ from contextlib import aclosing, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Final, Self, TypeVar
+from urllib.parse import quote
 
 import msgspec
 
@@ -28,7 +29,6 @@ from longshore.client.http import answers, discovery, packed_json, unwanted_plac
 from longshore.client.http.asyncio_driver import HttpConnection
 from longshore.client.http.transport import Transport
 from longshore.client.http.trimmed_objects import Listed, Trimmed, whole_line
-from longshore.client.http.url_paths import METHODS, path_of
 from longshore.client.protocol import Only, Request, Response, What
 from longshore.client.source import Entry, Unpacked, Watching
 
@@ -154,7 +154,7 @@ class HttpClient(Client):
         query = ask.query | {"timeoutSeconds": str(lasting)}
         most = lasting + _LATE_SECONDS
         silent = _SILENT_SECONDS if "allowWatchBookmarks" in query else None
-        opened = self._transport.open(path_of(ask), query=query, headers=_JSON, seconds=self._seconds)
+        opened = self._transport.open(_path_of(ask), query=query, headers=_JSON, seconds=self._seconds)
         async with opened as response:
             if response.reader.code != 200:
                 raise await _refusal(response)
@@ -169,7 +169,7 @@ class HttpClient(Client):
     async def _read(self, ask: Ask, read: Callable[[bytes], T]) -> T:
         body = ask.body()
         headers = _JSON | {"Content-Type": ask.content_type} if body else _JSON
-        request = Request(METHODS[ask.verb], path_of(ask), ask.query, body, headers)
+        request = Request(_METHODS[ask.verb], _path_of(ask), ask.query, body, headers)
         return answers.document(await self._transport.send(request, seconds=self._seconds), read)
 
     async def _document(self, path: str) -> Obj:
@@ -185,3 +185,35 @@ class HttpClient(Client):
 
 async def _refusal(stream: HttpConnection) -> StatusError:
     return answers.error(stream.reader.code, await stream.read_all(), stream.reader.headers)
+
+
+_METHODS: Final = {
+    "get": "GET",
+    "list": "GET",
+    "watch": "GET",
+    "create": "POST",
+    "update": "PUT",
+    "patch": "PATCH",
+    "delete": "DELETE",
+    "deletecollection": "DELETE",
+}
+
+
+def _path_of(ask: Ask) -> str:
+    """`/apis/batch/v1/namespaces/default/jobs/x/status`, each part escaped."""
+    resource = ask.resource
+    parts = ["/apis", resource.group] if resource.group else ["/api"]
+    parts.append(resource.version)
+    if resource.namespaced and ask.namespace:
+        parts += ["namespaces", _escaped(ask.namespace)]
+    parts.append(resource.plural)
+    if ask.name:
+        parts.append(_escaped(ask.name))
+        if ask.subresource:
+            parts.append(ask.subresource)
+    return "/".join(parts)
+
+
+def _escaped(part: str) -> str:
+    """One segment, escaped. A name from the command line that is not UTF-8 keeps its bytes."""
+    return quote(part, safe="", errors="surrogateescape")

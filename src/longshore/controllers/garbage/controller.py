@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, deque
+from collections.abc import Iterable
 from typing import Final
 
 from longshore.controllers.garbage.act import Actor
-from longshore.controllers.garbage.backlog import Backlog
 from longshore.controllers.garbage.decide import GarbagePlan, GarbageView, Owner, decide, pause
 from longshore.controllers.garbage.graph import Graph, Node
 from longshore.controllers.garbage.monitors import Monitors
@@ -16,6 +16,7 @@ from longshore.controllers.garbage.references import Identity, Reference
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.explanations import Explanation
 from longshore.machinery.queues.workers import run_workers
+from longshore.machinery.queues.workqueue import WorkQueue
 
 COMPONENT: Final = "garbage-collector-controller"
 WORKERS: Final = 20
@@ -164,3 +165,38 @@ class Collector:
             and any(dependent.in_foreground for dependent in node.dependents.values()),
             polls=self._polls[node.uid] if Owner.UNKNOWN in owners else 0,
         )
+
+
+class Backlog:
+    """Keeps at most `room` keys in `queue`, taking one key of each deleted owner in turn.
+
+    Without it, a Job with ten thousand pods would delay everything that is deleted after it.
+    """
+
+    def __init__(self, queue: WorkQueue[str], room: int) -> None:
+        self._queue, self._room = queue, room
+        self._turns: deque[tuple[str, deque[str]]] = deque()
+        self._of: dict[str, deque[str]] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._of.values()))
+
+    def add(self, owner: str, dependents: Iterable[str]) -> None:
+        """Adds dependents behind those of the same owner that already wait."""
+        waiting = self._of.get(owner)
+        if waiting is None:
+            waiting = self._of[owner] = deque()
+            self._turns.append((owner, waiting))
+        waiting.extend(dependents)
+        self.feed()
+
+    def feed(self) -> None:
+        """Fills the queue. Must be called whenever a worker has finished with a key."""
+        while self._turns and len(self._queue) < self._room:
+            owner, waiting = self._turns.popleft()
+            if waiting:
+                self._queue.add(waiting.popleft())
+            if waiting:
+                self._turns.append((owner, waiting))
+            else:
+                del self._of[owner]

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
+from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client
-from longshore.controllers.job import going_namespace
 from longshore.controllers.job import spec as job_spec
 from longshore.controllers.job.act import Act
 from longshore.controllers.job.decide import before_killing, decide, finish, track
 from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.observe import observe
-from longshore.controllers.job.plan import Ending, Tracking
+from longshore.controllers.job.plan import Ending, JobPlan, Tracking
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.cache import Cache, Key
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.reasons import Reason
 from longshore.machinery.time.clock import Clock
+from longshore.machinery.writes.pod_control import is_namespace_terminating
 
 
 class Tools(msgspec.Struct, frozen=True):
@@ -68,7 +72,7 @@ class Sync:
         view = await observe(tools.client, key, job, tools.pods, tools.memory, now, act.wrote_pod)
         plan = decide(view)
         self._why, self._action = plan.why, plan.action
-        if going_namespace.is_to_be_asked_for(plan):
+        if _is_namespace_in_question(plan):
             await self._ask_for_namespace()
         if plan.look_again is not None:
             tools.queue.add_after(key, plan.look_again)
@@ -89,8 +93,8 @@ class Sync:
 
     async def _ask_for_namespace(self) -> None:
         """Asks whether the namespace is being deleted. The answer takes effect in the next sync."""
-        tools, pause = self._tools, going_namespace.LOOK_AGAIN_SECONDS
-        if await going_namespace.is_going(tools.client, self._job):
+        tools, pause = self._tools, _NAMESPACE_CHECK_SECONDS
+        if await _is_namespace_going(tools.client, self._job):
             tools.memory.namespace_going.add(self._key)
             pause = 0.0
         tools.queue.add_after(self._key, pause)
@@ -139,3 +143,30 @@ class Sync:
             await act.write_status(job, ending.status)
             tools.metrics.counted(spec, before, ending.status)
         return ending, problem
+
+
+_NAMESPACE_CHECK_SECONDS: Final = 60.0
+"""Seconds between checks of a namespace in question: the controller does not watch namespaces."""
+
+
+def _is_namespace_in_question(plan: JobPlan) -> bool:
+    """Whether a deleted pod is kept for a replacement that the Job will not create.
+
+    A failed pod is kept until a replacement carries on the failure count of its index, or until one is
+    refused because the namespace is terminating. A suspended Job, or one without parallelism, creates none.
+    """
+    if plan.indexes is None or plan.view.namespace_going or plan.create:
+        return False
+    halted = plan.spec.suspended or not plan.spec.parallelism
+    return halted and any("deletionTimestamp" in pod["metadata"] for pod in plan.indexes.delayed.values())
+
+
+async def _is_namespace_going(client: Client, job: Obj) -> bool:
+    """Whether the namespace of the Job is being deleted. A dry-run create tells, with no additional right."""
+    meta = job["metadata"]
+    pod = {"metadata": {"generateName": f"{meta['name']}-"}, "spec": job["spec"]["template"]["spec"]}
+    try:
+        await client.create(kinds.PODS, pod, meta["namespace"], dry_run=True)
+    except StatusError as err:
+        return is_namespace_terminating(err)
+    return False

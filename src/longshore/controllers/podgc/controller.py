@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from longshore.api.errors import StatusError
@@ -22,9 +22,9 @@ from longshore.controllers.podgc.decide import (
     ended,
     lost,
 )
-from longshore.controllers.podgc.quarantine import Quarantine
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.informers.informer import OnChange
+from longshore.machinery.time.clock import Clock
 
 _MAX_WRITES: Final = 20
 _READS_PER_TURN: Final = 200
@@ -178,3 +178,26 @@ class PodGc:
 def _name(removal: Removal) -> str:
     meta = removal.pod["metadata"]
     return f"{meta['namespace']}/{meta['name']}"
+
+
+_QUARANTINE_SECONDS: Final = 40.0
+
+
+class Quarantine:
+    """Tracks how long nodes are missing, so that a node that is only seen late does not lose its pods."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._since: dict[str, float] = {}
+
+    def missing(self, names: Collection[str]) -> list[str]:
+        """Notes the nodes that are missing now; returns those that have been missing for 40 seconds.
+
+        A returned node starts over: if it is still missing at the next call, its 40 seconds begin again.
+        """
+        now = self._clock.monotonic()
+        self._since = {name: self._since.get(name, now) for name in sorted(names)}
+        due = [name for name, since in self._since.items() if now - since >= _QUARANTINE_SECONDS]
+        for name in due:
+            del self._since[name]
+        return due

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
-from longshore.controllers.volcano.flow import templates as listing
+from longshore.client import Client
 from longshore.controllers.volcano.flow.act import Act
 from longshore.controllers.volcano.flow.decide import FlowView, decide
-from longshore.controllers.volcano.flow.names import BY_FLOW, job_name, key_of_mark, mark, marked_by
-from longshore.controllers.volcano.flow.templates import Templates
+from longshore.controllers.volcano.flow.names import (
+    BY_FLOW,
+    BY_TEMPLATE,
+    job_name,
+    key_of_mark,
+    mark,
+    marked_by,
+)
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.events.recorder import reference
-from longshore.machinery.informers.cache import Key, key_of
-from longshore.machinery.informers.informer import Handler, OnChange
+from longshore.machinery.informers.cache import Cache, Key, key_of
+from longshore.machinery.informers.informer import Handler, Informer, OnChange
 from longshore.machinery.queues.try_again import TryAgain
 from longshore.machinery.queues.workers import run_workers
+from longshore.machinery.queues.workqueue import WorkQueue
 
 COMPONENT: Final = "vc-controller-manager"
 WORKERS: Final = 5
@@ -63,7 +70,7 @@ class FlowController(Handler):
         self._context, self._recorder = context, context.recorder(COMPONENT)
         self._flows = informers.get(kinds.JOB_FLOWS, namespace=namespace, indexers={"template": _entries})
         self._templates = informers.get(kinds.JOB_TEMPLATES, namespace=namespace)
-        indexers = {"flow": _flow, listing.INDEX: listing.by_template}
+        indexers = {"flow": _flow, _TEMPLATE_INDEX: _by_template}
         self._jobs = informers.get(kinds.VOLCANO_JOBS, namespace=namespace, indexers=indexers, transform=slim)
         self._queue, self._listed = context.queue("jobflow"), context.queue("jobtemplate")
         counters = {
@@ -71,7 +78,7 @@ class FlowController(Handler):
             for phase, name in _COUNTERS.items()
         }
         self._act = Act(client, self._recorder, counters)
-        self._listing = Templates(client, self._templates, self._jobs.cache, self._listed)
+        self._listing = _Templates(client, self._templates, self._jobs.cache, self._listed)
         self._flows.add_handler(OnChange(lambda flow: self._queue.add(key_of(flow))))
         self._templates.add_handler(self)
         self._jobs.add_handler(_Jobs(self._job_changed, self._listing))
@@ -129,10 +136,55 @@ class FlowController(Handler):
 class _Jobs(OnChange):
     """Queues the Job's flow on every change, and its template when the Job is new."""
 
-    def __init__(self, changed: Callable[[Obj], None], listing: Templates) -> None:
+    def __init__(self, changed: Callable[[Obj], None], listing: _Templates) -> None:
         super().__init__(changed)
         self._listing = listing
 
     def on_add(self, obj: Obj, initial: bool) -> None:
         super().on_add(obj, initial)
         self._listing.job_added(obj)
+
+
+_TEMPLATE_INDEX = "template"
+
+
+def _by_template(job: Obj) -> tuple[str, ...]:
+    """Indexes a Job by its template."""
+    return marked_by(job, BY_TEMPLATE)
+
+
+def _new_list(template: Obj, jobs: Iterable[Obj]) -> list[str] | None:
+    """Returns the names of the template's Jobs; None if the list does not change."""
+    names = [job["metadata"]["name"] for job in jobs]
+    listed = (template.get("status") or {}).get("jobDependsOnList") or ()
+    return names if names and sorted(listed) != sorted(names) else None
+
+
+class _Templates(Handler):
+    """Lists in each JobTemplate the Jobs made from it. Deleted Jobs stay listed until the next Job is made.
+
+    Handles changes of templates, and new Jobs through `job_added`.
+    """
+
+    def __init__(self, client: Client, templates: Informer, jobs: Cache, queue: WorkQueue[Key]) -> None:
+        self._client, self._templates, self._jobs, self._queue = client, templates, jobs, queue
+        templates.add_handler(self)
+
+    def on_add(self, obj: Obj, initial: bool) -> None:
+        self._queue.add(key_of(obj))
+
+    def job_added(self, job: Obj) -> None:
+        """Queues the template that the Job's label names."""
+        for label in _by_template(job):
+            self._queue.add(key_of_mark(label))
+
+    async def sync(self, key: Key) -> float | None:
+        """Writes the list if it has changed."""
+        template = self._templates.cache.get(*key)
+        if template is None:
+            return None
+        names = _new_list(template, self._jobs.by_index(_TEMPLATE_INDEX, mark(template)))
+        if names is not None:
+            status = {"status": {"jobDependsOnList": names}}
+            await self._client.patch(kinds.JOB_TEMPLATES, key[1], status, key[0], subresource="status")
+        return None

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.types import Obj
+from longshore.client import Client
 from longshore.controllers.volcano.queue import decide as deciding
 from longshore.controllers.volcano.queue.act import act
-from longshore.controllers.volcano.queue.commands import Commands
 from longshore.controllers.volcano.queue.decide import SYNC, QueuePlan, QueueView, decide, state_of
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.events.recorder import reference
-from longshore.machinery.informers.cache import key_of
-from longshore.machinery.informers.informer import Handler
+from longshore.machinery.informers.cache import Key, key_of
+from longshore.machinery.informers.informer import Handler, Informer
 from longshore.machinery.queues.try_again import TryAgain
 from longshore.machinery.queues.workers import Shards, run_workers
+from longshore.machinery.queues.workqueue import WorkQueue
 
 COMPONENT: Final = "vc-controller-manager"
 WORKERS: Final = 5
@@ -74,7 +76,7 @@ class QueueController(Handler):
             partial(context.queue, "volcano_queue"), context.workers(WORKERS), lambda request: request[0]
         )
         self._orders = context.queue()
-        self._commands = Commands(context.client, commands, self._orders, self._issued)
+        self._commands = _Commands(context.client, commands, self._orders, self._issued)
         self._gauges = {
             phase: context.registry.gauge(
                 f"volcano_queue_pod_group_{phase.lower()}_count",
@@ -184,3 +186,34 @@ class _Groups(Handler):
 
     def on_delete(self, obj: Obj, stale: bool) -> None:
         self._controller.group_changed(_name_of_queue(obj))
+
+
+class _Commands(Handler):
+    """Commands for queues. Each is deleted before it is carried out, so that it is executed at most once."""
+
+    def __init__(
+        self, client: Client, commands: Informer, queue: WorkQueue[Key], issued: Callable[[str, str], None]
+    ) -> None:
+        """`issued` is called with the name of a queue and the action."""
+        self._client, self._commands, self._queue, self._issued = client, commands, queue, issued
+        commands.add_handler(self)
+
+    def on_add(self, obj: Obj, initial: bool) -> None:
+        target = obj.get("target") or {}
+        group = (target.get("apiVersion") or "").partition("/")[0]
+        if target.get("kind") == "Queue" and group == "scheduling.volcano.sh":
+            self._queue.add(key_of(obj))
+
+    async def sync(self, key: Key) -> float | None:
+        """Takes one Command. If it no longer exists, another controller took it, or it was withdrawn."""
+        command = self._commands.cache.get(*key)
+        if command is None:
+            return None
+        try:
+            await self._client.delete(kinds.COMMANDS, key[1], key[0])
+        except StatusError as err:
+            if err.code == 404:
+                return None
+            raise
+        self._issued(command["target"].get("name") or "", command.get("action") or "")
+        return None
