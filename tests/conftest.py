@@ -45,3 +45,9 @@ def pytest_configure(config: pytest.Config) -> None:
     for number in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, lambda *_: None)
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """The loop of async tests. Folders whose tests need uvloop say so."""
+    return "asyncio"

@@ -14,8 +14,3 @@ def longshore() -> Iterator[RunningLongshore]:
     """No controllers: what a test has made changes only when a client changes it."""
     with longshore_up("--controllers", "none", "--no-node", "--no-scheduler") as running:
         yield running
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"

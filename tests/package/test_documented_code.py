@@ -18,11 +18,6 @@ PAGE = ROOT / "docs" / "how-to" / "call-it-from-python.md"
 JOBS = ("batch/v1", "Job")
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def job(name: str) -> dict[str, object]:
     containers = [{"name": "c", "image": "busybox"}]
     spec = {"template": {"spec": {"restartPolicy": "Never", "containers": containers}}}

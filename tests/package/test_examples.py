@@ -13,11 +13,6 @@ from support.places import ROOT
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @pytest.mark.anyio
 async def test_every_example_can_be_created_and_applied() -> None:
     assert len(EXAMPLES) >= 15

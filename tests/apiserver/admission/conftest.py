@@ -10,11 +10,6 @@ from support.api_in_memory import Server, api_in_memory
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 async def server() -> AsyncIterator[Server]:
     """Its namespace has the account that every pod runs as."""
     async with api_in_memory() as server:

@@ -8,11 +8,6 @@ from support.api_in_memory import Server, api_in_memory
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 async def server(anyio_backend: str) -> AsyncIterator[Server]:
     async with api_in_memory() as server:
         yield server

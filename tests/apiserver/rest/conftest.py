@@ -19,11 +19,6 @@ from longshore.store.memory_limits import Limits
 from support.fixed_clock import FixedClock
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 class Server:
     """Calls of one Api, by plural."""
 

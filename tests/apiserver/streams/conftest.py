@@ -20,11 +20,6 @@ PODS = ("v1", "Pod")
 _ALONE = Options(in_memory=True, port=0, controllers=("serviceaccount",), scheduler=False, node=False)
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @dataclass
 class Result:
     exit: int

@@ -14,11 +14,6 @@ from longshore.apiserver.http.streams.spdy import spdy_frames as frames
 from longshore.apiserver.http.streams.spdy.spdy_connection import SpdyConnection, Stream
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def test_the_dictionary_is_the_one_of_the_standard() -> None:
     known = frames.dictionary()
     assert (len(known), zlib.adler32(known)) == (1423, 0xE3C6A7C2)

@@ -9,11 +9,6 @@ from support.volcano_queues import open_queue
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 async def server(anyio_backend: str) -> AsyncIterator[Server]:
     async with api_in_memory() as server:
         await open_queue(server.client)

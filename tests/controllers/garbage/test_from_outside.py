@@ -38,11 +38,6 @@ ENDED: Obj = {
 }
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 async def names(client: Client, what: What) -> list[str]:
     return [obj["metadata"]["name"] for obj in (await client.list(what, "default")).items]
 

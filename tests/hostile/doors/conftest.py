@@ -7,11 +7,6 @@ import pytest
 from support.door import Door, a_door
 
 
-@pytest.fixture(scope="session")
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @pytest.fixture
 async def door(anyio_backend: str) -> AsyncIterator[Door]:
     async with a_door() as door:

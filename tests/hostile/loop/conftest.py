@@ -7,11 +7,6 @@ import pytest
 from support.api_in_memory import Server, api_in_memory
 
 
-@pytest.fixture(scope="session")
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @pytest.fixture
 async def server(anyio_backend: str) -> AsyncIterator[Server]:
     async with api_in_memory() as server:

@@ -7,11 +7,6 @@ from support.preparing_world import World, preparing
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 async def world(anyio_backend: str, tmp_path: Path) -> AsyncIterator[World]:
     async with preparing(tmp_path / "node" / "pods") as made:
         yield made

@@ -17,11 +17,6 @@ pytestmark = pytest.mark.anyio
 TEXT = b"x" * 99 + b"\n"
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @pytest.fixture(autouse=True)
 def _small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logfile, "_ROTATE_AT", 1000)

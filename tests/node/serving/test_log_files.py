@@ -15,11 +15,6 @@ from longshore.node.serving import logs
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def line(number: int, text: str = "", tag: str = "F") -> bytes:
     return f"2026-11-16T00:00:{number:02d}.000000000Z stdout {tag} {text or f'line {number}'}\n".encode()
 

@@ -63,11 +63,6 @@ class Cluster(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture(scope="module")
 async def cluster(anyio_backend: str) -> AsyncIterator[Cluster]:
     async with api_in_memory() as server:
         client, clock, registry = server.client, RealClock(), Registry()
