@@ -14,7 +14,7 @@ from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client import Unreachable
 from longshore.client.ask import Page
-from longshore.client.source import Changed, Unpacked
+from longshore.client.source import Changed, Projection, Unpacked
 from longshore.machinery.informers.cache import Indexer
 from longshore.machinery.informers.informer import Handler, Informer, Informers, OnChange
 from longshore.machinery.informers.reflector import Selection
@@ -491,16 +491,12 @@ def test_indexes_are_kept() -> None:
     follow(lambda: Scripted([([obj("a", 1, owner="me")], "5")], script), check, indexers={"owner": owner})
 
 
-def test_a_transform_decides_what_is_kept() -> None:
-    def slim(thing: Obj) -> Obj:
-        meta = thing["metadata"]
-        return {"metadata": {k: meta[k] for k in ("name", "namespace", "uid", "resourceVersion")}}
-
+def test_a_projection_decides_what_is_kept() -> None:
     async def check(clock: VirtualClock, client: Scripted, informer: Informer, heard: Heard) -> None:
         assert all("labels" not in o["metadata"] for o in informer.cache.list())
 
     script = [[added("b", 6, labels={}), 1, modified("a", 7, labels={}), 1, deleted("b", 8, labels={})]]
-    heard, _ = follow(lambda: Scripted([([obj("a", 1, labels={})], "5")], script), check, transform=slim)
+    heard, _ = follow(lambda: Scripted([([obj("a", 1, labels={})], "5")], script), check, reads=Projection())
     assert heard == ["add a@1 initial", "add b@6", "update a@1 a@7", "delete b@8"]
 
 
@@ -531,17 +527,14 @@ def test_informers_of_one_process_follow_a_selection_together() -> None:
     assert afresh  # the watch ended with its last user
 
 
-def test_a_transform_of_what_is_kept_as_a_whole_is_left_out_and_other_transforms_keep_to_themselves() -> None:
+def test_a_projection_of_what_is_kept_as_a_whole_is_left_out_and_others_keep_to_themselves() -> None:
     async def main(clock: VirtualClock) -> None:
         client = Scripted([], [])
         process = Informers(client, clock=clock, rng=clock.rng, whole=(PODS,))  # type: ignore[arg-type]
-
-        def slim(thing: Obj) -> Obj:
-            return {"metadata": thing["metadata"]}
-
+        names = Projection()
         pods = process.share().get(PODS)
-        assert process.share().get(PODS, transform=slim).cache is pods.cache
+        assert process.share().get(PODS, reads=names).cache is pods.cache
         maps = process.share().get(MAPS)
-        assert process.share().get(MAPS, transform=slim).cache is not maps.cache
+        assert process.share().get(MAPS, reads=names).cache is not maps.cache
 
     virtual.run(main)

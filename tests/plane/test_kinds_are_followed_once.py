@@ -10,6 +10,7 @@ from longshore.api.facts import kinds
 from longshore.api.facts.kinds import Kind
 from longshore.apiserver.api import Api, ApiParts
 from longshore.client.local import LocalClient
+from longshore.client.source import Projection
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.plane.wiring import informers_of
@@ -33,7 +34,7 @@ def test_parts_of_a_kind_are_cut_out_only_where_nobody_keeps_it_whole(
         informers = informers_of(client, controllers, clock=clock, rng=random.Random(0))
         for what in (*whole, *parts):
             together = informers.get(what)
-            alone = informers.share().get(what, transform=lambda obj: {"metadata": obj["metadata"]})
+            alone = informers.share().get(what, reads=Projection())
             assert (alone.cache is together.cache) is (what in whole)
         await store.close()
 

@@ -18,7 +18,7 @@ from longshore.client.local import LocalClient
 from longshore.controllers.garbage.act import Actor
 from longshore.controllers.garbage.decide import Action, GarbagePlan, GarbageView, Owner, decide
 from longshore.controllers.garbage.graph import Graph, Node
-from longshore.controllers.garbage.references import Identity, Reference, slim
+from longshore.controllers.garbage.references import READS, Identity, Reference
 
 QUEUES = ("scheduling.volcano.sh/v1beta1", "PodGroup")
 
@@ -54,7 +54,7 @@ async def judged(scene: Scene, made: Obj) -> tuple[Asked, Actor, Graph, Node, Ga
     """The plan to delete `made`, as of now; whatever happens next, the plan does not know."""
     client, graph, row = Asked(scene.client), Graph(Deaf()), table.by_kind("v1", "ConfigMap")
     assert row is not None
-    graph.put(row, slim(made)["metadata"])
+    graph.put(row, READS.of(made)["metadata"])
     node = graph.nodes[made["metadata"]["uid"]]
     view = GarbageView(node.meta, node.refs, tuple(Owner.DANGLING for _ in node.refs))
     plan = decide(view)

@@ -8,7 +8,7 @@ from longshore.api.kinds import table
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.controllers.garbage.graph import Graph, Node
-from longshore.controllers.garbage.references import Identity, Reference, slim
+from longshore.controllers.garbage.references import READS, Identity, Reference
 
 
 def _row(group: str, version: str, plural: str) -> Resource:
@@ -58,7 +58,7 @@ class Drawn:
             whole["namespace"] = namespace
         if owners:
             whole["ownerReferences"] = [*owners]
-        self.graph.put(row, slim({"metadata": whole, "spec": {}})["metadata"])
+        self.graph.put(row, READS.of({"metadata": whole, "spec": {}})["metadata"])
 
     def node(self, uid: str) -> Node:
         return self.graph.nodes[uid]

@@ -11,7 +11,7 @@ from longshore.api.time import instants
 from longshore.api.types import Obj
 from longshore.controllers.expiring.plan import ExpiryPlan
 from longshore.controllers.ttl import DIALECT
-from longshore.controllers.ttl.decide import slim, wanted
+from longshore.controllers.ttl.decide import READS, wanted
 from longshore.machinery.queues.try_again import TryAgain
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -118,7 +118,7 @@ def test_what_the_cache_keeps_decides_the_same() -> None:
     whole = job(ended("Failed", 5), ttl=10, annotations={FAILURE: "1m", "other": "x"}, labels={"a": "b"})
     whole["spec"]["template"] = {"spec": {"containers": []}}
     whole["status"]["uncountedTerminatedPods"] = {}
-    small = slim(whole)
+    small = READS.of(whole)
     assert decide(small, NOW) == decide(whole, NOW)
     assert wanted(small)
     assert set(small["metadata"]) == {"name", "namespace", "uid", "annotations"}

@@ -9,6 +9,7 @@ import msgspec
 from longshore.api.facts.kinds import Kind
 from longshore.api.time.instants import Instant
 from longshore.api.types import Obj
+from longshore.client.source import Projection
 from longshore.controllers.expiring.plan import ExpiryPlan
 
 
@@ -23,8 +24,8 @@ class Dialect(msgspec.Struct, frozen=True):
     queue: str
     """The queue's name in metrics."""
     workers: int
-    slim: Callable[[Obj], Obj]
-    """Cuts an object down to the part that the cache keeps: what `wanted` and `decide` read."""
+    reads: Projection
+    """The fields that `wanted` and `decide` read, which are all that the cache keeps."""
     wanted: Callable[[Obj], bool]
     """Whether the object can become due without a change. Quick: called for every change of every object."""
     decide: Callable[[Obj, Instant], ExpiryPlan]

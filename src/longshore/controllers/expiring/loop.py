@@ -33,7 +33,7 @@ async def run(dialect: Dialect, context: ControllerContext, *, namespace: str = 
 class _Loop(Handler):
     def __init__(self, dialect: Dialect, context: ControllerContext, namespace: str) -> None:
         self._dialect, self._context, self._client = dialect, context, context.client
-        self._objects = context.informers.get(dialect.kind, namespace=namespace, transform=dialect.slim)
+        self._objects = context.informers.get(dialect.kind, namespace=namespace, reads=dialect.reads)
         self._recorder, self._queue = context.recorder(dialect.component), context.queue(dialect.queue)
         self._late = (
             context.registry.histogram(*dialect.late_metric, (), exponential_buckets(0.1, 2, 14))

@@ -23,7 +23,7 @@ class Node(msgspec.Struct, eq=False):
     uid: str
     resource: Resource | None = None
     meta: Obj = msgspec.field(default_factory=dict)
-    """The metadata that `references.slim` leaves; frozen."""
+    """The metadata that `references.READS` names; frozen."""
     refs: tuple[Reference, ...] = ()
     dependents: dict[str, Node] = msgspec.field(default_factory=dict)
     """Dependents by uid, in the order they were seen."""

@@ -21,7 +21,7 @@ from longshore.api.types import Obj
 from longshore.client import PartlyDiscovered, Unreachable
 from longshore.client.protocol import Packed
 from longshore.controllers.garbage.graph import Graph
-from longshore.controllers.garbage.references import slim
+from longshore.controllers.garbage.references import READS
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.informers.informer import Handler, Informer
 
@@ -124,7 +124,7 @@ class Monitors:
         old = self._informers.get(row.storage)
         if old is not None and self._follows(row.storage, row):
             return old
-        informer = self._process.get(row, transform=slim)
+        informer = self._process.get(row, reads=READS)
         informer.add_handler(_Follow(self._graph, row))
         if row.storage == _DEFINITIONS:
             informer.add_handler(_Tell(self.rediscover))
@@ -162,13 +162,13 @@ class _Follow(Handler):
         self._graph, self._resource = graph, resource
 
     def on_add(self, obj: Obj, initial: bool) -> None:
-        self._graph.put(self._resource, slim(obj)["metadata"])
+        self._graph.put(self._resource, READS.of(obj)["metadata"])
 
     def on_settled(self, facts: Obj, packed: Packed) -> None:
         self.on_add(facts, True)
 
     def on_update(self, old: Obj, new: Obj) -> None:
-        self._graph.put(self._resource, slim(new)["metadata"])
+        self._graph.put(self._resource, READS.of(new)["metadata"])
 
     def on_delete(self, obj: Obj, stale: bool) -> None:
         self._graph.remove(obj["metadata"]["uid"])

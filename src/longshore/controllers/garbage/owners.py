@@ -92,7 +92,7 @@ async def metadata(client: Client, row: Resource, name: str, namespace: str) -> 
         if not is_gone(err, name):
             raise LookupError(f"the server does not serve {row.qualified} now") from err
         return None
-    meta: Obj = references.slim(found)["metadata"]
+    meta: Obj = references.READS.of(found)["metadata"]
     return meta
 
 

@@ -5,21 +5,15 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from longshore.api.types import Obj
+from longshore.client.source import Projection
 
 FOREGROUND: Final = "foregroundDeletion"
 """The finalizer of an owner that waits for its dependents to be deleted."""
 ORPHAN: Final = "orphan"
 """The finalizer of an owner that waits until the owner references of its dependents are removed."""
 
-_KEPT: Final = (
-    "name",
-    "namespace",
-    "uid",
-    "resourceVersion",
-    "ownerReferences",
-    "finalizers",
-    "deletionTimestamp",
-)
+READS: Final = Projection("metadata.ownerReferences", "metadata.finalizers", "metadata.deletionTimestamp")
+"""All that the collector reads of an object: 100,000 of them must fit in memory."""
 
 
 class Reference(NamedTuple):
@@ -46,12 +40,6 @@ class Identity(NamedTuple):
         """Formats the identity as upstream's events do."""
         where = f"namespace: {self.namespace}, name: {self.name}, uid: {self.uid}"
         return f"[{self.api_version}/{self.kind}, {where}]"
-
-
-def slim(obj: Obj) -> Obj:
-    """Cuts the object down to the metadata that the collector reads: 100,000 objects must fit in memory."""
-    meta = obj["metadata"]
-    return {"metadata": {key: meta[key] for key in _KEPT if key in meta}}
 
 
 def references(meta: Obj) -> tuple[Reference, ...]:

@@ -13,6 +13,7 @@ from longshore.api.facts import kinds, pod_state
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Unreachable
+from longshore.client.source import Projection
 from longshore.controllers.podgc.act import act
 from longshore.controllers.podgc.decide import (
     TERMINATED_POD_THRESHOLD,
@@ -30,6 +31,12 @@ _MAX_WRITES: Final = 20
 _READS_PER_TURN: Final = 200
 """Pods read, in about 3 ms, before other tasks in the event loop run."""
 
+_POD: Final = Projection(
+    "metadata.creationTimestamp", "metadata.deletionTimestamp", "metadata.ownerReferences",
+    "spec.nodeName", "status.phase", "status.reason",
+)  # fmt: skip
+"""All that decisions read of a pod."""
+
 log = logging.getLogger(__name__)
 
 
@@ -44,23 +51,6 @@ async def run(context: ControllerContext, *, threshold: int = TERMINATED_POD_THR
         tasks.create_task(controller.run())
 
 
-def slim(pod: Obj) -> Obj:
-    """Cuts a pod down to the part that decisions need, which is all that the cache keeps."""
-    meta, spec, status = pod["metadata"], pod.get("spec") or {}, pod.get("status") or {}
-    return {
-        "metadata": {key: meta[key] for key in _META if key in meta},
-        "spec": {"nodeName": spec["nodeName"]} if spec.get("nodeName") else {},
-        "status": {key: status[key] for key in _STATUS if key in status},
-    }
-
-
-_META: Final = (
-    "name", "namespace", "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp",
-    "ownerReferences",
-)  # fmt: skip
-_STATUS: Final = ("phase", "reason")
-
-
 def _states(pod: Obj) -> Iterable[str]:
     if ended(pod):
         yield "ended"
@@ -73,7 +63,7 @@ class PodGc:
         self._context, self._threshold = context, threshold
         informers, registry = context.informers, context.registry
         indexers = {"state": _states, "node": pod_state.nodes_of}
-        pods = informers.get(kinds.PODS, indexers=indexers, transform=slim)
+        pods = informers.get(kinds.PODS, indexers=indexers, reads=_POD)
         self._pods = pods.cache
         nodes = informers.get(kinds.NODES)
         self._nodes = nodes.cache
@@ -139,7 +129,7 @@ class PodGc:
         for at, key in enumerate(self._pods.index_members("state", "ended"), 1):
             pod = self._pods.get(*key)
             if pod is not None and ended(pod):
-                found.append(slim(pod))
+                found.append(_POD.of(pod))
             if not at % _READS_PER_TURN:
                 await asyncio.sleep(0)
         return found

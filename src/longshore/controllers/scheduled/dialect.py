@@ -8,6 +8,7 @@ import msgspec
 
 from longshore.api.facts.kinds import Kind
 from longshore.api.types import Obj
+from longshore.client.source import Projection
 from longshore.controllers.scheduled.plan import ScheduledPlan
 from longshore.controllers.scheduled.view import ScheduledView
 from longshore.machinery.catalogue import Event
@@ -34,8 +35,8 @@ class Dialect(msgspec.Struct, frozen=True):
     """Returns the key of a CronJob's Jobs in that index."""
     matters: Callable[[Obj, Obj], bool]
     """Whether a change of a Job causes a sync of its CronJob."""
-    slim: Callable[[Obj], Obj] | None = None
-    """Cuts a Job down to the part that the cache keeps; None keeps all of it."""
+    reads: Projection | None = None
+    """The fields of Jobs that the cache keeps; None keeps all."""
     gone_is_deleted: bool = False
     """Whether the delete of a Job that no longer exists counts as success."""
     late_metric: tuple[str, str] | None = None

@@ -65,7 +65,7 @@ class Loop:
             dialect.jobs,
             namespace=namespace,
             indexers={_BY_OWNER: dialect.by_owner},
-            transform=dialect.slim,
+            reads=dialect.reads,
         )
         self._recorder, self._queue = context.recorder(dialect.component), context.queue(dialect.queue)
         self._crowd = Crowd(self._queue, self.sync, limit=context.workers(WORKERS))

@@ -8,7 +8,7 @@ from typing import Final
 from longshore.api.facts import kinds
 from longshore.controllers.expiring import loop
 from longshore.controllers.expiring.dialect import Dialect
-from longshore.controllers.ttl.decide import decide, slim, wanted
+from longshore.controllers.ttl.decide import READS, decide, wanted
 
 DIALECT: Final = Dialect(
     "ttl",
@@ -16,7 +16,7 @@ DIALECT: Final = Dialect(
     component="ttl-after-finished-controller",
     queue="ttl_jobs_to_delete",
     workers=5,
-    slim=slim,
+    reads=READS,
     wanted=wanted,
     decide=decide,
     late_metric=(

@@ -14,6 +14,7 @@ from longshore.api.field import quoted
 from longshore.api.time import durations, rfc3339
 from longshore.api.time.instants import SECOND, Instant
 from longshore.api.types import Obj
+from longshore.client.source import Projection
 from longshore.controllers.expiring import plan
 from longshore.controllers.expiring.plan import ExpiryPlan
 from longshore.machinery.queues.try_again import TryAgain
@@ -25,24 +26,17 @@ TTL_AFTER: Final = {
 """The annotation for each terminal condition of a Job."""
 _MAX_SECONDS: Final = 2**63 // SECOND
 """Seconds of the longest duration, about 292 years."""
-_META: Final = ("name", "namespace", "uid", "resourceVersion", "deletionTimestamp")
-_SPEC: Final = ("ttlSecondsAfterFinished",)
+READS: Final = Projection(
+    "metadata.deletionTimestamp",
+    *(("metadata", "annotations", name) for name in TTL_AFTER.values()),
+    "spec.ttlSecondsAfterFinished",
+    "status.conditions",
+)
+"""All that decisions read of a Job."""
 
 
 class BadAnnotation(ValueError):
     """The annotation is neither a number of seconds nor a duration such as 90s or 36h."""
-
-
-def slim(job: Obj) -> Obj:
-    """Cuts a Job down to the part that decisions need, which is all that the cache keeps."""
-    meta, spec = job["metadata"], job.get("spec") or {}
-    kept = {key: meta[key] for key in _META if key in meta}
-    if annotations := meta.get("annotations"):
-        kept["annotations"] = {key: annotations[key] for key in TTL_AFTER.values() if key in annotations}
-    found: Obj = {"metadata": kept, "spec": {key: spec[key] for key in _SPEC if key in spec}}
-    if conditions := (job.get("status") or {}).get("conditions"):
-        found["status"] = {"conditions": conditions}
-    return found
 
 
 def decide(job: Obj, now: Instant) -> ExpiryPlan:

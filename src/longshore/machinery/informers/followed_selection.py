@@ -16,7 +16,7 @@ import asyncio
 import logging
 import random
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from enum import Enum
 from typing import Final, TypeAlias
 
@@ -34,6 +34,7 @@ from longshore.client.source import (
     Entry,
     Listed,
     ListEnded,
+    Projection,
     Seen,
     Unpacked,
 )
@@ -44,9 +45,6 @@ from longshore.machinery.time.clock import Clock, Timer
 
 _TURN_CHANGES: Final = 512
 """Changes applied before other callbacks of the event loop run."""
-
-Transform: TypeAlias = Callable[[Obj], Obj]
-"""Returns a copy of the part of an object to keep: at least name, namespace, uid, resourceVersion."""
 
 log = logging.getLogger(__name__)
 
@@ -149,7 +147,7 @@ class FollowedSelection:
         clock: Clock,
         rng: random.Random,
         resync: float | None,
-        transform: Transform | None,
+        reads: Projection | None,
     ) -> None:
         self.cache = Cache()
         self.audience = Audience()
@@ -157,7 +155,7 @@ class FollowedSelection:
         """Set once all objects of the first list are cached and the handlers were called for them."""
         self._users = 0
         self._task: asyncio.Task[None] | None = None
-        self._clock, self._resync, self._transform = clock, resync, transform
+        self._clock, self._resync, self._reads = clock, resync, reads
         self._deltas = Deltas()
         self._work: list[Delta] = []
         """The changes of `_batch` that are still to be applied, last first."""
@@ -171,7 +169,7 @@ class FollowedSelection:
         self._is_read = False
         """Whether one list was read completely."""
         self._reflector = Reflector(client, selection, self.take, clock=clock, rng=rng)
-        row = None if transform is not None else known(selection.what)
+        row = None if reads is not None else known(selection.what)
         self._has_settled = None if row is None else settled_objects.RULES.get((row.group_version, row.kind))
 
     def tell_each_update(self) -> None:
@@ -315,7 +313,7 @@ class FollowedSelection:
         old = cache.get(*key)
         if kind is Kind.LISTED and old is None and self._tell_settled(key, entry):
             return
-        obj = entry.obj if self._transform is None or kind is Kind.RESYNC else self._transform(entry.obj)
+        obj = entry.obj if self._reads is None or kind is Kind.RESYNC else self._reads.of(entry.obj)
         if kind is Kind.MODIFIED or kind is Kind.ADDED or kind is Kind.LISTED:
             if old is None:
                 self._put(key, obj, entry)

@@ -16,22 +16,23 @@ from collections.abc import Collection, Mapping
 from typing import TypeAlias
 
 from longshore.client import Client, What
+from longshore.client.source import Projection
 from longshore.machinery.informers.cache import Cache, Indexer
-from longshore.machinery.informers.followed_selection import FollowedSelection, Transform
+from longshore.machinery.informers.followed_selection import FollowedSelection
 from longshore.machinery.informers.heard_objects import Handler, OnChange
 from longshore.machinery.informers.reflector import Selection, named
 from longshore.machinery.time.clock import Clock
 
-Selected: TypeAlias = "dict[tuple[Selection, Transform | None], FollowedSelection]"
-"""The selections that the informers of one process share, by `Selection.key` and transform."""
+Selected: TypeAlias = "dict[tuple[Selection, Projection | None], FollowedSelection]"
+"""The selections that the informers of one process share, by `Selection.key` and projection."""
 
 
 class Informer:
     """Follows one selection; every `resync` seconds handlers get an update for each object (None: never).
 
-    With a `transform`, cache and handlers get what it returns, and the rest takes no memory unless another
-    user wants it. Indexes of a shared cache must have different names. Updates of one object that arrive
-    together are folded, unless `each_update`. Informers with the same `selected` share one watch per
+    Cache and handlers get the fields that a user `reads` (None: all), and the rest takes no memory unless
+    another user wants it. Indexes of a shared cache must have different names. Updates of one object that
+    arrive together are folded, unless `each_update`. Informers with the same `selected` share one watch per
     selection; with None this informer has its own.
     """
 
@@ -43,15 +44,15 @@ class Informer:
         clock: Clock,
         rng: random.Random,
         resync: float | None = None,
-        transform: Transform | None = None,
+        reads: Projection | None = None,
         each_update: bool = False,
         selected: Selected | None = None,
     ) -> None:
         self.what = selection.what
         self._handlers: list[Handler] = []
-        self._key, self._selected = (selection.key, transform), {} if selected is None else selected
+        self._key, self._selected = (selection.key, reads), {} if selected is None else selected
         self.followed = self._selected.get(self._key) or FollowedSelection(
-            client, selection, clock=clock, rng=rng, resync=resync, transform=transform
+            client, selection, clock=clock, rng=rng, resync=resync, reads=reads
         )
         self._selected[self._key] = self.followed
         if each_update:
@@ -93,8 +94,8 @@ class Informer:
 class Informers:
     """Makes informers while controllers are wired; `run` follows them all.
 
-    `whole` names resources that the process caches without transform in any case: a transform of those would
-    save nothing, so it is ignored. Informers with the same transform are shared.
+    `whole` names resources of which the process caches all fields in any case, so projections of those would
+    save nothing and are ignored. Informers with the same projection are shared.
     """
 
     def __init__(
@@ -131,7 +132,7 @@ class Informers:
         labels: str = "",
         fields: str = "",
         indexers: Mapping[str, Indexer] | None = None,
-        transform: Transform | None = None,
+        reads: Projection | None = None,
         each_update: bool = False,
     ) -> Informer:
         """The informer of this selection. Adds the indexes that it lacks."""
@@ -140,14 +141,14 @@ class Informers:
         informer = self._informers.get(key)
         if informer is None:
             if self.follows_whole(what):
-                transform = None
+                reads = None
             informer = self._informers[key] = Informer(
                 self._client,
                 selection,
                 clock=self._clock,
                 rng=self._rng,
                 resync=self._resync,
-                transform=transform,
+                reads=reads,
                 each_update=each_update,
                 selected=self._selected,
             )
@@ -190,4 +191,4 @@ class Informers:
                 self._tasks = None
 
 
-__all__ = ["FollowedSelection", "Handler", "Informer", "Informers", "OnChange", "Selected", "Transform"]
+__all__ = ["FollowedSelection", "Handler", "Informer", "Informers", "OnChange", "Selected"]

@@ -22,6 +22,7 @@ from longshore.apiserver.http.begun import Begun, Ready, Waits
 from longshore.apiserver.http.request import Request
 from longshore.apiserver.http.response import Reply
 from longshore.client import Client, Unreachable, What
+from longshore.client.source import Projection
 from longshore.machinery.informers.cache import Cache
 from longshore.machinery.informers.informer import Informers
 from longshore.machinery.time.clock import Clock
@@ -29,6 +30,8 @@ from longshore.up.webhooks import reviewing
 
 QUEUES: Final[What] = ("scheduling.volcano.sh/v1beta1", "Queue")
 _QUEUES: Final = "scheduling.volcano.sh/queues"
+_NAMESPACE: Final = Projection("metadata.annotations")
+"""Annotations of namespaces, of which one names a queue."""
 _TEXT: Final = "text/plain; charset=utf-8"
 _JSON: Final = "application/json"
 _READ_SECONDS: Final = 3.0
@@ -58,7 +61,7 @@ class Following:
     def __init__(self, client: Client, informers: Informers) -> None:
         self._client = client
         self._queues = informers.get(QUEUES).cache
-        self._namespaces = informers.get(kinds.NAMESPACES, transform=_annotated).cache
+        self._namespaces = informers.get(kinds.NAMESPACES, reads=_NAMESPACE).cache
 
     def cached(self) -> Known:
         return Known(self._queues, self._namespaces)
@@ -147,10 +150,3 @@ _WEBHOOKS: Final[dict[str, _Rules]] = {
     "/mutate": lambda review, known: reviewing.mutated(review, known.get),
     "/validate": lambda review, known: reviewing.validated(review, known.get, known.list),
 }
-
-
-def _annotated(namespace: Obj) -> Obj:
-    """A namespace with only its annotations, of which one names a queue."""
-    meta = namespace["metadata"]
-    wanted = ("annotations", "name", "namespace", "resourceVersion", "uid")
-    return {"metadata": {name: meta[name] for name in wanted if name in meta}}

@@ -22,7 +22,7 @@ DIALECT: Final = Dialect(
     by_owner=waking.by_uid,
     owner_key=waking.owner_key,
     matters=waking.matters,
-    slim=waking.slim,
+    reads=waking.JOB,
     gone_is_deleted=True,
 )
 

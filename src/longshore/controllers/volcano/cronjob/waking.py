@@ -1,4 +1,4 @@
-"""Indexes and slims the Jobs of a CronJob, and reschedules after a new schedule."""
+"""Indexes the Jobs of a CronJob, and reschedules after a new schedule."""
 
 from __future__ import annotations
 
@@ -7,25 +7,14 @@ from typing import Final
 from longshore.api import cron
 from longshore.api.facts.owners import controller_of
 from longshore.api.types import Obj
+from longshore.client.source import Projection
 from longshore.controllers.scheduled.view import ScheduledView
 from longshore.controllers.volcano.cronjob.decide import timing
 from longshore.controllers.volcano.cronjob.job_ends import ended
 
-_META: Final = (
-    "name",
-    "namespace",
-    "uid",
-    "resourceVersion",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "ownerReferences",
+JOB: Final = Projection(
+    "metadata.creationTimestamp", "metadata.deletionTimestamp", "metadata.ownerReferences", "status.state"
 )
-
-
-def slim(job: Obj) -> Obj:
-    """Cuts a Job down to its owner and its state."""
-    meta, state = job["metadata"], (job.get("status") or {}).get("state") or {}
-    return {"metadata": {key: meta[key] for key in _META if key in meta}, "status": {"state": state}}
 
 
 def by_uid(job: Obj) -> tuple[str, ...]:

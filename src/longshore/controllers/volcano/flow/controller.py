@@ -11,6 +11,7 @@ from longshore.api.facts import kinds
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client
+from longshore.client.source import Projection
 from longshore.controllers.volcano.flow.act import Act
 from longshore.controllers.volcano.flow.decide import FlowView, decide
 from longshore.controllers.volcano.flow.names import (
@@ -37,21 +38,15 @@ _COUNTERS: Final = {
     "Succeed": "volcano_jobflow_succeed_phase_count",
     "Failed": "volcano_jobflow_failed_phase_count",
 }
+_JOB: Final = Projection(
+    "metadata.labels", "metadata.creationTimestamp", "metadata.deletionTimestamp", "status"
+)
+"""All that flows need of a Job."""
 
 
 async def run(context: ControllerContext, *, namespace: str = "") -> None:
     """Syncs JobFlows and JobTemplates until cancelled, in one namespace or in all."""
     await FlowController(context, namespace).run()
-
-
-def slim(job: Obj) -> Obj:
-    """Cuts a Job down to the part that flows need, without its spec."""
-    meta = job["metadata"]
-    kept = ("name", "namespace", "uid", "resourceVersion", "labels", "creationTimestamp", "deletionTimestamp")
-    found: Obj = {"metadata": {key: meta[key] for key in kept if key in meta}}
-    if "status" in job:
-        found["status"] = job["status"]
-    return found
 
 
 def _entries(flow: Obj) -> list[str]:
@@ -71,7 +66,7 @@ class FlowController(Handler):
         self._flows = informers.get(kinds.JOB_FLOWS, namespace=namespace, indexers={"template": _entries})
         self._templates = informers.get(kinds.JOB_TEMPLATES, namespace=namespace)
         indexers = {"flow": _flow, _TEMPLATE_INDEX: _by_template}
-        self._jobs = informers.get(kinds.VOLCANO_JOBS, namespace=namespace, indexers=indexers, transform=slim)
+        self._jobs = informers.get(kinds.VOLCANO_JOBS, namespace=namespace, indexers=indexers, reads=_JOB)
         self._queue, self._listed = context.queue("jobflow"), context.queue("jobtemplate")
         counters = {
             phase: registry.counter(name, f"Number of jobflow {phase.lower()} phase", ("jobflow_namespace",))

@@ -8,7 +8,7 @@ from typing import Final
 from longshore.api.facts import kinds
 from longshore.controllers.expiring import loop
 from longshore.controllers.expiring.dialect import Dialect
-from longshore.controllers.volcano.gc.decide import decide, slim, wanted
+from longshore.controllers.volcano.gc.decide import READS, decide, wanted
 
 DIALECT: Final = Dialect(
     "volcano-gc",
@@ -16,7 +16,7 @@ DIALECT: Final = Dialect(
     component="vc-controller-manager",
     queue="volcano_gc",
     workers=1,
-    slim=slim,
+    reads=READS,
     wanted=wanted,
     decide=decide,
     harmless=(404, 409),  # gone, or replaced

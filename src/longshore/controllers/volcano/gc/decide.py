@@ -8,20 +8,12 @@ from longshore.api.facts import volcano_job_state
 from longshore.api.time import rfc3339
 from longshore.api.time.instants import Instant
 from longshore.api.types import Obj
+from longshore.client.source import Projection
 from longshore.controllers.expiring import plan
 from longshore.controllers.expiring.plan import ExpiryPlan
 
-_META: Final = ("name", "namespace", "uid", "resourceVersion", "deletionTimestamp")
-
-
-def slim(job: Obj) -> Obj:
-    """Cuts a Job down to the part that decisions need, which is all that the cache keeps."""
-    meta, ttl = job["metadata"], (job.get("spec") or {}).get("ttlSecondsAfterFinished")
-    found: Obj = {"metadata": {key: meta[key] for key in _META if key in meta}}
-    if ttl is not None:
-        found["spec"] = {"ttlSecondsAfterFinished": ttl}
-        found["status"] = {"state": (job.get("status") or {}).get("state")}
-    return found
+READS: Final = Projection("metadata.deletionTimestamp", "spec.ttlSecondsAfterFinished", "status.state")
+"""All that decisions read of a Job."""
 
 
 def decide(job: Obj, now: Instant) -> ExpiryPlan:

@@ -15,6 +15,7 @@ from longshore.api.facts import kinds, owners
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.client.protocol import Packed
+from longshore.client.source import Projection
 from longshore.controllers.volcano.podgroup.act import act, decided
 from longshore.controllers.volcano.podgroup.decide import PodGroupView, group_of
 from longshore.machinery.controller_context import ControllerContext
@@ -26,6 +27,7 @@ SCHEDULER: Final = "volcano"
 WORKERS: Final = 5
 _WORKLOADS: Final = (kinds.REPLICA_SETS, kinds.STATEFUL_SETS)
 _QUEUE: Final = "volcano_podgroup"
+_POD: Final = Projection("metadata.annotations", "metadata.labels", "metadata.ownerReferences", "spec")
 _BY_OWNER: Final = "by the owner of a pod that may need a group"
 
 Request = tuple[str, Key]
@@ -53,15 +55,6 @@ async def _served(client: Client, version: str, kind: str) -> bool:
     return True
 
 
-def slim(pod: Obj) -> Obj:
-    """Cuts a pod that has its group down to its metadata, since it needs no other sync."""
-    if not group_of(pod):
-        return pod
-    meta = pod["metadata"]
-    kept = ("name", "namespace", "uid", "resourceVersion", "annotations", "ownerReferences", "labels")
-    return {"metadata": {key: meta[key] for key in kept if key in meta}}
-
-
 def _owner(pod: Obj) -> tuple[str, ...]:
     owner = owners.controller_of(pod)
     return () if owner is None else (owner["uid"],)
@@ -86,7 +79,7 @@ class PodGroupController(Handler):
             namespace=namespace,
             fields=f"spec.schedulerName={SCHEDULER}" if self._selects else "",
             indexers={_BY_OWNER: _owner if self._selects else _owner_of_ours},
-            transform=slim,
+            reads=_POD,
         )
         self._pods.add_handler(self)
         for kind, informer in workloads.items():

@@ -11,6 +11,7 @@ from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client
+from longshore.client.source import Projection
 from longshore.controllers.volcano.queue import decide as deciding
 from longshore.controllers.volcano.queue.act import act
 from longshore.controllers.volcano.queue.decide import SYNC, QueuePlan, QueueView, decide, state_of
@@ -25,6 +26,7 @@ from longshore.machinery.queues.workqueue import WorkQueue
 COMPONENT: Final = "vc-controller-manager"
 WORKERS: Final = 5
 _PHASES: Final = ("Pending", "Running", "Unknown", "Inqueue", "Completed")
+_GROUP: Final = Projection("spec.queue", "status.phase")
 _ISSUED: Final = "Start to execute command {}, and clean it up to make sure executed not more than once."
 _SUCCEEDED: Final = {deciding.OPEN: "Open queue succeed", deciding.CLOSE: "Close queue succeed"}
 
@@ -35,16 +37,6 @@ Request = tuple[str, str]
 async def run(context: ControllerContext) -> None:
     """Syncs queues until cancelled."""
     await QueueController(context).run()
-
-
-def slim(group: Obj) -> Obj:
-    """Cuts a PodGroup down to its queue and its phase."""
-    meta = group["metadata"]
-    return {
-        "metadata": {key: meta[key] for key in ("name", "namespace", "uid", "resourceVersion")},
-        "spec": {"queue": _name_of_queue(group)},
-        "status": {"phase": (group.get("status") or {}).get("phase", "")},
-    }
 
 
 def _parent(queue: Obj) -> tuple[str, ...]:
@@ -70,7 +62,7 @@ class QueueController(Handler):
         informers = context.informers
         self._queues = informers.get(kinds.QUEUES, indexers={"parent": _parent})
         indexers = {"queue": _queue, "phase": _phase}
-        self._groups = informers.get(kinds.POD_GROUPS, indexers=indexers, transform=slim)
+        self._groups = informers.get(kinds.POD_GROUPS, indexers=indexers, reads=_GROUP)
         commands = informers.get(kinds.COMMANDS)
         self._shards: Shards[Request] = Shards(
             partial(context.queue, "volcano_queue"), context.workers(WORKERS), lambda request: request[0]
