@@ -19,9 +19,9 @@ ROOMS = {
     "api": (178, 23_200),
     "apiserver": (153, 17_003),
     "cli": (128, 16_800),
-    "client": (37, 4_183),
-    "controllers": (183, 15_484),
-    "machinery": (51, 5_099),
+    "client": (37, 4_217),
+    "controllers": (183, 15_419),
+    "machinery": (51, 5_098),
     "node": (118, 16_136),
     "plane": (16, 1_687),
     "scheduler": (79, 8_890),
@@ -30,7 +30,7 @@ ROOMS = {
     "store": (31, 3_009),
     "testing": (36, 4_302),
     "ui": (2, 56),
-    "up": (40, 4_304),
+    "up": (40, 4_300),
     "why": (22, 2_849),
 }
 """Files and lines, at most."""
