@@ -9,10 +9,12 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from handbook.reference import source
 
 import longshore
 from support.places import ROOT
 
+pytestmark = pytest.mark.xdist_group("syntax trees")  # parsed once, not once per worker
 PACKAGE = Path(longshore.__file__).parent
 
 
@@ -130,8 +132,8 @@ def test_modules_of_one_name_are_sides_of_one_thing() -> None:
 def test_a_plan_and_a_view_say_whose_they_are() -> None:
     found = {
         f"{path}: {node.name}"
-        for path in _modules()
-        for node in ast.walk(ast.parse((PACKAGE / path).read_text()))
+        for path, tree in source.modules()
+        for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef) and node.name in ("Plan", "View")
     }
     assert found == {"machinery/reasons.py: Plan"}  # the protocol of all plans
@@ -142,12 +144,11 @@ _OWN = re.compile(r"(?<!/apis/)longshore\.dev/")
 
 def test_names_of_longshores_own_are_written_down_once() -> None:
     found = set()
-    for path in PACKAGE.rglob("*.py"):
-        tree = ast.parse(path.read_text())
+    for path, tree in source.modules():
         prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         texts = [
             node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in prose
         ]
         if any(isinstance(text, str) and _OWN.search(text) for text in texts):
-            found.add(path.relative_to(PACKAGE).as_posix())
+            found.add(path)
     assert found == {"api/facts/own_names.py"}

@@ -10,15 +10,14 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from pathlib import Path
 
 import pytest
+from handbook.reference import source
 
-import longshore
-
-pytestmark = pytest.mark.long
-
-PACKAGE = Path(longshore.__file__).parent
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.xdist_group("syntax trees"),  # parsed once, not once per worker
+]
 UNFINISHED: tuple[str, ...] = ()
 
 _OPENING = re.compile(r"(As|It|Its|Same|The same|These|They|Those|What)\b")
@@ -52,11 +51,6 @@ CEILINGS = {
 }
 """The most of those words that docstrings of a room may have; a room that is not named here has none. These
 numbers only go down."""
-
-
-def _rooms() -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted(PACKAGE.rglob("*.py")):
-        yield path.relative_to(PACKAGE).as_posix(), ast.parse(path.read_text())
 
 
 def _docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -118,7 +112,7 @@ def _wrong(tree: ast.Module) -> Iterator[str]:
 
 @lru_cache
 def _all_wrong() -> dict[str, list[str]]:
-    return {path: problems for path, tree in _rooms() if (problems := list(_wrong(tree)))}
+    return {path: problems for path, tree in source.modules() if (problems := list(_wrong(tree)))}
 
 
 def _in(room: str, path: str) -> bool:
@@ -137,7 +131,7 @@ def test_docstrings_name_their_noun_and_constants_their_unit() -> None:
 
 def test_docstrings_name_the_thing_and_not_somebody() -> None:
     found: dict[str, list[str]] = {}
-    for path, tree in _rooms():
+    for path, tree in source.modules():
         room = path.partition("/")[0] if "/" in path else "."
         found.setdefault(room, []).extend(f"{path}:{each}" for each in _subjectless(tree))
     over = {room: each for room, each in found.items() if len(each) > CEILINGS.get(room, 0)}
@@ -151,7 +145,7 @@ def test_unfinished_rooms_are_really_unfinished() -> None:
 
 
 def test_the_checker_sees_each_kind_of_fault() -> None:
-    source = '''
+    faulty = '''
 _LONGEST = 3
 _PAUSE = 0.5
 _FIRST, _MOST = 1.0, 2
@@ -170,7 +164,7 @@ class Box:
     def open(self) -> None:
         """Opens it for whoever asks; `who` is told."""
 '''
-    assert list(_wrong(ast.parse(source))) == [
+    assert list(_wrong(ast.parse(faulty))) == [
         "1: the module has no docstring",
         "9: a docstring opens with 'The same' and does not name its noun",
         "12: a docstring opens with 'What' and does not name its noun",
@@ -180,4 +174,4 @@ class Box:
         "4: the constant _FIRST does not say its unit",
         "4: the constant _MOST is not a noun with its unit",
     ]
-    assert _subjectless(ast.parse(source)) == ["18: whoever", "18: told"]
+    assert _subjectless(ast.parse(faulty)) == ["18: whoever", "18: told"]
