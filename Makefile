@@ -6,6 +6,8 @@ BIN := .venv/bin
 export PYTHON
 # Compiled modules are kept: without them every process that a test starts compiles longshore anew, for a second or two.
 unexport PYTHONDONTWRITEBYTECODE
+# Seconds that one test may take with all that it sets up: three times the longest. One that hangs fails, by name.
+export PYTEST_TIMEOUT := 600
 
 .PHONY: help demo docs pictures quick test test-failed test-hostile test-long-way test-simulation fresh-seeds test-examples test-deploy test-outside test-storm test-ui test-walls lint format kubectl man clean
 
@@ -99,7 +101,7 @@ KILLS := 100
 
 test-storm:
 	@tools/venv dev
-	LONGSHORE_STORM=$(KILLS) $(BIN)/pytest -q -n 0 -s tests/hostile/storm
+	LONGSHORE_STORM=$(KILLS) LONGSHORE_KILLS=$(KILLS) $(BIN)/pytest -q -n 0 -s tests/hostile/storm tests/node/crash/test_kill_9_while_processes_run.py
 
 # The dashboard: its JavaScript linted and type-checked, then used in a real browser. Not part of `make test`: it needs
 # Chromium and npm.

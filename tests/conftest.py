@@ -47,6 +47,11 @@ def pytest_configure(config: pytest.Config) -> None:
             signal.signal(number, lambda *_: None)
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Names a long text by its length: the name of a test stands in the environment of what it starts."""
+    return f"{argname} of {len(val)}" if isinstance(val, (str, bytes)) and len(val) > 500 else None
+
+
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
     """The loop of async tests. Folders whose tests need uvloop say so."""

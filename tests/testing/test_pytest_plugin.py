@@ -15,6 +15,7 @@ import longshore.testing  # noqa: F401 - the pytests that run in this process th
 pytest_plugins = ["pytester"]
 
 PLUGIN = ("-p", "longshore.pytest_plugin", "-p", "no:cacheprovider", "-W", "error")
+PLUGIN += ("-W", "ignore:Module already imported:pytest.PytestAssertRewriteWarning")  # by the pytest around it
 START = """
 import pytest
 from longshore.testing import Cluster, Exit, Run

@@ -50,6 +50,7 @@ def test_doctor_says_what_can_be_had_there(place: list[str], tmp_path: Path) -> 
     assert "pods can have any level up to full, as root of a user namespace" in said
 
 
+@pytest.mark.parametrize("place", ["-Urmpf"], indirect=True)  # half a minute until `run` gives the pod up
 def test_a_user_that_the_namespace_does_not_have_is_refused_in_a_sentence(
     place: list[str], tmp_path: Path
 ) -> None:

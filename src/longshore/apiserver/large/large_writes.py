@@ -162,19 +162,18 @@ class _Worker:
 
     @classmethod
     async def start(cls) -> _Worker:
-        ours, theirs = socket.socketpair()
-        with theirs:
-            command = [sys.executable, "-m", __package__, str(theirs.fileno())]
-            # Starting it takes a millisecond or two, and the loop has no better way to pass a socket.
-            process = subprocess.Popen(  # noqa: ASYNC220
-                command, pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-            )
-        try:
-            reader, writer = await asyncio.open_connection(sock=ours)
-        except BaseException:  # also of a client that is gone meanwhile
-            ours.close()
-            _kill(process)
-            raise
+        with contextlib.ExitStack() as undo:
+            ours, theirs = socket.socketpair()
+            undo.callback(ours.close)
+            with theirs:
+                command = [sys.executable, "-m", __package__, str(theirs.fileno())]
+                # Starting it takes a millisecond or two, and the loop has no better way to pass a socket.
+                process = subprocess.Popen(  # noqa: ASYNC220
+                    command, pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+                )
+            undo.callback(_kill, process)
+            reader, writer = await asyncio.open_connection(sock=ours)  # the client may be gone meanwhile
+            undo.pop_all()
         return cls(process, reader, writer)
 
     async def send(self, message: ToWorker) -> None:
