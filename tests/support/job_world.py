@@ -14,7 +14,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api
 from longshore.client import Client
@@ -23,10 +22,10 @@ from longshore.controllers import job
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.testing import stories
-from longshore.testing.crashing import Death
 from longshore.testing.faulty_client import FaultyClient
 from longshore.testing.scripted_kubelet import PODS, TRACKING, PodScript, ScriptedKubelet
-from longshore.testing.stories import NS, Controllers, Life, Telling, an_api, as_client, beside
+from longshore.testing.stories import NS, Controllers, Telling, an_api, as_client, beside
+from support.found import found
 
 JOBS = ("batch/v1", "Job")
 _QUIET_SECONDS = 30.0
@@ -50,12 +49,7 @@ class World:
         await self.client.patch(JOBS, name, {"spec": spec}, NS)
 
     async def get(self, name: str = "j") -> Obj | None:
-        try:
-            return await self.client.get(JOBS, name, NS)
-        except StatusError as err:
-            if err.code != 404:
-                raise
-            return None
+        return await found(self.client, JOBS, name, NS)
 
     async def pods(self) -> list[Obj]:
         return (await self.client.list(PODS, NS)).items
@@ -154,6 +148,13 @@ class Story:
     script: PodScript = field(default_factory=PodScript)
     controllers: Controllers = job_controller
 
+    @property
+    def telling(self) -> Telling[World, Ending]:
+        """The ways to tell it."""
+        return Telling(
+            lambda clock: a_world(clock, self.script), self.tell, self.controllers, ending, _QUIET_SECONDS
+        )
+
 
 @dataclass(frozen=True)
 class Ending:
@@ -175,32 +176,6 @@ async def a_world(clock: VirtualClock, script: PodScript) -> AsyncIterator[World
             yield world
 
 
-def _telling(story: Story) -> Telling[World, Ending]:
-    return Telling(
-        lambda clock: a_world(clock, story.script), story.tell, story.controllers, ending, _QUIET_SECONDS
-    )
-
-
-def told(story: Story, life: Life[World], seed: int = 0) -> Ending:
-    """How the story ends when `life` runs its controllers."""
-    return _telling(story).told(life, seed)
-
-
-def undisturbed(story: Story) -> tuple[Ending, int]:
-    """How the story ends, and how many writes the controllers need."""
-    return _telling(story).undisturbed()
-
-
-def crashed(story: Story, last: int, death: Death, away: float) -> Ending:
-    """How it ends when the controllers die at their `last` write and come back `away` seconds later."""
-    return _telling(story).crashed(last, death, away)
-
-
-def crashed_for_ever(story: Story, every: int, death: Death) -> Ending:
-    """How it ends when the controllers die at every so manieth write, again and again."""
-    return _telling(story).crashed_for_ever(every, death)
-
-
 def with_faults(story: Story, seed: int, **faults: float) -> tuple[Ending, Counter[str]]:
     """How it ends with a client that has bad days, and what went wrong how often."""
     clients: list[FaultyClient] = []
@@ -209,7 +184,7 @@ def with_faults(story: Story, seed: int, **faults: float) -> tuple[Ending, Count
         clients.append(FaultyClient(world.client, world.clock, seed, **faults))
         await story.controllers(as_client(clients[0]), world.clock)
 
-    return told(story, life, seed), clients[0].happened
+    return story.telling.told(life, seed), clients[0].happened
 
 
 async def ending(world: World) -> Ending:

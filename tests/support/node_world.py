@@ -10,9 +10,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from longshore.api.errors import StatusError
 from longshore.api.types import Obj
-from longshore.apiserver.api import Api, ApiParts
+from longshore.apiserver.api import Api
 from longshore.client import Client
 from longshore.client.local import LocalClient
 from longshore.machinery.controller_context import ControllerContext
@@ -25,12 +24,13 @@ from longshore.node.archive import Archive
 from longshore.node.capacity import Capacity
 from longshore.node.disk_pressure import Free
 from longshore.node.runtime import Container, Runtime
-from longshore.store import Store
 from longshore.testing.scripted_preparer import ScriptedPreparer
 from longshore.testing.scripted_runtime import Run, RunScript, ScriptedMachine, ScriptedRuntime
+from longshore.testing.stories import NS, an_api
+from support.found import found
 
 PODS = ("v1", "Pod")
-NS, NODE = "ns", "here"
+NODE = "here"
 CAPACITY = Capacity({"cpu": "4", "memory": "8Gi", "ephemeral-storage": "10Gi", "pods": "50"})
 
 
@@ -77,12 +77,7 @@ class World:
         return await self.client.create(PODS, pod if pod is not None else a_pod(**spec), NS)
 
     async def get(self, name: str = "p") -> Obj | None:
-        try:
-            return await self.client.get(PODS, name, NS)
-        except StatusError as err:
-            if err.code != 404:
-                raise
-            return None
+        return await found(self.client, PODS, name, NS)
 
     async def status(self, name: str = "p") -> Obj:
         pod = await self.get(name)
@@ -149,15 +144,10 @@ def a_pod(
 @asynccontextmanager
 async def a_world(clock: VirtualClock, script: RunScript | None = None) -> AsyncIterator[World]:
     """An API and a machine, without an agent."""
-    store = Store.open(None)
-    api = Api(ApiParts(store, clock, clock.rng))
-    client = LocalClient(api)
-    for name in (NS, "kube-node-lease"):
-        await client.create(("v1", "Namespace"), {"metadata": {"name": name}})
-    await client.create(("v1", "ServiceAccount"), {"metadata": {"name": "default"}}, NS)
-    with tempfile.TemporaryDirectory() as root:
-        yield World(api, client, clock, Path(root), script or (lambda container: Run()))
-        await store.close()
+    async with an_api(clock) as (api, client):
+        await client.create(("v1", "Namespace"), {"metadata": {"name": "kube-node-lease"}})
+        with tempfile.TemporaryDirectory() as root:
+            yield World(api, client, clock, Path(root), script or (lambda container: Run()))
 
 
 @asynccontextmanager

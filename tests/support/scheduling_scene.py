@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from longshore.api import quantity
-from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api, ApiParts
 from longshore.client import DeleteOptions
@@ -18,6 +17,8 @@ from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.scheduler import Schedulers
 from longshore.store import Store
+from support.found import found
+from support.volcano_queues import open_queue
 
 PODS, NODES, EVENTS = ("v1", "Pod"), ("v1", "Node"), ("v1", "Event")
 PODGROUPS = ("scheduling.volcano.sh/v1beta1", "PodGroup")
@@ -63,8 +64,7 @@ class Scene:
         await self.client.create(kind, {"metadata": {"name": name}, "value": value, **more})
 
     async def queue(self, name: str, **spec: Any) -> None:
-        await self.client.create(QUEUES, {"metadata": {"name": name}, "spec": spec})
-        await self.client.patch(QUEUES, name, {"status": {"state": "Open"}}, subresource="status")
+        await open_queue(self.client, name, **spec)
 
     async def gang(self, name: str, least: int, pods: int, asks: Obj | None = None, **spec: Any) -> None:
         """A PodGroup with its pods `name-0`, `name-1`, … as Volcano's Job controller makes them."""
@@ -122,12 +122,7 @@ class Scene:
         await self.clock.sleep(seconds)
 
     async def get(self, name: str) -> Obj | None:
-        try:
-            return await self.client.get(PODS, name, "default")
-        except StatusError as err:
-            if err.code != 404:
-                raise
-            return None
+        return await found(self.client, PODS, name, "default")
 
     async def leaving(self, prefix: str, count: int) -> list[int]:
         """Which of the pods `prefix-0`, `prefix-1`, … are gone or on their way."""
@@ -185,8 +180,7 @@ def play(story: Callable[[Scene], Awaitable[None]], **options: Any) -> None:
         client = LocalClient(api)
         await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
         for queue in ("root", "default"):
-            await client.create(QUEUES, {"metadata": {"name": queue}, "spec": {"weight": 1}})
-            await client.patch(QUEUES, queue, {"status": {"state": "Open"}}, subresource="status")
+            await open_queue(client, queue, weight=1)
         scene = Scene(client, clock, options)
         try:
             await story(scene)

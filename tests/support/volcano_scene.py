@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine
 from datetime import datetime
 from typing import Any, TypeVar
 
-from longshore.api.errors import StatusError
 from longshore.api.metrics import Registry
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api, ApiParts
@@ -21,6 +20,8 @@ from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
 from longshore.up import manifests
+from support.found import found
+from support.volcano_queues import open_queue
 
 T = TypeVar("T")
 Run = Callable[..., Coroutine[Any, Any, None]]
@@ -51,12 +52,7 @@ class Scene:
         await self.client.create(QUEUES, {"metadata": {"name": name}, "spec": spec})
 
     async def get(self, what: What, name: str, namespace: str = "") -> Obj | None:
-        try:
-            return await self.client.get(what, name, namespace)
-        except StatusError as err:
-            if err.code != 404:
-                raise
-            return None
+        return await found(self.client, what, name, namespace)
 
     async def events(self) -> list[tuple[str, str, str]]:
         """Type, reason and message of every event, oldest first."""
@@ -104,8 +100,7 @@ def play(
         client = LocalClient(api)
         await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
         for name in ("root", "default"):
-            await client.create(QUEUES, {"metadata": {"name": name}})
-            await client.patch(QUEUES, name, {"status": {"state": "Open"}}, subresource="status")
+            await open_queue(client, name)
         scene = Scene(client, clock, Registry())
         running = []
         for run in controllers:

@@ -24,8 +24,8 @@ from longshore.controllers.volcano import job as volcano_job
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.testing import SeededKeys, stories
-from longshore.testing.crashing import Death
-from longshore.testing.stories import NS, Life, Telling, an_api, beside
+from longshore.testing.stories import NS, Telling, an_api, beside
+from support.found import found
 from support.simple_gangs import GROUPS, PODS, Gangs
 from support.volcano_queues import open_queue
 
@@ -125,12 +125,7 @@ class World:
         return await self.client.create(JOBS, a_job(tasks, name, **spec), NS)
 
     async def get(self, name: str = "j") -> Obj | None:
-        try:
-            return await self.client.get(JOBS, name, NS)
-        except StatusError as err:
-            if err.code != 404:
-                raise
-            return None
+        return await found(self.client, JOBS, name, NS)
 
     async def phase(self, *wanted: str, name: str = "j", **status: Any) -> None:
         """Waits until the Job is in one of these phases, with these values in its status (absent is 0)."""
@@ -188,6 +183,13 @@ class Story:
     tell: Callable[[World], Awaitable[None]]
     script: Script = field(default_factory=Script)
 
+    @property
+    def telling(self) -> Telling[World, Ending]:
+        """The ways to tell it."""
+        return Telling(
+            lambda clock: a_world(clock, self.script), self.tell, controller, ending, _QUIET_SECONDS
+        )
+
 
 @dataclass(frozen=True)
 class Ending:
@@ -212,26 +214,6 @@ async def controller(client: Client, clock: VirtualClock) -> None:
     await volcano_job.run(
         ControllerContext(client, clock=clock, rng=random.Random(1)), keys=SeededKeys(random.Random(1))
     )
-
-
-def _telling(story: Story) -> Telling[World, Ending]:
-    return Telling(lambda clock: a_world(clock, story.script), story.tell, controller, ending, _QUIET_SECONDS)
-
-
-def told(story: Story, life: Life[World], seed: int = 0) -> Ending:
-    return _telling(story).told(life, seed)
-
-
-def undisturbed(story: Story) -> tuple[Ending, int]:
-    return _telling(story).undisturbed()
-
-
-def crashed(story: Story, last: int, death: Death, away: float) -> Ending:
-    return _telling(story).crashed(last, death, away)
-
-
-def crashed_for_ever(story: Story, every: int, death: Death) -> Ending:
-    return _telling(story).crashed_for_ever(every, death)
 
 
 async def ending(world: World) -> Ending:

@@ -14,8 +14,9 @@ import longshore.testing  # noqa: F401 - the pytests that run in this process th
 
 pytest_plugins = ["pytester"]
 
-PLUGIN = ("-p", "longshore.pytest_plugin", "-p", "no:cacheprovider", "-W", "error")
-PLUGIN += ("-W", "ignore:Module already imported:pytest.PytestAssertRewriteWarning")  # by the pytest around it
+# The pytest around them has imported the plugin already.
+_TWICE = ("-W", "ignore:Module already imported:pytest.PytestAssertRewriteWarning")
+PLUGIN = ("-p", "longshore.pytest_plugin", "-p", "no:cacheprovider", "-W", "error", *_TWICE)
 START = """
 import pytest
 from longshore.testing import Cluster, Exit, Run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -13,7 +13,7 @@ from longshore.api.errors import StatusError
 from longshore.api.metrics import Registry
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
-from longshore.apiserver.api import Api, ApiParts
+from longshore.apiserver.api import Api
 from longshore.client import Client
 from longshore.client.local import LocalClient
 from longshore.controllers.cronjob import DIALECT
@@ -25,7 +25,7 @@ from longshore.machinery.informers.informer import Handler, Informer
 from longshore.machinery.informers.reflector import Selection
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.machinery.work_limits import WorkLimits
-from longshore.store import Store
+from longshore.testing.stories import an_api, beside
 
 CRONJOBS = ("batch/v1", "CronJob")
 JOBS = ("batch/v1", "Job")
@@ -130,26 +130,9 @@ def ended(how: str, at: str) -> Obj:
 
 @asynccontextmanager
 async def a_world(clock: VirtualClock) -> AsyncIterator[World]:
-    store = Store.open(None)
-    api = Api(ApiParts(store, clock, clock.rng))
-    client = LocalClient(api)
-    for namespace in ("ns", "other"):
-        await client.create(("v1", "Namespace"), {"metadata": {"name": namespace}})
-    try:
+    async with an_api(clock) as (api, client):
+        await client.create(("v1", "Namespace"), {"metadata": {"name": "other"}})
         yield World(api, client, clock)
-    finally:
-        await store.close()
-
-
-@asynccontextmanager
-async def beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Runs something beside the block until its end. An error in it ends the block, too."""
-    async with asyncio.TaskGroup() as tasks:
-        task = tasks.create_task(work)
-        try:
-            yield
-        finally:
-            task.cancel()
 
 
 def looks_of(controller: Loop) -> list[ScheduledView]:

@@ -13,12 +13,13 @@ from datetime import UTC, datetime
 import pytest
 
 from controllers.cronjob.cron_model import Life, cronjob, settled, spans, unexplained
-from controllers.cronjob.cron_world import JOBS, a_world, beside
+from controllers.cronjob.cron_world import JOBS, a_world
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.machinery.informers.informer import Handler
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.testing.stories import beside
 
 pytestmark = pytest.mark.long
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from controllers.cronjob.cron_world import CRONJOBS, JOBS, World, a_world, beside
+from controllers.cronjob.cron_world import CRONJOBS, JOBS, World, a_world
 from longshore.api.types import Obj
 from longshore.client import DeleteOptions
 from longshore.machinery.informers.informer import Handler
@@ -23,6 +23,7 @@ from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.testing.crashing import Death, MortalClient, every_crash
 from longshore.testing.faulty_client import FaultyClient
+from longshore.testing.stories import beside
 
 START = datetime(2026, 6, 15, 9, 50, tzinfo=UTC)
 ROUND, MINUTE = 600.0, 60.0

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from controllers.cronjob.cron_world import JOBS, World, beside
+from controllers.cronjob.cron_world import JOBS, World
 from controllers.cronjob.test_living_cronjobs import play
 from longshore.apiserver.request.call import User
 from longshore.client import DeleteOptions
 from longshore.client.local import LocalClient
+from longshore.testing.stories import beside
 from longshore.up import manifests
 
 RBAC = "rbac.authorization.k8s.io"

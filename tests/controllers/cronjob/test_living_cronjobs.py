@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from controllers.cronjob.cron_world import CRONJOBS, JOBS, World, a_world, beside
+from controllers.cronjob.cron_world import CRONJOBS, JOBS, World, a_world
 from longshore.api.types import Obj
 from longshore.client import DeleteOptions, Unreachable, WatchEvent
 from longshore.client.ask import Ask
@@ -17,6 +17,7 @@ from longshore.client.source import Watching
 from longshore.machinery.informers.heard_objects import Handler
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.testing.stories import beside
 
 START = datetime(2026, 6, 15, 9, 0, 30, tzinfo=UTC)
 

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api, ApiParts
 from longshore.client import DeleteOptions, What
@@ -17,6 +16,7 @@ from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
+from support.found import found
 from support.volcano_queues import open_queue
 
 T = TypeVar("T")
@@ -82,12 +82,7 @@ class Scene:
         await self.client.delete(what, name, namespace, DeleteOptions(propagation=propagation))
 
     async def get(self, name: str, what: What = MAPS, namespace: str = "default") -> Obj | None:
-        try:
-            return await self.client.get(what, name, namespace)
-        except StatusError as err:
-            if err.code != 404:
-                raise
-            return None
+        return await found(self.client, what, name, namespace)
 
     async def names(self, what: What = MAPS, namespace: str = "default") -> list[str]:
         return [obj["metadata"]["name"] for obj in (await self.client.list(what, namespace)).items]

@@ -12,7 +12,7 @@ from longshore.api.errors import StatusError
 from longshore.api.facts import pod_state
 from longshore.api.metrics import Registry
 from longshore.api.types import Obj
-from longshore.apiserver.api import Api, ApiParts
+from longshore.apiserver.api import Api
 from longshore.client import Client, DeleteOptions, PatchType
 from longshore.client.ask import Ask
 from longshore.client.local import LocalClient
@@ -23,12 +23,11 @@ from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.explanations import Explanations
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
-from longshore.store import Store
+from longshore.testing.stories import NS, an_api
 
 JOBS = ("batch/v1", "Job")
 PODS = ("v1", "Pod")
 EVENTS = ("v1", "Event")
-NS = "ns"
 
 
 class Troubled(LocalClient):
@@ -196,18 +195,14 @@ def play(scene: Scene, *, controller: bool = True) -> None:
     """Plays a scene on a fresh stage; the controller runs from the start unless told otherwise."""
 
     async def main(clock: VirtualClock) -> None:
-        store = Store.open(None)
-        api = Api(ApiParts(store, clock, clock.rng))
-        stage = Stage(api, clock)
-        await stage.client.create(("v1", "Namespace"), {"metadata": {"name": NS}})
-        await stage.client.create(("v1", "ServiceAccount"), {"metadata": {"name": "default"}}, NS)
-        try:
-            if controller:
-                await stage.start()
-            await scene(stage)
-        finally:
-            await stage.stop()
-            await store.close()
+        async with an_api(clock) as (api, _):
+            stage = Stage(api, clock)
+            try:
+                if controller:
+                    await stage.start()
+                await scene(stage)
+            finally:
+                await stage.stop()
 
     virtual.run(main)
 

@@ -11,14 +11,14 @@ from collections import Counter
 import pytest
 
 from controllers.job_proof.job_stories import STORIES
-from support.job_world import undisturbed, with_faults
+from support.job_world import with_faults
 
 SEEDS = int(os.environ.get("LONGSHORE_FAULT_SEEDS", "5"))
 
 
 @pytest.mark.parametrize("name", sorted(STORIES))
 def test_a_job_ends_as_on_a_good_day(name: str) -> None:
-    good, _ = undisturbed(STORIES[name])
+    good, _ = STORIES[name].telling.undisturbed()
     happened: Counter[str] = Counter()
     for seed in range(SEEDS):
         bad, faults = with_faults(STORIES[name], seed, rate=0.12, lag=4.0)

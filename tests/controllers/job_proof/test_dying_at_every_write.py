@@ -11,7 +11,7 @@ from longshore.controllers.job.ends import tracking
 from longshore.controllers.job.pods import wanted
 from longshore.testing.crashing import Death, every_crash
 from longshore.testing.scripted_kubelet import PodScript
-from support.job_world import Ending, Story, World, crashed, crashed_for_ever, undisturbed
+from support.job_world import Ending, Story, World
 
 NAMES = sorted(STORIES)
 MANY = 540
@@ -20,7 +20,7 @@ MANY = 540
 
 @functools.cache
 def good_end(name: str) -> tuple[Ending, int]:
-    return undisturbed(STORIES[name])
+    return STORIES[name].telling.undisturbed()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -41,7 +41,9 @@ def test_dying_once_after_any_write_changes_nothing(name: str) -> None:
     ended, writes = good_end(name)
     assert writes > 0
     for last, death, away in every_crash(writes):
-        assert crashed(STORIES[name], last, death, away) == ended, f"died at write {last}, {death.value}"
+        assert STORIES[name].telling.crashed(last, death, away) == ended, (
+            f"died at write {last}, {death.value}"
+        )
 
 
 @pytest.mark.parametrize("death", Death)
@@ -49,7 +51,7 @@ def test_dying_once_after_any_write_changes_nothing(name: str) -> None:
 def test_dying_again_and_again_changes_nothing(name: str, death: Death) -> None:
     ended, _ = good_end(name)
     for every in (1, 2, 3, 5):
-        assert crashed_for_ever(STORIES[name], every, death) == ended, f"died at every write {every}"
+        assert STORIES[name].telling.crashed_for_ever(every, death) == ended, f"died at every write {every}"
 
 
 @pytest.mark.parametrize(
@@ -69,10 +71,12 @@ def test_dying_among_pods_that_one_sync_cannot_deal_with_changes_nothing(
     ended, _ = good_end(name)
     monkeypatch.setattr(tracking, "MAX_UNCOUNTED_PODS", 2)
     monkeypatch.setattr(wanted, "MAX_PODS_PER_SYNC", 2)
-    slow, writes = undisturbed(STORIES[name])
+    slow, writes = STORIES[name].telling.undisturbed()
     assert slow == ended
     for last, death, away in every_crash(writes):
-        assert crashed(STORIES[name], last, death, away) == ended, f"died at write {last}, {death.value}"
+        assert STORIES[name].telling.crashed(last, death, away) == ended, (
+            f"died at write {last}, {death.value}"
+        )
 
 
 async def _many_pods(world: World) -> None:
@@ -82,7 +86,7 @@ async def _many_pods(world: World) -> None:
 
 def test_dying_among_many_hundred_pods_changes_nothing() -> None:
     story = Story("many pods", _many_pods, PodScript(exits=lambda pod, nth: 1 if nth < 20 else 0))
-    ended, writes = undisturbed(story)
+    ended, writes = story.telling.undisturbed()
     assert (ended.jobs["j"]["succeeded"], ended.jobs["j"]["failed"]) == (MANY, 20)
     for last in (300, 500, 502, 530, 545, 1000, writes - 1):
-        assert crashed(story, last, Death.UNSEEN, 40.0) == ended, f"died at write {last}"
+        assert story.telling.crashed(last, Death.UNSEEN, 40.0) == ended, f"died at write {last}"

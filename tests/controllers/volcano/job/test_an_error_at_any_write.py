@@ -14,7 +14,7 @@ from longshore.controllers.volcano.job.plan import End
 from longshore.testing.crashing import OneByOne
 from longshore.testing.stories import NS
 from support.simple_gangs import PODS
-from support.volcano_world import World, controller, told, undisturbed
+from support.volcano_world import World, controller
 
 _STORY = STORIES["a failed pod restarts the job"]
 
@@ -45,7 +45,7 @@ class Raising(OneByOne):
 def test_only_pods_that_are_there_stay_expected(
     number: int, error: type[Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    good = undisturbed(_STORY)[0]
+    good = _STORY.telling.undisturbed()[0]
     strays: set[str] = set()
     worlds: list[World] = []
     clients: list[Raising] = []
@@ -66,6 +66,6 @@ def test_only_pods_that_are_there_stay_expected(
         client: Any = clients[0]
         await controller(client, world.clock)
 
-    assert told(_STORY, life) == good
+    assert _STORY.telling.told(life) == good
     assert not strays
     assert clients[0].raised

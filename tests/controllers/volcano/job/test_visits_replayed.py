@@ -10,7 +10,7 @@ from longshore.controllers.volcano.job import act
 from longshore.controllers.volcano.job.decide import Decision, decide
 from longshore.controllers.volcano.job.plan import Answers, End, VolcanoJobPlan
 from longshore.controllers.volcano.job.view import VolcanoJobView
-from support.volcano_world import Story, undisturbed
+from support.volcano_world import Story
 
 
 class Recorded(Decision):
@@ -39,7 +39,7 @@ def test_a_visit_is_nothing_but_its_view_and_its_answers(
 ) -> None:
     monkeypatch.setattr(act, "Decision", Recorded)
     monkeypatch.setattr(Recorded, "visits", [], raising=False)
-    undisturbed(story)
+    story.telling.undisturbed()
     assert Recorded.visits
     for visit in Recorded.visits:
         for number, plan in enumerate(visit.plans):

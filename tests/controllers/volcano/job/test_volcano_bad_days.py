@@ -14,7 +14,7 @@ from longshore.client import WatchEvent, What
 from longshore.client.source import Watching
 from longshore.testing import faulty_client
 from longshore.testing.faulty_client import FaultyClient
-from support.volcano_world import JOBS, Story, World, controller, told, undisturbed
+from support.volcano_world import JOBS, Story, World, controller
 
 _SURE = [
     "runs to its end",
@@ -33,7 +33,7 @@ def test_bad_days_change_nothing(story: Story, seed: int) -> None:
     async def life(world: World) -> None:
         await controller(FaultyClient(world.client, world.clock, seed), world.clock)  # type: ignore[arg-type]
 
-    assert told(story, life, seed) == undisturbed(story)[0]
+    assert story.telling.told(life, seed) == story.telling.undisturbed()[0]
 
 
 class LosesTheStart(FaultyClient):
@@ -78,4 +78,4 @@ def test_an_action_decided_on_an_outdated_job_is_not_forgotten(name: str) -> Non
     async def life(world: World) -> None:
         await controller(LosesTheStart(world), world.clock)  # type: ignore[arg-type] # a client in all it does
 
-    assert told(STORIES[name], life) == undisturbed(STORIES[name])[0]
+    assert STORIES[name].telling.told(life) == STORIES[name].telling.undisturbed()[0]

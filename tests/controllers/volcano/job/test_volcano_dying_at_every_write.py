@@ -6,19 +6,19 @@ import pytest
 
 from controllers.volcano.job.stories import STORIES
 from longshore.testing.crashing import Death, every_crash
-from support.volcano_world import Story, crashed, crashed_for_ever, undisturbed
+from support.volcano_world import Story
 
 
 @pytest.mark.parametrize("story", STORIES.values(), ids=STORIES)
 def test_dying_after_any_write_changes_nothing(story: Story) -> None:
-    expected, writes = undisturbed(story)
+    expected, writes = story.telling.undisturbed()
     for last, death, away in every_crash(writes):
-        ended = crashed(story, last, death, away)
+        ended = story.telling.crashed(last, death, away)
         assert ended == expected, f"died {death.value} of write {last} of {writes}, away for {away:g} s"
 
 
 @pytest.mark.parametrize("story", STORIES.values(), ids=STORIES)
 def test_dying_all_the_time_changes_nothing(story: Story) -> None:
-    expected, _ = undisturbed(story)
+    expected, _ = story.telling.undisturbed()
     for every in (2, 3):
-        assert crashed_for_ever(story, every, Death.SEEN) == expected, f"at every write {every}"
+        assert story.telling.crashed_for_ever(every, Death.SEEN) == expected, f"at every write {every}"
