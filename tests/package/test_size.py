@@ -23,7 +23,7 @@ ROOMS = {
     "controllers": (183, 15_419),
     "machinery": (51, 5_098),
     "node": (118, 16_136),
-    "plane": (16, 1_687),
+    "plane": (16, 1_688),
     "scheduler": (79, 8_890),
     "scripts": (7, 1_023),
     "sim": (16, 2_047),

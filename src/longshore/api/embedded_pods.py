@@ -1,4 +1,4 @@
-"""The pods in an object: the object itself, or the templates of which controllers make pods. Pure."""
+"""The pods in an object: the object itself, or the pod templates in it. Pure."""
 
 from __future__ import annotations
 

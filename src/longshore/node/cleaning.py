@@ -48,7 +48,7 @@ class Cleaner:
         self._timer: Timer | None = None
 
     def keys(self, runtime: Runtime, keys: Iterable[Key]) -> None:
-        """Has the runtime remove the records of these containers, with the next batch."""
+        """The runtime removes the records of these containers with the next batch."""
         self._note(runtime, keys)
         self._arm()
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from longshore.machinery.reasons import Reason
     from longshore.plane.wiring import Wiring
 
-
 Factory = Callable[["Client", "Wiring", str], Coroutine[Any, Any, None]]
 """Runs the controller of this name until cancelled."""
 
@@ -104,7 +103,9 @@ CONTROLLERS: Final[dict[str, Controller]] = {
     ),
     "namespace": Controller(_of("namespace", kind="namespace", who="namespace controller"), workers=1),
     "nodelifecycle": Controller(
-        _of("nodelifecycle", "local_nodes", kind="pod", who="node lifecycle controller"), simulated=False
+        _of("nodelifecycle", "local_nodes", kind="pod", who="node lifecycle controller"),
+        simulated=False,
+        only_here="every other cluster looks after its nodes itself",
     ),
     "podgc": Controller(_of("podgc", kind="pod", who="pod collector"), simulated=False),
     "rights": Controller(

@@ -6,8 +6,8 @@
 | a run | `longshore history -o json`, or `finishedjobs` of longshore.dev |
 
 Each pod of a Job takes as long as one of its past pods did, and ends as that one ended. All runs of a CronJob
-count together. For a Job in the history only the whole time is known: it is divided by the number of rounds,
-which is its pods by the number that the manifests let run at once, rounded up.
+count together. The history knows only how long a whole Job took: that time is divided by the number of
+rounds, which is the Job's pods divided by the pods that the manifests let run at once, rounded up.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ same seed gives the same run. Imports only what every operating system has.
 
 | to stand in for | take |
 | --- | --- |
-| the engine that runs containers | `ScriptedRuntime` on a `ScriptedMachine`, scripted by `Run`s |
+| the runtime that runs containers | `ScriptedRuntime` on a `ScriptedMachine`, scripted by `Run`s |
 | a whole node of a plane | `ScriptedNode` |
 | a kubelet, without a scheduler | `ScriptedKubelet`, scripted by a `PodScript` |
 | what prepares pods | `ScriptedPreparer` |

@@ -40,7 +40,7 @@ class PodHandle:
         self._end(*_KILLED, OOM_REASON)
 
     def evict(self) -> None:
-        """Somebody asks the API to evict it, as `kubectl drain` does: its budget is asked, and its grace
+        """Requests its eviction from the API, as `kubectl drain` does: its budget is checked, and its grace
         period begins."""
 
         async def evict() -> None:
@@ -53,8 +53,8 @@ class PodHandle:
         self._cluster.settle()
 
     def crash_node(self) -> None:
-        """The machine it runs on goes down and comes up again: nobody knows how its containers ended. The
-        other pods of the node share its fate."""
+        """Crashes and restarts the machine it runs on: how its containers ended is lost, and so it is for the
+        other pods of the node."""
         self._cluster.do(self._cluster.inside.crash_node())
 
     def _end(self, code: int, signal: int = 0, reason: str = "") -> None:
@@ -125,15 +125,15 @@ class ClusterPods:
         labels: str = "",
         container: str = "",
     ) -> None:
-        """Says how commands go that somebody runs in these pods, as `kubectl exec` does: `c.pods.exec("db-*",
+        """Says how commands go that are run in these pods, as by `kubectl exec`: `c.pods.exec("db-*",
         Exec(output="14"), command="psql *")`. Patterns are a shell's; that of the command is for all of its
-        words. The latest that matches counts; without one a command succeeds and says nothing."""
+        words. The latest that matches counts; without one a command succeeds and prints nothing."""
         which = Rule(name, namespace=namespace, labels=labels, container=container or "*")
         rule = CommandRule(which, command, answer)
         self._cluster.loop.call(lambda: self._cluster.inside.scripts.commands.append(rule))
 
     def default(self, run: Outcome) -> None:
-        """Says how pods go that no script means. Without it they succeed at once."""
+        """Says how pods without a matching script go. Without it they succeed at once."""
 
         def change() -> None:
             self._cluster.inside.scripts.default = Rule(runs=(run,))

@@ -133,6 +133,7 @@ def test_one_namespace_needs_no_rights_in_the_cluster(capsys: pytest.CaptureFixt
         ),
         (["--webhooks", "--only-namespace", "x"], "--webhooks answer for all namespaces"),
         (["--controllers", "serviceaccount"], "serviceaccount runs in longshore up alone"),
+        (["--controllers", "job,nodelifecycle"], "nodelifecycle runs in longshore up alone"),
         (["--controllers", "none"], "name at least one controller"),
     ],
 )

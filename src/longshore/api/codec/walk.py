@@ -267,7 +267,7 @@ class Walk:
             raise DecodeError(str(error)) from None
 
     def _stop(self) -> None:
-        """Raises the last error: a type that reads itself reports at once, even after an earlier mismatch."""
+        """Raises the last error, not the first: in Go, a type with an UnmarshalJSON ends the decoding."""
         raise DecodeError(self._last)
 
     def _mismatch(self, what: str, go: str, old: Any = None) -> Any:

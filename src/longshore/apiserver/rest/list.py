@@ -65,7 +65,7 @@ async def _whole(found: ListAnswer | Later) -> ListAnswer:
 
 
 def _listed(api: Api, call: Call, wanted: options.ListOptions) -> ListAnswer | Later:
-    """The list at a revision that the store has reached."""
+    """Makes the list. The revision that the request asks for must be in the store."""
     matches = predicate(call, wanted)
     namespace = scope(call)
     revision, start, limit = _where(call, wanted)

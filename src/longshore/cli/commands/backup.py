@@ -1,6 +1,6 @@
 """Writes a backup of the data directory to a file: all objects, the history, and the secrets.
 
-It works while longshore runs, and is the state of one moment; nobody waits for it. The backup is read to its
+It works while longshore runs, holds up no request, and is the state of one moment. The backup is read to its
 end before the command succeeds. It holds credentials: treat it like an SSH key. Logs and the processes of
 running pods are not in it. longshore restore puts it back, also into a newer version.
 """

@@ -8,7 +8,7 @@ longshore why cronjob/nightly -o json
 
 longshore keeps its reasons for a week, also those of objects that are gone, and of throw-away runs
 (`longshore run` without an `up`). Of another server the story is
-told from its objects and events, which say less.
+made from its objects and events, which say less.
 """
 
 from __future__ import annotations

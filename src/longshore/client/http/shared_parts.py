@@ -49,7 +49,7 @@ class SharedParts:
                 pod["status"] = self._status(status)
 
     def _one(self, part: Any) -> Any:
-        """The first part that was equal to this one."""
+        """The known part that equals this one; if there is none, this one, known from now on."""
         return self._room().setdefault(types.encode(part), part)
 
     def _status(self, status: Obj) -> Obj:

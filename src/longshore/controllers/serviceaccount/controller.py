@@ -1,4 +1,4 @@
-"""The service account controller: syncs all namespaces whenever one of its objects changes."""
+"""The service account controller: syncs all namespaces when a namespace, account or CA ConfigMap changes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The catalogue of reasons: one row a code, with its words, its place in a story and its Event.
 
 A `decide` returns codes and numbers. Events, `longshore why`, the dashboard and `run` fill in the rows of
-this folder, so that a reason has the same words everywhere. A new reason is a row, and a line of
-`tests/machinery/test_catalogue.py`. Messages of Events and conditions are upstream's, to the letter.
+this folder, so that a reason has the same words everywhere. A new reason is a row, and an entry of
+`tests/machinery/reasons.txt`. Messages of Events and conditions are upstream's, to the letter.
 """
 
 from __future__ import annotations

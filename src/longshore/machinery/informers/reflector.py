@@ -57,7 +57,7 @@ def named(what: What) -> tuple[str, str]:
 
 
 class OldList(Exception):
-    """The server answered a list that is older than what it had told before. It is asked again."""
+    """A list is older than a version that the server has already sent. It is requested again."""
 
     def __init__(self, version: str, newest: str) -> None:
         super().__init__(f"a list of version {version} is older than version {newest}, which is known")

@@ -19,7 +19,7 @@ from longshore.machinery.time.clock import Clock
 from longshore.machinery.writes.own_writes import StaleCache
 
 _PATIENCE_SECONDS: Final = 1.0
-"""Seconds that the cache has to catch up with the list; after that the sync is retried later."""
+"""Seconds to wait until the cache is as new as the list; then the sync is retried later."""
 
 
 def may_have_happened(err: Exception) -> bool:

@@ -40,7 +40,7 @@ class Intent(msgspec.Struct, frozen=True):
     version: int
     retries: int
     group: str = ""
-    """UID of the PodGroup that a kill of the whole Job deletes at its end."""
+    """UID of the PodGroup, which a kill of the whole Job deletes last."""
 
     def undone(self, job: Obj) -> bool:
         """Whether the Job's status is still as before the action, so that its result is not written yet."""
