@@ -318,6 +318,20 @@ def test_after_two_calm_minutes_pauses_begin_anew() -> None:
     assert all(0.8 <= pause <= 1.6 for pause in [pauses[0], *(pause - 121 for pause in pauses[1:])])
 
 
+def test_after_a_watch_that_brought_news_pauses_begin_anew() -> None:
+    """Faults half a minute apart, as a bad proxy has them, blind nobody for half a minute."""
+    away = Unreachable("it is away")
+
+    async def main(clock: VirtualClock) -> float:
+        client = Scripted([([], "5")], [[20, added(f"m{n}", n), away] for n in range(6, 16)])
+        informer = Informer(client, Selection(MAPS), clock=clock, rng=clock.rng)  # type: ignore[arg-type]
+        async with running(informer.run()):
+            await client.done.wait()
+        return clock.monotonic() - 10 * 20
+
+    assert 10 * 0.8 <= virtual.run(main) <= 10 * 1.6
+
+
 def test_a_server_that_ends_every_watch_at_once_is_not_hammered() -> None:
     async def main(clock: VirtualClock) -> int:
         client = Scripted([([], "5")], [[]] * 1000)

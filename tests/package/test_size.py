@@ -21,7 +21,7 @@ ROOMS = {
     "cli": (128, 16_800),
     "client": (37, 4_217),
     "controllers": (183, 15_419),
-    "machinery": (51, 5_098),
+    "machinery": (51, 5_105),
     "node": (118, 16_136),
     "plane": (16, 1_688),
     "scheduler": (79, 8_890),

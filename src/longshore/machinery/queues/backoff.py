@@ -28,3 +28,7 @@ class Backoff:
         self._pause = _PAUSES.following(0.0 if calm else self._pause)
         self._last = now
         return self._pause * (1.0 + self._rng.random())
+
+    def begin_anew(self) -> None:
+        """Makes the next pause the shortest again."""
+        self._pause = 0.0
