@@ -112,7 +112,7 @@ PLANTS = (
     ),
     Plant(
         "nobody deletes a Job whose time is up",
-        "controllers/ttl/decide.py",
+        "controllers/ttl.py",
         "    return job_state.has_ended(job)\n",
         "    return False\n",
     ),
