@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 from longshore.api.metrics import Registry
 
-
-class Counts(Protocol):
-    """The agent's own counters."""
-
-    @property
-    def lives(self) -> Mapping[str, Any]: ...
-
-    @property
-    def starts(self) -> int: ...
-
-    @property
-    def status_writes(self) -> int: ...
+if TYPE_CHECKING:
+    from longshore.node.agent import Agent
 
 
 class NodeMetrics:
-    def __init__(self, registry: Registry, agent: Counts) -> None:
+    def __init__(self, registry: Registry, agent: Agent) -> None:
         for name, help, number in (
             ("kubelet_active_pods", "Pods that run, start or stop.", lambda: len(agent.lives)),
             ("longshore_node_container_starts", "Starts asked of an engine.", lambda: agent.starts),
