@@ -100,7 +100,7 @@ class VolcanoJobController:
 
     async def sync(self, key: Key) -> float | None:
         """Visits one Job. Raises to be called again."""
-        await self._memory.caught_up(key)
+        await self._memory.own_writes.wait(key)
         job = self._jobs.cache.get(*key)
         if job is None:
             await self._gone(key)
