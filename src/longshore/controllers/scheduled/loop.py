@@ -101,7 +101,7 @@ class Loop:
 
     async def sync(self, key: Key) -> float | None:
         """Syncs one CronJob; returns the seconds until the next sync. Raises to be called again."""
-        await self._memory.caught_up(key)
+        await self._memory.own_writes.wait(key)
         cronjob = self._cronjobs.cache.get(*key)
         if cronjob is None:
             self._memory.forget(key)
@@ -225,7 +225,9 @@ class _Act:
         return answer
 
     def _wrote(self, kind: Kind, cronjob: Obj, answer: Obj) -> None:
-        self._memory.wrote(self._key, cronjob, self._dialect.resource(kind), answer)
+        self._memory.own_writes.wrote(
+            self._key, cronjob["metadata"]["uid"], self._dialect.resource(kind), answer
+        )
 
 
 async def _answer(request: Awaitable[Obj | None]) -> Answer:
