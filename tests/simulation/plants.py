@@ -52,7 +52,7 @@ PLANTS = (
     Plant(
         "a write of its own is not waited for",
         f"{_JOB}/controller.py",
-        "            self._memory.own_writes.check(key)\n",
+        "            await self._memory.own_writes.wait(key)\n",
         "            return\n",
     ),
     Plant(
