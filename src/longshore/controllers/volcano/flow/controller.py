@@ -13,10 +13,12 @@ from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions
 from longshore.client.source import Projection
-from longshore.controllers.volcano.flow.decide import FlowPlan, FlowView, decide
-from longshore.controllers.volcano.flow.names import (
+from longshore.controllers.volcano.flow.decide import (
     BY_FLOW,
     BY_TEMPLATE,
+    FlowPlan,
+    FlowView,
+    decide,
     job_name,
     key_of_mark,
     mark,

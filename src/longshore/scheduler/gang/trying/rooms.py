@@ -136,10 +136,7 @@ class Rooms:
     def context(self, task: Task, nodes: Iterable[Node] | None = None) -> Context | Refusal:
         """The facts about a task that do not depend on a single node. `nodes` replace the cycle's nodes."""
         nodes = (room.node for room in self._rooms.values()) if nodes is None else nodes
-        view = self._view
-        return filters.prepare(
-            task.pod, view.ledger, view.volumes, view.namespaces, nodes, without=self._settings.left_out
-        )
+        return filters.prepare(task.pod, self._view, nodes, without=self._settings.left_out)
 
     def candidates(
         self, task: Task, home: frozenset[str] | None = None
