@@ -7,7 +7,6 @@ tries the pod again later.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -24,7 +23,7 @@ from longshore.scheduler.cluster import Cluster
 from longshore.scheduler.fitting.pod_shape import Pod
 from longshore.scheduler.gang.model.task import BINDING
 from longshore.scheduler.gang.pacing import LATER_SECONDS, PAUSE_SECONDS
-from longshore.scheduler.gang.plan import Bind, Event, Evict, GangPlan, GroupReport
+from longshore.scheduler.gang.plan import Bind, Evict, GangPlan, GroupReport
 from longshore.scheduler.gang.writing import Counts, Statuses
 from longshore.scheduler.metrics import Metrics
 
@@ -98,7 +97,8 @@ class Actor:
 
     def tell(self, plan: GangPlan) -> None:
         """Carries out only what the plan says about groups, which is all that the gate decides."""
-        self._say_all(plan.events)
+        for group, type_, reason, message in plan.events:
+            self._say(group.obj, f"{type_} {reason}", type_, reason, message)
         for report in plan.reports:
             self._report(report)
         if plan.look_again is not None:
@@ -131,10 +131,6 @@ class Actor:
             self.reporter.waits(each.task.pod, each.message, reason=each.reason)
         now = self._clock.now().timestamp()
         self.explanations.add(group.key, Explanation(group.uid, now, report.why))
-
-    def _say_all(self, events: Iterable[Event]) -> None:
-        for group, type_, reason, message in events:
-            self._say(group.obj, f"{type_} {reason}", type_, reason, message)
 
     def _say(self, obj: Obj, about: str, type_: str, reason: str, message: str) -> None:
         """Records an event of a group, unless it is the same as the last one on this topic."""

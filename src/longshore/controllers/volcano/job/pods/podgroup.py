@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from longshore.api import pod_resources, quantity
+from longshore.api import quantity
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.pods import tasks
 from longshore.controllers.volcano.job.waking import intents
-from longshore.controllers.volcano.names import PARTITION, TASK_SPEC, group_name, owner_reference
-
-_NATIVE: Final = ("cpu", "memory", "ephemeral-storage")
+from longshore.controllers.volcano.names import (
+    PARTITION,
+    TASK_SPEC,
+    group_name,
+    owner_reference,
+    quota_charge,
+)
 
 
 def wanted(job: Obj, priorities: Mapping[str, int]) -> Obj:
@@ -144,7 +148,7 @@ def _take(total: dict[str, str], ordered: Iterable[Obj], left: int, counts: Iter
         number = max(min(count, left), 0)
         left -= number
         if number:
-            for name, amount in _usage(task["template"]["spec"]).items():
+            for name, amount in quota_charge(task["template"]["spec"]).items():
                 _add(total, name, amount, number)
     return left
 
@@ -153,16 +157,3 @@ def _add(total: dict[str, str], name: str, amount: str, times: int) -> None:
     one = quantity.parse(amount)
     many = str(quantity.Quantity(one.amount * times, one.format))
     total[name] = quantity.add(total[name], many) if name in total else many
-
-
-def _usage(pod: Obj) -> dict[str, str]:
-    """Returns the amounts that a ResourceQuota would charge for one pod."""
-    used = {"pods": "1", "count/pods": "1"}
-    for name, amount in pod_resources.pod_requests(pod).items():
-        extended = pod_resources.is_extended(name)
-        if name in _NATIVE or name.startswith(pod_resources.HUGE_PAGES) or extended:
-            used[name] = used[f"requests.{name}"] = amount
-    for name, amount in pod_resources.pod_limits(pod).items():
-        if name in _NATIVE:
-            used[f"limits.{name}"] = amount
-    return used
