@@ -16,15 +16,7 @@ from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.client.source import Projection
 from longshore.controllers.volcano.queue import decide as deciding
-from longshore.controllers.volcano.queue.decide import (
-    MARK,
-    ROOT,
-    SYNC,
-    QueuePlan,
-    QueueView,
-    decide,
-    state_of,
-)
+from longshore.controllers.volcano.queue.decide import SYNC, QueuePlan, QueueView, decide, state_of
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.events.recorder import reference
 from longshore.machinery.informers.cache import Key, key_of
@@ -230,10 +222,12 @@ async def _act(plan: QueuePlan, queue: Obj, client: Client) -> None:
         state = {"metadata": {"name": name}, "status": {"state": plan.state}}
         await client.apply(kinds.QUEUES, state, manager=_MANAGER, force=True, subresource="status")
     if plan.adopt:
-        await client.patch(kinds.QUEUES, name, {"spec": {"parent": ROOT}}, manager=_MANAGER)
+        await client.patch(kinds.QUEUES, name, {"spec": {"parent": deciding.ROOT}}, manager=_MANAGER)
     if plan.mark is not None:
         await _mark(client, name, plan.mark)
 
 
 async def _mark(client: Client, name: str, value: str) -> None:
-    await client.patch(kinds.QUEUES, name, {"metadata": {"annotations": {MARK: value}}}, manager=_MANAGER)
+    await client.patch(
+        kinds.QUEUES, name, {"metadata": {"annotations": {deciding.MARK: value}}}, manager=_MANAGER
+    )

@@ -7,28 +7,22 @@ from typing import Final
 
 from longshore.api import quantity
 from longshore.api.types import Obj
+from longshore.controllers.volcano import names
 from longshore.controllers.volcano.job.pods import tasks
 from longshore.controllers.volcano.job.waking import intents
-from longshore.controllers.volcano.names import (
-    PARTITION,
-    TASK_SPEC,
-    group_name,
-    owner_reference,
-    quota_charge,
-)
 
 
 def wanted(job: Obj, priorities: Mapping[str, int]) -> Obj:
     """Returns a new PodGroup for the Job."""
     meta = job["metadata"]
-    made: Obj = {"name": group_name(job), "namespace": meta["namespace"]}
+    made: Obj = {"name": names.group_name(job), "namespace": meta["namespace"]}
     for part in ("annotations", "labels"):
         kept = {
             key: value for key, value in (meta.get(part) or {}).items() if key not in intents.OWN_ANNOTATIONS
         }
         if kept:
             made[part] = kept
-    made["ownerReferences"] = [owner_reference(job)]
+    made["ownerReferences"] = [names.owner_reference(job)]
     return {"metadata": made, "spec": _specs.of(job, priorities)}
 
 
@@ -116,8 +110,8 @@ def _sub_groups(job: Obj) -> Iterator[Obj]:
             "name": task["name"],
             "subGroupSize": policy.get("partitionSize") or 0,
             "minSubGroups": policy.get("minPartitions") or 0,
-            "labelSelector": {"matchLabels": {TASK_SPEC: task["name"]}},
-            "matchLabelKeys": [PARTITION],
+            "labelSelector": {"matchLabels": {names.TASK_SPEC: task["name"]}},
+            "matchLabelKeys": [names.PARTITION],
         }
         if policy.get("networkTopology"):
             made["networkTopology"] = policy["networkTopology"]
@@ -148,7 +142,7 @@ def _take(total: dict[str, str], ordered: Iterable[Obj], left: int, counts: Iter
         number = max(min(count, left), 0)
         left -= number
         if number:
-            for name, amount in quota_charge(task["template"]["spec"]).items():
+            for name, amount in names.quota_charge(task["template"]["spec"]).items():
                 _add(total, name, amount, number)
     return left
 
