@@ -134,7 +134,7 @@ PLANTS = (
         '        draft.drop(meta["uid"])\n',
         "",
     ),
-    Plant("history has no limits", f"{_CRON}/history_limits.py", "if len(ended) > limit:", "if False:"),
+    Plant("history has no limits", f"{_CRON}/decide.py", "if len(ended) > limit:", "if False:"),
     Plant(
         "a failed look is not repeated",
         f"{_QUEUES}/workers.py",
