@@ -41,7 +41,7 @@ KUBERNETES = _names("""
     get images indexes job job_update job_volumes jobflow jobs kinds kubeconfig limitrange limits logs missed
     mounts namespace node owners ownership persistentvolume persistentvolumeclaim pod pod_volumes podgroup
     pods ports port_forward priorityclass queue resourcequota resources run runtimeclass scale scheduling
-    security service spec storageclass tasks tokens update volcano watch
+    security service serviceaccount spec storageclass tasks tokens update volcano watch
 """)
 """Kinds, fields, verbs and terms of Kubernetes and Volcano: each room has its own side of one thing."""
 

@@ -52,7 +52,7 @@ PLANTS = (
     Plant(
         "a write of its own is not waited for",
         f"{_JOB}/controller.py",
-        "            self._memory.own_writes.check(key)\n",
+        "            await self._memory.own_writes.wait(key)\n",
         "            return\n",
     ),
     Plant(
@@ -112,7 +112,7 @@ PLANTS = (
     ),
     Plant(
         "nobody deletes a Job whose time is up",
-        "controllers/ttl/decide.py",
+        "controllers/ttl.py",
         "    return job_state.has_ended(job)\n",
         "    return False\n",
     ),
@@ -134,7 +134,7 @@ PLANTS = (
         '        draft.drop(meta["uid"])\n',
         "",
     ),
-    Plant("history has no limits", f"{_CRON}/history_limits.py", "if len(ended) > limit:", "if False:"),
+    Plant("history has no limits", f"{_CRON}/decide.py", "if len(ended) > limit:", "if False:"),
     Plant(
         "a failed look is not repeated",
         f"{_QUEUES}/workers.py",

@@ -97,7 +97,13 @@ class Agent:
         # If this process follows all pods anyway, a watch of our own would get each change twice.
         fields = "" if informers.follows_whole(kinds.PODS) else f"spec.nodeName={name}"
         self._pods = informers.get(kinds.PODS, fields=fields)
-        ledger, addresses, metrics = Ledger(capacity), Addresses(), NodeMetrics(context.registry, self)
+        ledger, addresses = Ledger(capacity), Addresses()
+        metrics = NodeMetrics(
+            context.registry,
+            pods=lambda: len(self.lives),
+            starts=lambda: self.starts,
+            writes=lambda: self.status_writes,
+        )
         self.lives: dict[str, Life] = {}
         """By uid: every pod that has something to run, to report or to stop."""
         disk = DiskPressure(free)

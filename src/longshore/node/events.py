@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from longshore.api.facts import kinds
 from longshore.api.time.backoff import TokenBucket
 from longshore.api.types import Obj
-from longshore.machinery.events.recorder import Recorder
+from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.time.clock import Clock
 
 EVENTS_PER_SECOND: Final = 50.0
@@ -25,15 +26,7 @@ class Events:
         """Records an event about a pod, or about the container at `path` (`spec.containers{main}`)."""
         if not self._affordable():
             return
-        meta = pod["metadata"]
-        ref = {
-            "kind": "Pod",
-            "apiVersion": "v1",
-            "namespace": meta["namespace"],
-            "name": meta["name"],
-            "uid": meta["uid"],
-            "resourceVersion": meta["resourceVersion"],
-        }
+        ref = reference(pod, kinds.PODS)
         if path:
             ref["fieldPath"] = path
         self._recorder.event(ref, type_, reason, message)

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable
 
 from longshore.api.metrics import Registry
 
 
-class Counts(Protocol):
-    """The agent's own counters."""
-
-    @property
-    def lives(self) -> Mapping[str, Any]: ...
-
-    @property
-    def starts(self) -> int: ...
-
-    @property
-    def status_writes(self) -> int: ...
-
-
 class NodeMetrics:
-    def __init__(self, registry: Registry, agent: Counts) -> None:
+    """`pods`, `starts` and `writes` return the agent's own counts."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        *,
+        pods: Callable[[], int],
+        starts: Callable[[], int],
+        writes: Callable[[], int],
+    ) -> None:
         for name, help, number in (
-            ("kubelet_active_pods", "Pods that run, start or stop.", lambda: len(agent.lives)),
-            ("longshore_node_container_starts", "Starts asked of an engine.", lambda: agent.starts),
-            ("longshore_node_status_writes", "Pod statuses written.", lambda: agent.status_writes),
+            ("kubelet_active_pods", "Pods that run, start or stop.", pods),
+            ("longshore_node_container_starts", "Starts asked of an engine.", starts),
+            ("longshore_node_status_writes", "Pod statuses written.", writes),
         ):
             registry.gauge(name, help).ask(number)
         self._ended = registry.counter(

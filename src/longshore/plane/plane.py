@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from longshore.api import cron
     from longshore.controllers.volcano.plugins import KeyMaker
-    from longshore.controllers.volume.directories import Directories
+    from longshore.controllers.volume.act import Directories
     from longshore.machinery.time.clock import Clock
     from longshore.scheduler.gang.conf.conf_file import ConfFile
     from longshore.store import Store

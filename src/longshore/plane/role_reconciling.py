@@ -15,7 +15,7 @@ from longshore.api import policy_rules
 from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client, What
-from longshore.controllers.aggregation.decide import decide
+from longshore.controllers.aggregation import decide
 from longshore.plane import default_roles
 
 _DEFAULTS: Final[tuple[tuple[What, str, Sequence[Obj]], ...]] = (

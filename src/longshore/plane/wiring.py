@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from longshore.api import cron
     from longshore.client import Client
     from longshore.controllers.volcano.plugins import KeyMaker
-    from longshore.controllers.volume.directories import Directories
+    from longshore.controllers.volume.act import Directories
     from longshore.machinery.time.clock import Clock
 
 Waits = Callable[[str, str], Sequence[Explanation]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from longshore.controllers.volcano.plugins.keys import KeyPair
+from longshore.controllers.volcano.plugins.protocol import KeyPair
 
 
 class RsaKeys:

@@ -8,7 +8,7 @@ import pytest
 
 from controllers.job.job_scene import a_pod, at, indexed, sync
 from longshore.api import indexes
-from longshore.controllers.job.ends import success_policy
+from longshore.controllers.job.ends import outcome
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from longshore.controllers.job.ends import success_policy
     ],
 )
 def test_rules(rules: list[dict[str, Any]], succeeded: str, rule: int | None) -> None:
-    assert success_policy.met(rules, 10, indexes.read(succeeded, 10)) == rule
+    assert outcome.met_rule(rules, 10, indexes.read(succeeded, 10)) == rule
 
 
 def policy(rule: dict[str, Any], **more: Any) -> Any:

@@ -12,7 +12,7 @@ from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.spec import FINALIZER, RESERVED_MANAGER
 from longshore.controllers.job.waking import selector_index
-from longshore.controllers.job.waking.failure_batches import FailureBatches
+from longshore.controllers.job.waking.batches import FailureBatches
 from longshore.controllers.job.waking.handlers import PodHandler, Waking
 from longshore.controllers.job.waking.ownership import Ownership
 from longshore.machinery.informers.cache import Cache

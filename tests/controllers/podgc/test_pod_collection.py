@@ -196,7 +196,7 @@ def test_ended_pods_are_kept_up_to_the_threshold() -> None:
 
 def test_a_pod_of_the_same_name_is_not_taken_for_another() -> None:
     async def script(clock: VirtualClock) -> None:
-        from longshore.controllers.podgc.act import act
+        from longshore.controllers.podgc.controller import act
         from longshore.controllers.podgc.decide import Cause, Removal
 
         store = Store.open(None)

@@ -8,8 +8,7 @@ import msgspec
 import pytest
 
 from longshore.api.types import Obj
-from longshore.controllers.podgc.act import failed
-from longshore.controllers.podgc.controller import Quarantine
+from longshore.controllers.podgc.controller import Quarantine, failed
 from longshore.controllers.podgc.decide import Cause, PodGcView, decide, ended, lost
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock

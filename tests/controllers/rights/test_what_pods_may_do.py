@@ -15,7 +15,7 @@ from longshore.api.types import Obj
 from longshore.apiserver.access.authz import Wish
 from longshore.apiserver.request.call import User
 from longshore.controllers import rights
-from longshore.controllers.rights.decide import NAME, RightsView, decide
+from longshore.controllers.rights import NAME, RightsView, decide
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time.clock import RealClock
 from support.api_in_memory import Server, api_in_memory

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from longshore.controllers.serviceaccount.decide import ServiceAccountView, decide
+from longshore.controllers.serviceaccount import ServiceAccountView, decide
 
 CA = "-----BEGIN CERTIFICATE-----"
 

@@ -9,9 +9,8 @@ import pytest
 
 from longshore.api.time import instants
 from longshore.api.types import Obj
-from longshore.controllers.expiring.plan import ExpiryPlan
-from longshore.controllers.ttl import DIALECT
-from longshore.controllers.ttl.decide import READS, wanted
+from longshore.controllers.expiring.dialect import ExpiryPlan
+from longshore.controllers.ttl import DIALECT, READS, wanted
 from longshore.machinery.queues.try_again import TryAgain
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)

@@ -15,7 +15,7 @@ from longshore.api.types import Obj
 from longshore.apiserver.api import Api, ApiParts
 from longshore.client.local import LocalClient
 from longshore.controllers import volume
-from longshore.controllers.volume.directories import Directories
+from longshore.controllers.volume.act import Directories
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.explanations import Explanations
 from longshore.machinery.file_trees import Mounted

@@ -13,7 +13,7 @@ from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.apiserver.request.call import ANONYMOUS, User
 from longshore.controllers import aggregation
-from longshore.controllers.aggregation.decide import decide
+from longshore.controllers.aggregation import decide
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time.clock import RealClock
 from longshore.plane import bootstrap, default_roles, role_reconciling

@@ -13,7 +13,7 @@ from longshore.api.facts import kinds
 from longshore.api.kinds.table import RESOURCES
 from longshore.api.types import Obj
 from longshore.apiserver.request.call import User
-from longshore.controllers.rights import decide as rights
+from longshore.controllers import rights
 from support.door import Door
 
 pytestmark = [pytest.mark.anyio, pytest.mark.long]

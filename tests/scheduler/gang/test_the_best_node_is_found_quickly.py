@@ -12,7 +12,7 @@ from longshore.scheduler.fitting.pod_claims import Volumes
 from longshore.scheduler.fitting.pod_shape import Shapes
 from longshore.scheduler.gang.model.task import PENDING, Task
 from longshore.scheduler.gang.settings import Settings
-from longshore.scheduler.gang.trying.node_rules import NodeRules
+from longshore.scheduler.gang.trying.node_scores import NodeRules
 from longshore.scheduler.gang.trying.rooms import Room, Rooms
 from longshore.scheduler.ledger import Ledger
 from longshore.scheduler.view import SchedulerView

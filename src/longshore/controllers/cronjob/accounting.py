@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
-from longshore.controllers.cronjob.draft import Draft
-from longshore.controllers.cronjob.finished import Outcome
+from longshore.controllers.cronjob.draft import Draft, Outcome
 from longshore.controllers.scheduled.plan import ScheduledPlan
 from longshore.controllers.scheduled.view import Answer, Ask, ScheduledView
 

@@ -7,16 +7,23 @@ words.
 
 from __future__ import annotations
 
+from typing import Final
+
 from longshore.api import cron
 from longshore.api.facts import owners
 from longshore.api.time import rfc3339
 from longshore.api.time.instants import SECOND, Instant
 from longshore.api.types import Obj
-from longshore.controllers.cronjob import accounting, due_run_start, history_limits, timing
-from longshore.controllers.cronjob.draft import Draft
+from longshore.controllers.cronjob import accounting, due_run_start, timing
+from longshore.controllers.cronjob.draft import Draft, Outcome
 from longshore.controllers.scheduled import child
 from longshore.controllers.scheduled.plan import ScheduledPlan
 from longshore.controllers.scheduled.view import Ask, ScheduledView
+
+_LIMITS: Final[dict[Outcome, str]] = {
+    "Complete": "successfulJobsHistoryLimit",
+    "Failed": "failedJobsHistoryLimit",
+}
 
 
 def decide(view: ScheduledView) -> ScheduledPlan:
@@ -38,7 +45,7 @@ def _current(view: ScheduledView) -> Obj:
 
 def _prune(view: ScheduledView, draft: Draft) -> ScheduledPlan | None:
     """Deletes finished Jobs. Returns None when done, even after failures, so that a run can still start."""
-    doomed = history_limits.excess(view, draft)
+    doomed = _excess(view, draft)
     if not doomed:
         return None
     unrecorded = _unrecorded(view, doomed)
@@ -79,3 +86,25 @@ def _record(draft: Draft, job: Obj, due: Instant) -> ScheduledPlan | None:
         return None
     draft.last_schedule = rfc3339.from_instant(due)
     return draft.plan("Recorded", {"job": job["metadata"]["name"]}, look_again=0.0)
+
+
+def _excess(view: ScheduledView, draft: Draft) -> list[Obj]:
+    """Returns the Jobs to delete, oldest first per limit. Jobs made by hand count; deleted ones do not."""
+    spec = view.cronjob["spec"]
+    doomed: list[Obj] = []
+    for outcome, key in _LIMITS.items():
+        limit = spec.get(key)
+        if limit is None:
+            continue
+        ended = [job for job, how in draft.jobs if how == outcome]
+        if view.going:
+            ended = [job for job in ended if job["metadata"]["uid"] not in view.going]
+        if len(ended) > limit:
+            doomed += sorted(ended, key=_age)[: len(ended) - limit]
+    return doomed
+
+
+def _age(job: Obj) -> tuple[bool, str, str]:
+    """Sort key: by start time, Jobs that never started last. RFC 3339 texts compare like times."""
+    start = (job.get("status") or {}).get("startTime")
+    return start is None, start or "", job["metadata"]["name"]

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import ClassVar, Literal, TypeAlias
 
+from longshore.api.facts import job_state
 from longshore.api.types import Obj
-from longshore.controllers.cronjob import finished
-from longshore.controllers.cronjob.finished import Outcome
 from longshore.controllers.scheduled import draft
+
+Outcome: TypeAlias = Literal["Complete", "Failed"]
+
+
+def outcome(job: Obj) -> Outcome | None:
+    """Returns the type of the condition that ended the Job; None while it runs. The interim conditions
+    `SuccessCriteriaMet` and `FailureTarget` do not end a Job."""
+    end = job_state.end_of(job)
+    if end is None:
+        return None
+    return "Complete" if end["type"] == "Complete" else "Failed"
 
 
 class Draft(draft.Draft):
@@ -17,5 +27,5 @@ class Draft(draft.Draft):
 
     def __init__(self, cronjob: Obj, jobs: Iterable[Obj]) -> None:
         super().__init__(cronjob)
-        self.jobs: list[tuple[Obj, Outcome | None]] = [(job, finished.outcome(job)) for job in jobs]
+        self.jobs: list[tuple[Obj, Outcome | None]] = [(job, outcome(job)) for job in jobs]
         """The CronJob's Jobs, each with its outcome, or None while it runs."""

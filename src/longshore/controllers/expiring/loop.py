@@ -11,8 +11,7 @@ from longshore.api.metrics import exponential_buckets
 from longshore.api.time import instants
 from longshore.api.types import Obj
 from longshore.client import DeleteOptions
-from longshore.controllers.expiring.dialect import Dialect
-from longshore.controllers.expiring.plan import ExpiryPlan
+from longshore.controllers.expiring.dialect import Dialect, ExpiryPlan
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.events.recorder import reference
 from longshore.machinery.informers.cache import Key, key_of

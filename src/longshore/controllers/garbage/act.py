@@ -1,22 +1,31 @@
-"""Carries out a plan. Each step is one write, after which the next sync can go on from the stored state."""
+"""Carries out a plan. Each step is one write, after which the next sync can go on from the stored state.
+
+Changes of metadata are strategic merge patches, which name only what changes, so that they cannot overwrite a
+concurrent change. Kinds without such patches (415) are read, and written by a merge patch that applies to
+that resourceVersion only.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Collection
 from typing import Final
 
 from msgspec.structs import replace
 
+from longshore.api import errors
 from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
-from longshore.client import Client, DeleteOptions
-from longshore.controllers.garbage import patches, references
+from longshore.api.types import Obj
+from longshore.client import Client, DeleteOptions, PatchType
+from longshore.controllers.garbage import references
 from longshore.controllers.garbage.decide import Action, GarbagePlan, GarbageView, Live, decide
 from longshore.controllers.garbage.graph import Graph, Node
 from longshore.controllers.garbage.owners import is_gone, metadata
 
 _MAX_WRITES: Final = 20
 """Dependents orphaned at the same time: as many as upstream has workers."""
+_TRIES: Final = 5
 
 
 class Actor:
@@ -34,16 +43,14 @@ class Actor:
                 case Action.DELETE:
                     return await self._delete(row, node, view, plan)
                 case Action.DROP_REFERENCES:
-                    await patches.drop_references(
-                        self._client, row, node.name, node.namespace, node.uid, plan.references
-                    )
+                    await self._drop_references(row, node, plan.references)
                 case Action.UNBLOCK:
-                    await patches.unblock(self._client, row, view.meta)
+                    await self._unblock(row, view.meta)
                 case Action.ORPHAN_DEPENDENTS:
                     await self._orphan(node)
-                    await patches.remove_finalizer(self._client, row, view.meta, references.ORPHAN)
+                    await self._remove_finalizer(row, view.meta, references.ORPHAN)
                 case Action.REMOVE_FINALIZER:
-                    await patches.remove_finalizer(self._client, row, view.meta, plan.finalizer)
+                    await self._remove_finalizer(row, view.meta, plan.finalizer)
         except StatusError as err:
             if not is_gone(err, node.name):
                 raise
@@ -91,9 +98,69 @@ class Actor:
     async def _release(self, node: Node, owner: str) -> None:
         assert node.resource is not None
         try:
-            await patches.drop_references(
-                self._client, node.resource, node.name, node.namespace, node.uid, (owner,)
-            )
+            await self._drop_references(node.resource, node, (owner,))
         except StatusError as err:
             if not is_gone(err, node.name):
                 raise
+
+    # ---- patches
+
+    async def _drop_references(self, row: Resource, node: Node, owners: Collection[str]) -> None:
+        """Removes the owners with these uids from the object's references. Raises 404 if the object is gone,
+        409 if it was replaced."""
+        await self._change_references(
+            row,
+            {"name": node.name, "namespace": node.namespace, "uid": node.uid},
+            [{"$patch": "delete", "uid": owner} for owner in owners],
+            lambda refs: [ref for ref in refs if ref["uid"] not in owners],
+        )
+
+    async def _unblock(self, row: Resource, meta: Obj) -> None:
+        """Sets blockOwnerDeletion to false in all references of the object."""
+        refs = meta.get("ownerReferences") or ()
+        await self._change_references(
+            row,
+            meta,
+            [
+                {"uid": ref["uid"], "blockOwnerDeletion": False}
+                for ref in refs
+                if ref.get("blockOwnerDeletion")
+            ],
+            lambda refs: [{**ref, "blockOwnerDeletion": False} for ref in refs],
+        )
+
+    async def _change_references(
+        self, row: Resource, meta: Obj, strategic: list[Obj], change: Callable[[list[Obj]], list[Obj]]
+    ) -> None:
+        name, namespace, uid = meta["name"], meta.get("namespace") or "", meta["uid"]
+        if row.style != "custom":
+            body: Obj = {"metadata": {"uid": uid, "ownerReferences": strategic}}
+            with errors.tolerated(415):
+                await self._client.patch(row, name, body, namespace, type=PatchType.STRATEGIC)
+                return
+        now = (await self._client.get(row, name, namespace))["metadata"]
+        if now["uid"] != uid:
+            return
+        old = now.get("ownerReferences") or []
+        new = change(old)
+        if new != old:
+            body = {"metadata": {"resourceVersion": now["resourceVersion"], "ownerReferences": new}}
+            await self._client.patch(row, name, body, namespace, type=PatchType.MERGE)
+
+    async def _remove_finalizer(self, row: Resource, meta: Obj, finalizer: str) -> None:
+        """Removes one finalizer from the object, if it still exists and has it."""
+        name, namespace, uid = meta["name"], meta.get("namespace") or "", meta["uid"]
+        with errors.tolerated(404):
+            for left in reversed(range(_TRIES)):
+                finalizers = meta.get("finalizers") or []
+                if meta["uid"] != uid or finalizer not in finalizers:
+                    return
+                kept = [other for other in finalizers if other != finalizer]
+                body = {"metadata": {"resourceVersion": meta["resourceVersion"], "finalizers": kept}}
+                try:
+                    await self._client.patch(row, name, body, namespace, type=PatchType.MERGE)
+                    return
+                except StatusError as err:
+                    if err.code != 409 or not left:
+                        raise
+                meta = (await self._client.get(row, name, namespace))["metadata"]

@@ -23,7 +23,7 @@ from longshore.client.protocol import Packed
 from longshore.controllers.garbage.graph import Graph
 from longshore.controllers.garbage.references import READS
 from longshore.machinery.controller_context import ControllerContext
-from longshore.machinery.informers.informer import Handler, Informer
+from longshore.machinery.informers.informer import Handler, Informer, OnChange
 
 _REDISCOVER_SECONDS: Final = 30.0
 _PATIENCE_SECONDS: Final = 30.0
@@ -75,10 +75,6 @@ class Monitors:
         """Waits until the graph holds all objects, at most 30 seconds if some cannot be listed."""
         await self._ready.wait()
 
-    def rediscover(self) -> None:
-        """Requests a new discovery, since the served resources may have changed."""
-        self._wanted.set()
-
     async def _discover(self, group: asyncio.TaskGroup) -> None:
         unknown: set[str] = set()
         try:
@@ -127,7 +123,7 @@ class Monitors:
         informer = self._process.get(row, reads=READS)
         informer.add_handler(_Follow(self._graph, row))
         if row.storage == _DEFINITIONS:
-            informer.add_handler(_Tell(self.rediscover))
+            informer.add_handler(OnChange(lambda _: self._wanted.set()))
         self._informers[row.storage] = informer
         self._filling[row.storage] = old
         return informer
@@ -172,20 +168,6 @@ class _Follow(Handler):
 
     def on_delete(self, obj: Obj, stale: bool) -> None:
         self._graph.remove(obj["metadata"]["uid"])
-
-
-class _Tell(Handler):
-    def __init__(self, tell: Callable[[], None]) -> None:
-        self._tell = tell
-
-    def on_add(self, obj: Obj, initial: bool) -> None:
-        self._tell()
-
-    def on_update(self, old: Obj, new: Obj) -> None:
-        self._tell()
-
-    def on_delete(self, obj: Obj, stale: bool) -> None:
-        self._tell()
 
 
 def _followed(row: Resource) -> bool:

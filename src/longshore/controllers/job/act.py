@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Awaitable, Callable, Sequence, Set
 
+from longshore.api import errors
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds, pod_state
 from longshore.api.types import Obj
@@ -99,7 +100,7 @@ class Act:
         for uid, result in zip(uids, results, strict=True):
             if not isinstance(result, Exception):
                 self.wrote_pod(result)
-            elif not _not_found(result):
+            elif not (isinstance(result, StatusError) and result.code == 404):
                 self._memory.going.observed(self._key, uid)
                 first = first or result
                 continue
@@ -149,37 +150,23 @@ class Act:
         return PodResults(len(removed), sum(pod_state.is_ready(pod) for pod in removed)), first
 
     async def _delete(self, pod: Obj) -> None:
-        try:
+        with errors.tolerated(404):
             await self._pods.delete(self._key[0], pod["metadata"]["name"], self._about)
-        except StatusError as err:
-            if not _not_found(err):
-                raise
 
     async def _kill(self, pod: Obj) -> None:
         """Deletes a running pod of a Job that has succeeded; the pod is not counted. Pods of a failed Job are
         recorded as failed before they are deleted."""
-        try:
+        with errors.tolerated(404):
             await self._pods.kill(pod, self._about)
-        except StatusError as err:
-            if not _not_found(err):
-                raise
 
     async def _release(self, deleted: set[str], pod: Obj) -> None:
         """Removes the finalizer first, so that the deleted pod is never counted."""
         name = pod["metadata"]["name"]
-        try:
+        with errors.tolerated(404):
             if pod_facts.tracked(pod):
                 self.wrote_pod(await self._pods.remove_finalizer(pod, FINALIZER))
             await self._pods.delete(self._key[0], name, self._about)
-        except StatusError as err:
-            if not _not_found(err):
-                raise
-        else:
             deleted.add(name)
-
-
-def _not_found(err: BaseException) -> bool:
-    return isinstance(err, StatusError) and err.code == 404
 
 
 def _sorted_out(results: Sequence[object]) -> tuple[list[bool], Exception | None]:

@@ -12,8 +12,7 @@ from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.spec import RESERVED_MANAGER
 from longshore.controllers.job.sync import Sync, Tools
 from longshore.controllers.job.waking import selector_index, unanswered_creates
-from longshore.controllers.job.waking.end_batches import EndBatches
-from longshore.controllers.job.waking.failure_batches import FailureBatches
+from longshore.controllers.job.waking.batches import EndBatches, FailureBatches
 from longshore.controllers.job.waking.handlers import JobHandler, PodHandler, Waking
 from longshore.controllers.job.waking.meeting_selectors import MeetingSelectors
 from longshore.controllers.job.waking.orphans import Orphan, Orphans
@@ -130,10 +129,7 @@ class JobController:
     async def _caught_up(self, key: Key) -> None:
         """Waits, usually for a moment, until the caches show this controller's own writes."""
         try:
-            self._memory.own_writes.check(key)
-        except StaleCache:
-            try:
-                await self._memory.own_writes.wait(key)
-            except StaleCache as err:
-                self._metrics.stale(err.resource)
-                raise
+            await self._memory.own_writes.wait(key)
+        except StaleCache as err:
+            self._metrics.stale(err.resource)
+            raise

@@ -1,4 +1,7 @@
-"""The loop of the namespace controller: which namespace to sync, and when."""
+"""The loop of the namespace controller: which namespace to sync, and when.
+
+A plan is carried out in this order: status, deletes, finalizer. So a crash in between loses nothing.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,15 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.resources import Resource
 from longshore.api.time import rfc3339
 from longshore.api.time.backoff import Doubling
 from longshore.api.types import Obj
-from longshore.controllers.namespace.act import act
-from longshore.controllers.namespace.decide import LOOK_AGAIN_SECONDS, decide
-from longshore.controllers.namespace.observe import observe, wanted
+from longshore.client import Client, DeleteOptions
+from longshore.controllers.namespace.decide import FINALIZER, LOOK_AGAIN_SECONDS, NamespacePlan, decide
+from longshore.controllers.namespace.observe import Content, NamespaceView, observe, wanted
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.informers.informer import OnChange
 from longshore.machinery.queues.workers import run_workers
@@ -23,6 +27,7 @@ from longshore.machinery.queues.workqueue import SHORT_PAUSES, WorkQueue
 WORKERS: Final = 1
 _PAUSES: Final = Doubling(LOOK_AGAIN_SECONDS, 30.0)
 """Delays between failed syncs, since each writes its errors to the status."""
+_BACKGROUND = DeleteOptions(propagation="Background")
 
 
 class _Waker(OnChange):
@@ -57,7 +62,7 @@ async def run(context: ControllerContext) -> None:
         if plan.finalize:
             discovered.pop(name, None)
         with context.explaining(("", name), view.namespace, plan.why):
-            failed = await act(client, view, plan)
+            failed = await _act(client, view, plan)
         if failed:
             failures[name] = failed
         elif plan.delete or not (view.failures or view.undiscovered):
@@ -71,3 +76,36 @@ async def run(context: ControllerContext) -> None:
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(namespaces.run())
         tasks.create_task(run_workers(queue, sync, count=context.workers(WORKERS)))
+
+
+async def _act(client: Client, view: NamespaceView, plan: NamespacePlan) -> tuple[str, ...]:
+    """Carries out the plan and returns the errors of failed deletes."""
+    namespace = view.namespace
+    if plan.conditions is not None:
+        status = {**(namespace.get("status") or {}), "conditions": plan.conditions}
+        namespace = await client.update_status(kinds.NAMESPACES, {**namespace, "status": status})
+    failures: list[str] = []
+    for content in plan.delete:
+        failures += await _delete(client, content, namespace["metadata"]["name"])
+    if plan.finalize:
+        spec = dict(namespace["spec"])
+        spec["finalizers"] = [f for f in spec["finalizers"] if f != FINALIZER]
+        await client.update(kinds.NAMESPACES, {**namespace, "spec": spec}, subresource="finalize")
+    return tuple(failures)
+
+
+async def _delete(client: Client, content: Content, namespace: str) -> list[str]:
+    if content.at_once:
+        try:
+            await client.delete_collection(content.what, namespace, _BACKGROUND)
+        except StatusError as err:
+            return [str(err)]
+        return []
+    failures = []
+    for obj in content.objects:
+        try:
+            await client.delete(content.what, obj["metadata"]["name"], namespace, _BACKGROUND)
+        except StatusError as err:
+            if err.code != 404:
+                failures.append(str(err))
+    return failures

@@ -11,13 +11,14 @@ import logging
 from collections.abc import Awaitable, Collection, Iterable
 from typing import Final
 
+from longshore.api import errors
 from longshore.api.errors import StatusError
 from longshore.api.facts import conditions, kinds, pod_state
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
-from longshore.client import Unreachable
+from longshore.client import Client, DeleteOptions, PatchType, Unreachable
 from longshore.client.protocol import Packed
-from longshore.controllers.nodelifecycle import act, eviction
+from longshore.controllers.nodelifecycle import eviction
 from longshore.controllers.nodelifecycle.decide import NodeLifecycleView, NodePlan, decide
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.events.recorder import reference
@@ -29,7 +30,6 @@ _RETRY_SECONDS: Final = 5.0
 _STALL_SECONDS: Final = 5.0
 """If a timer is later than this, this process was stopped and may have missed signs of life."""
 _MAX_WRITES: Final = 20
-
 log = logging.getLogger(__name__)
 
 
@@ -139,7 +139,7 @@ class NodeLifecycle:
     async def _write_node(self, plan: NodePlan) -> bool:
         name = plan.node["metadata"]["name"]
         try:
-            await act.write_node(self._client, plan)
+            await write_node(self._client, plan)
         except (StatusError, Unreachable) as err:
             if not isinstance(err, StatusError) or err.code not in (404, 409):
                 log.warning("cannot write to node %s, trying again: %s", name, err)
@@ -155,7 +155,7 @@ class NodeLifecycle:
 
     async def _mark_unready(self, pod: Obj) -> bool:
         try:
-            await act.mark_unready(self._client, pod, self._now())
+            await mark_unready(self._client, pod, self._now())
         except (StatusError, Unreachable) as err:
             return isinstance(err, StatusError) and err.code == 404
         ref = reference(pod, kinds.PODS)
@@ -170,7 +170,7 @@ class NodeLifecycle:
         )
         try:
             with self._context.explaining((meta["namespace"], meta["name"]), pod, leaving.why):
-                await act.evict(self._client, pod, self._now())
+                await evict(self._client, pod, self._now())
         except (StatusError, Unreachable) as err:
             log.warning("pod %s cannot be removed from its node, trying again: %s", name, err)
             return False
@@ -251,3 +251,47 @@ async def _all(writes: list[Awaitable[bool]]) -> bool:
     for at in range(0, len(writes), _MAX_WRITES):
         results += await asyncio.gather(*writes[at : at + _MAX_WRITES])
     return all(results)
+
+
+async def write_node(client: Client, plan: NodePlan) -> None:
+    """Writes conditions and taints. Raises a 409 if the node has changed since it was read."""
+    node = plan.node
+    if plan.conditions is not None:
+        status = {**(node.get("status") or {}), "conditions": plan.conditions}
+        node = await client.update_status(kinds.NODES, {**node, "status": status})
+    if plan.taints is not None:
+        meta = node["metadata"]
+        version = {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]}
+        patch = {"metadata": version, "spec": {"taints": plan.taints or None}}
+        await client.patch(kinds.NODES, meta["name"], patch)
+
+
+async def mark_unready(client: Client, pod: Obj, now: str) -> None:
+    """Sets the pod's Ready condition to False, since its node is silent. `now` is RFC 3339."""
+    known = conditions.find(pod, "Ready")
+    assert known is not None, "a pod that is ready has the condition"
+    await _patch_condition(client, pod, {**known, "status": "False", "lastTransitionTime": now})
+
+
+async def evict(client: Client, pod: Obj, now: str) -> None:
+    """Sets DisruptionTarget, then deletes the pod with its own grace period. `now` is RFC 3339."""
+    before = conditions.find(pod, "DisruptionTarget")
+    condition = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "DeletionByTaintManager",
+        "message": "Taint manager: deleting due to NoExecute taint",
+        "lastTransitionTime": before["lastTransitionTime"] if before and before["status"] == "True" else now,
+    }
+    meta = pod["metadata"]
+    with errors.tolerated(404, 409):
+        await _patch_condition(client, pod, condition)
+        await client.delete(kinds.PODS, meta["name"], meta["namespace"], DeleteOptions(uid=meta["uid"]))
+
+
+async def _patch_condition(client: Client, pod: Obj, condition: Obj) -> None:
+    meta = pod["metadata"]
+    patch = {"metadata": {"uid": meta["uid"]}, "status": {"conditions": [condition]}}
+    await client.patch(
+        kinds.PODS, meta["name"], patch, meta["namespace"], type=PatchType.STRATEGIC, subresource="status"
+    )

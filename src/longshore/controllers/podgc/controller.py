@@ -1,5 +1,8 @@
 """The loop of pod garbage collection: syncs every 20 seconds. Indexes make the cost of a sync depend on the
-pods to remove, not on all pods."""
+pods to remove, not on all pods.
+
+A pod is marked as failed before it is deleted by force, so that its controller sees how it ended.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,16 @@ import logging
 from collections.abc import Collection, Iterable
 from typing import Final
 
+from longshore.api import errors
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds, pod_state
+from longshore.api.facts import conditions, kinds, pod_state
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
-from longshore.client import Unreachable
+from longshore.client import Client, DeleteOptions, PatchType, Unreachable
 from longshore.client.source import Projection
-from longshore.controllers.podgc.act import act
 from longshore.controllers.podgc.decide import (
     TERMINATED_POD_THRESHOLD,
+    Cause,
     PodGcView,
     Removal,
     decide,
@@ -30,13 +34,11 @@ from longshore.machinery.time.clock import Clock
 _MAX_WRITES: Final = 20
 _READS_PER_TURN: Final = 200
 """Pods read, in about 3 ms, before other tasks in the event loop run."""
-
 _POD: Final = Projection(
     "metadata.creationTimestamp", "metadata.deletionTimestamp", "metadata.ownerReferences",
     "spec.nodeName", "status.phase", "status.reason",
 )  # fmt: skip
 """All that decisions read of a pod."""
-
 log = logging.getLogger(__name__)
 
 
@@ -191,3 +193,48 @@ class Quarantine:
         for name in due:
             del self._since[name]
         return due
+
+
+async def act(client: Client, removal: Removal, now: str) -> None:
+    """Removes one pod. Does nothing if it is gone already. `now` is RFC 3339."""
+    meta = removal.pod["metadata"]
+    name, namespace = meta["name"], meta["namespace"]
+    with errors.tolerated(404):
+        pod = await client.get(kinds.PODS, name, namespace)
+        if pod["metadata"]["uid"] != meta["uid"]:
+            return
+        patch = failed(pod, removal.cause, now)
+        if patch is not None:
+            await client.patch(
+                kinds.PODS, name, patch, namespace, type=PatchType.STRATEGIC, subresource="status"
+            )
+        options = DeleteOptions(grace_period_seconds=0, uid=meta["uid"])
+        await client.delete(kinds.PODS, name, namespace, options)
+
+
+def failed(pod: Obj, cause: Cause, now: str) -> Obj | None:
+    """Returns the status patch that marks the pod as failed; None if it ended by itself."""
+    current = pod.get("status") or {}
+    if pod_state.has_ended(pod):
+        return None
+    status: Obj = {"phase": "Failed"}
+    generation = pod["metadata"].get("generation")
+    if generation:
+        status["observedGeneration"] = generation
+    if cause is Cause.ORPHANED:
+        status["conditions"] = [_disrupted(current.get("conditions") or (), generation, now)]
+    return {"metadata": {"uid": pod["metadata"]["uid"]}, "status": status}
+
+
+def _disrupted(known: list[Obj] | tuple[()], generation: int | None, now: str) -> Obj:
+    condition: Obj = {"type": "DisruptionTarget", "status": "True"}
+    if generation:
+        condition["observedGeneration"] = generation
+    before = conditions.among(known, "DisruptionTarget")
+    since = before.get("lastTransitionTime") if before and before["status"] == "True" else None
+    return {
+        **condition,
+        "lastTransitionTime": since or now,
+        "reason": "DeletionByPodGC",
+        "message": "PodGC: node no longer exists",
+    }

@@ -36,9 +36,8 @@ class CronJobHandler(Handler):
     def on_update(self, old: Obj, new: Obj) -> None:
         before, after, key = old["spec"], new["spec"], key_of(new)
         if before["schedule"] == after["schedule"] and before.get("timeZone") == after.get("timeZone"):
-            if old is new or not self._memory.is_own(
-                key, self._dialect.resource(self._dialect.cronjobs), new
-            ):
+            resource = self._dialect.resource(self._dialect.cronjobs)
+            if old is new or not self._memory.own_writes.own(key, resource, new):
                 self._queue.add(key)
         else:
             self._rescheduled(new)
@@ -63,7 +62,7 @@ class JobHandler(Handler):
         ref = controller_of(obj)
         if ref is not None:
             key = obj["metadata"]["namespace"], ref["name"]
-            if not self._memory.is_own(key, self._dialect.resource(self._dialect.jobs), obj):
+            if not self._memory.own_writes.own(key, self._dialect.resource(self._dialect.jobs), obj):
                 self._wake(obj, ref)
 
     def on_update(self, old: Obj, new: Obj) -> None:

@@ -1,19 +1,29 @@
-"""The loop: which CronJob to sync, and when."""
+"""The loop: which CronJob to sync, and when; carries plans out.
+
+Order of writes: Jobs that are replaced are deleted, then the new one is created, then the status is written.
+A crash after any of them is safe: the name of a Job is the lock of its run, and the next sync finds the Job
+by its name.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Final
+
+from msgspec.structs import replace
 
 from longshore.api import cron
 from longshore.api.errors import StatusError
+from longshore.api.facts.kinds import Kind
 from longshore.api.metrics import exponential_buckets
 from longshore.api.types import Obj
-from longshore.controllers.scheduled.act import Act
+from longshore.client import Client, DeleteOptions, Unreachable
 from longshore.controllers.scheduled.dialect import Dialect
 from longshore.controllers.scheduled.handlers import CronJobHandler, JobHandler
 from longshore.controllers.scheduled.memory import Memory
-from longshore.controllers.scheduled.view import ScheduledView
+from longshore.controllers.scheduled.plan import ScheduledPlan
+from longshore.controllers.scheduled.view import Answer, Ask, ScheduledView
 from longshore.machinery.catalogue import Event
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.events.recorder import reference
@@ -91,7 +101,7 @@ class Loop:
 
     async def sync(self, key: Key) -> float | None:
         """Syncs one CronJob; returns the seconds until the next sync. Raises to be called again."""
-        await self._memory.caught_up(key)
+        await self._memory.own_writes.wait(key)
         cronjob = self._cronjobs.cache.get(*key)
         if cronjob is None:
             self._memory.forget(key)
@@ -99,7 +109,7 @@ class Loop:
         if key in self._memory.doubted:
             await self._check(cronjob)
             self._memory.doubted.discard(key)
-        act = Act(self._dialect, self._context.client, self._memory, key, self._crowd.others_first)
+        act = _Act(self._dialect, self._context.client, self._memory, key, self._crowd.others_first)
         plan = await act.decided(self._observe(cronjob))
         for event in plan.events:
             self._tell(plan.cronjob, event)
@@ -159,3 +169,69 @@ class Loop:
             if outage:
                 self._memory.untold.add(key)
             self._queue.add(key)
+
+
+class _Act:
+    """The writes of one sync. After a create it lets other syncs create their Jobs first (`others_first`):
+    many may be due now, and nothing else is as urgent."""
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        client: Client,
+        memory: Memory,
+        key: Key,
+        others_first: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._dialect, self._client, self._memory, self._key = dialect, client, memory, key
+        self._others_first = others_first
+        self._kinds = {"CronJob": dialect.cronjobs, "Job": dialect.jobs}
+
+    async def decided(self, view: ScheduledView) -> ScheduledPlan:
+        """Decides, reads, deletes and creates until the plan is final."""
+        answers: dict[Ask, Answer] = {}
+        while True:
+            plan = self._dialect.decide(replace(view, answers=answers) if answers else view)
+            if plan.final:
+                return plan
+            for ask in plan.read:
+                answers[ask] = await _answer(self._client.get(self._kinds[ask.kind], ask.name, self._key[0]))
+            for ask in plan.delete:
+                answers[ask] = await self._delete(ask)
+            if plan.create is not None:
+                name = plan.create["metadata"]["name"]
+                answers[Ask("create", "Job", name)] = await self._create(plan.create, plan.cronjob)
+
+    async def write_status(self, plan: ScheduledPlan) -> None:
+        """Writes the status. Fails with a conflict if the CronJob has changed since it was read."""
+        wanted = {**plan.cronjob, "status": plan.status}
+        answer = await self._client.update_status(self._dialect.cronjobs, wanted, self._key[0])
+        self._wrote(self._dialect.cronjobs, plan.cronjob, answer)
+
+    async def _create(self, job: Obj, cronjob: Obj) -> Answer:
+        answer = await _answer(self._client.create(self._dialect.jobs, job, self._key[0]))
+        if isinstance(answer, dict):
+            self._wrote(self._dialect.jobs, cronjob, answer)
+            await self._others_first()
+        return answer
+
+    async def _delete(self, ask: Ask) -> Answer:
+        options = DeleteOptions(propagation="Background", uid=ask.uid)
+        answer = await _answer(self._client.delete(self._dialect.jobs, ask.name, self._key[0], options))
+        if self._dialect.gone_is_deleted and isinstance(answer, StatusError) and answer.code == 404:
+            answer = None
+        if not isinstance(answer, Exception):
+            self._memory.deleted(self._key, ask)
+        return answer
+
+    def _wrote(self, kind: Kind, cronjob: Obj, answer: Obj) -> None:
+        self._memory.own_writes.wrote(
+            self._key, cronjob["metadata"]["uid"], self._dialect.resource(kind), answer
+        )
+
+
+async def _answer(request: Awaitable[Obj | None]) -> Answer:
+    try:
+        return await request
+    except (StatusError, Unreachable) as err:
+        return err

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from longshore.api.types import Obj
 from longshore.controllers.scheduled.dialect import Dialect
 from longshore.controllers.scheduled.view import Ask
 from longshore.machinery.informers.cache import Cache, Key
 from longshore.machinery.time.clock import Clock
 from longshore.machinery.writes.expectations import UidExpectations
-from longshore.machinery.writes.own_writes import OwnWrites, StaleCache
+from longshore.machinery.writes.own_writes import OwnWrites
 
 
 class Memory:
@@ -23,23 +22,9 @@ class Memory:
         """CronJobs whose last sync failed. Their cached state may be outdated."""
         self._jobs = jobs
         self._going: UidExpectations[Key] = UidExpectations()
-        self._own_writes: OwnWrites[Key] = OwnWrites(
+        self.own_writes: OwnWrites[Key] = OwnWrites(
             {dialect.resource(dialect.cronjobs): cronjobs, dialect.resource(dialect.jobs): jobs}, clock
         )
-
-    async def caught_up(self, key: Key) -> None:
-        """Waits until the caches show this controller's own writes. Raises `StaleCache` on timeout."""
-        try:
-            self._own_writes.check(key)
-        except StaleCache:
-            await self._own_writes.wait(key)
-
-    def wrote(self, key: Key, cronjob: Obj, resource: str, answer: Obj) -> None:
-        self._own_writes.wrote(key, cronjob["metadata"]["uid"], resource, answer)
-
-    def is_own(self, key: Key, resource: str, obj: Obj) -> bool:
-        """Whether this controller wrote this version of the object, so that no sync is needed."""
-        return self._own_writes.own(key, resource, obj)
 
     def deleted(self, key: Key, ask: Ask) -> None:
         """Remembers that a Job was deleted, until the cache shows it."""
@@ -62,4 +47,4 @@ class Memory:
         self.doubted.discard(key)
         self.strangers.pop(key, None)
         self._going.forget(key)
-        self._own_writes.forget(key)
+        self.own_writes.forget(key)

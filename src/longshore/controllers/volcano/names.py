@@ -1,9 +1,13 @@
-"""Names that a Volcano Job, its pods and its PodGroup share: kinds, keys, phases, actions, events."""
+"""Names that a Volcano Job, its pods and its PodGroup share: kinds, keys, phases, actions, events.
+
+Also the amounts that a quota charges for a pod, which a PodGroup sums up.
+."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from longshore.api import pod_resources
 from longshore.api.facts import kinds, owners
 from longshore.api.facts.volcano_job_state import TASK_INDEX as TASK_INDEX
 from longshore.api.types import Obj
@@ -97,3 +101,20 @@ def group_name(job: Obj) -> str:
     """Returns the PodGroup's name. Older releases gave the PodGroup the Job's name."""
     meta = job["metadata"]
     return f"{meta['name']}-{meta['uid']}"
+
+
+_NATIVE: Final = ("cpu", "memory", "ephemeral-storage")
+"""The resources of every node."""
+
+
+def quota_charge(spec: Obj) -> dict[str, str]:
+    """Returns the amounts that a ResourceQuota would charge for a pod with this spec."""
+    charged = {"pods": "1", "count/pods": "1"}
+    for name, amount in pod_resources.pod_requests(spec).items():
+        extended = pod_resources.is_extended(name)
+        if name in _NATIVE or name.startswith(pod_resources.HUGE_PAGES) or extended:
+            charged[name] = charged[f"requests.{name}"] = amount
+    for name, amount in pod_resources.pod_limits(spec).items():
+        if name in _NATIVE:
+            charged[f"limits.{name}"] = amount
+    return charged

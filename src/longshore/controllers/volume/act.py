@@ -7,6 +7,7 @@ shows each write before the next decision is made.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Protocol
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds, own_names
@@ -14,9 +15,29 @@ from longshore.api.types import Obj, copy_of
 from longshore.client import Client, DeleteOptions
 from longshore.controllers.volume import names
 from longshore.controllers.volume import plan as plans
-from longshore.controllers.volume.directories import Directories
 from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.informers.cache import Cache
+
+
+class Directories(Protocol):
+    """One directory per volume, named after it."""
+
+    def path(self, name: str) -> str:
+        """Returns the path of this volume's directory, even if it does not exist."""
+
+    def make(self, name: str) -> str:
+        """Makes the directory, unless it exists, and returns its path. Any user of a pod may write to it."""
+
+    async def remove(self, name: str) -> None:
+        """Removes the directory and all in it."""
+
+
+def has_made(directories: Directories, volume: Obj) -> bool:
+    """Whether longshore provisioned the volume's directory; any other holds a person's data."""
+    if names.marks_of(volume).get(names.PROVISIONED_BY) != own_names.LOCAL_PROVISIONER:
+        return False
+    own = directories.path(volume["metadata"]["name"])
+    return bool((volume["spec"].get("hostPath") or {}).get("path") == own)
 
 
 class Acts:

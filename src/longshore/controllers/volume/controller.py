@@ -13,9 +13,8 @@ from longshore.api import errors
 from longshore.api.facts import kinds, pod_state
 from longshore.api.types import Obj
 from longshore.controllers.volume import decide, names
-from longshore.controllers.volume.act import Acts
+from longshore.controllers.volume.act import Acts, Directories, has_made
 from longshore.controllers.volume.decide import ClaimView, VolumeView
-from longshore.controllers.volume.directories import Directories, has_made
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.informers.informer import OnChange
 from longshore.machinery.queues.workers import run_workers

@@ -1,20 +1,24 @@
 """Decides about one claim, or one volume. Pure functions.
 
 The texts of events are Kubernetes'. Data is deleted only in directories that longshore made for a claim, and
-only once that claim is gone and the volume's reclaim policy is Delete.
+only once that claim is gone and the volume's reclaim policy is Delete. A volume reserved for a claim comes
+first, whatever its size; then the smallest volume that is large enough.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from typing import Final
 
 import msgspec
 from msgspec.structs import replace
 
+from longshore.api import quantity
 from longshore.api.facts import own_names
+from longshore.api.selectors import labels
 from longshore.api.types import Obj
-from longshore.controllers.volume import matching, names
+from longshore.controllers.volume import names
 from longshore.controllers.volume.plan import (
     Bind,
     Lose,
@@ -87,11 +91,11 @@ def _chosen(obj: Obj, volume: Obj | None) -> VolumePlan:
         return _bound(obj, volume)
     if volume is None:
         return _left("VolumeMissing", volume=name)
-    if not matching.is_free_for(volume, obj):
+    if not is_free_for(volume, obj):
         return _left("VolumeTaken", volume=name)
     if names.is_going(volume):
         return _left("VolumeGoing", volume=name)
-    if wrong := matching.why_not(volume, obj):
+    if wrong := why_not(volume, obj):
         return _told("VolumeMismatch", volume=name, problem=wrong)
     return _step(Bind(volume), "VolumeNamed", volume=name)
 
@@ -101,7 +105,7 @@ def _bound(obj: Obj, volume: Obj | None) -> VolumePlan:
         return _left("Lost")
     if volume is None:
         return _told("ClaimLost", Lose())
-    if not matching.is_free_for(volume, obj):
+    if not is_free_for(volume, obj):
         return _told("ClaimMisbound", Lose())
     name = volume["metadata"]["name"]
     if _is_settled(obj, volume):
@@ -122,7 +126,7 @@ def _unbound(obj: Obj, volumes: Iterable[Obj], classes: dict[str, Obj]) -> Volum
     waits = found is not None and found.get("volumeBindingMode") == "WaitForFirstConsumer"
     if waits and names.SELECTED_NODE not in names.marks_of(obj):
         return _told("WaitForFirstConsumer")
-    if (volume := matching.best(obj, volumes)) is not None:
+    if (volume := best(obj, volumes)) is not None:
         return _step(Bind(volume), "VolumeFound", volume=volume["metadata"]["name"])
     if not wanted:
         return _told("FailedBinding")
@@ -205,9 +209,6 @@ def _released(obj: Obj, phase: str | None, is_ours: bool) -> VolumePlan:
     return _failed("VolumeFailedRecycle")
 
 
-# ---- plans of each form
-
-
 def _left(code: str, **numbers: Number) -> VolumePlan:
     return VolumePlan(None, (Reason(code, numbers),))
 
@@ -235,3 +236,54 @@ def _failed(code: str) -> VolumePlan:
 
 def _title(ref: Obj) -> str:
     return f"{ref.get('namespace') or ''}/{ref.get('name') or ''}"
+
+
+def best(claim: Obj, volumes: Iterable[Obj]) -> Obj | None:
+    """Returns the volume to bind; None if no free one matches."""
+    fitting = []
+    for volume in volumes:
+        if names.is_going(volume) or not is_free_for(volume, claim):
+            continue
+        if volume["spec"].get("claimRef") is not None:
+            return volume
+        if why_not(volume, claim) == "" and _selected(volume, claim):
+            fitting.append(volume)
+    return min(fitting, key=lambda v: (_size(v), v["metadata"]["name"]), default=None)
+
+
+def is_free_for(volume: Obj, claim: Obj) -> bool:
+    """Whether the volume is neither bound to nor reserved for another claim."""
+    ref = volume["spec"].get("claimRef")
+    if ref is None:
+        return (volume.get("status") or {}).get("phase") in ("Available", "Pending", None)
+    meta = claim["metadata"]
+    if (ref.get("namespace"), ref.get("name")) != (meta["namespace"], meta["name"]):
+        return False
+    return ref.get("uid") in (None, "", meta["uid"])
+
+
+def why_not(volume: Obj, claim: Obj) -> str:
+    """Returns why the volume does not match the claim, in Kubernetes' words; empty if it does."""
+    wanted, spec = claim["spec"], volume["spec"]
+    if quantity.parse(_request(claim)).amount > _size(volume):
+        return "requested PV is too small"
+    if (spec.get("storageClassName") or "") != (wanted.get("storageClassName") or ""):
+        return "storageClassName does not match"
+    if (spec.get("volumeMode") or "Filesystem") != (wanted.get("volumeMode") or "Filesystem"):
+        return "incompatible volumeMode"
+    if not set(wanted.get("accessModes") or ()) <= set(spec.get("accessModes") or ()):
+        return "incompatible accessMode"
+    return ""
+
+
+def _selected(volume: Obj, claim: Obj) -> bool:
+    selector = claim["spec"].get("selector")
+    return selector is None or labels.from_selector(selector).matches(volume["metadata"].get("labels") or {})
+
+
+def _size(volume: Obj) -> Decimal:
+    return quantity.parse((volume["spec"].get("capacity") or {}).get("storage") or "0").amount
+
+
+def _request(claim: Obj) -> str:
+    return ((claim["spec"].get("resources") or {}).get("requests") or {}).get("storage") or "0"

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Hashable, Mapping
+from contextlib import suppress
 from typing import Generic, Protocol, TypeVar
 
 from longshore.api.types import Obj
@@ -81,17 +82,14 @@ class OwnWrites(Generic[K]):
     async def wait(self, key: K, *, patience: float = 1.0) -> None:
         """Waits until the caches show the writes of `key`, usually a moment. Raises `StaleCache` after
         `patience` seconds."""
-        record = self._records.get(key)
-        if record is None:
-            return
-        try:
+        with suppress(StaleCache):
+            return self.check(key)
+        with suppress(TimeoutError):
             async with self._clock.timeout(patience):
-                for resource, written in [*record.highest.items()]:
+                for resource, written in [*self._records[key].highest.items()]:
                     cache = self._caches.get(resource)
                     if cache is not None:
                         await cache.reached(written)
-        except TimeoutError:
-            pass
         self.check(key)
 
     def forget(self, key: K, uid: str = "") -> None:

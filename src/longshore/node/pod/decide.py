@@ -13,21 +13,10 @@ from typing import Final
 from longshore.api.facts import own_names
 from longshore.api.time import durations
 from longshore.machinery.reasons import Number, Reason
-from longshore.node.pod import backoff, stopping
+from longshore.node.pod import backoff, plan, stopping
 from longshore.node.pod.facts import restarts
 from longshore.node.pod.memory import Memory, PodView, Record, Verdict, Waiting
-from longshore.node.pod.plan import (
-    NOTHING,
-    Action,
-    BeginStop,
-    Fail,
-    Hook,
-    PodPlan,
-    Prepare,
-    Probe,
-    Start,
-    Wait,
-)
+from longshore.node.pod.plan import NOTHING, Action, PodPlan
 
 DEADLINE_MESSAGE: Final = "Pod was active on the node longer than the specified deadline"
 _RUNS: Final = PodPlan(why=(Reason("Running"),))
@@ -120,7 +109,7 @@ def _outlived(memory: Memory, moment: float) -> bool:
 
 
 def _too_late(deadline: float, draft: Draft) -> PodPlan:
-    draft.actions.append(Fail(Verdict("DeadlineExceeded", DEADLINE_MESSAGE)))
+    draft.actions.append(plan.Fail(Verdict("DeadlineExceeded", DEADLINE_MESSAGE)))
     draft.because("DeadlineExceeded", seconds=deadline)
     return draft.plan()
 
@@ -140,12 +129,12 @@ def _given_up(memory: Memory, draft: Draft, now: float) -> bool:
     said = waiting.message if waiting else ""
     if memory.never_starts:
         condition = {"type": own_names.UNSTARTABLE, "status": "True", "reason": reason, "message": said}
-        draft.actions.append(Fail(Verdict(reason, f"The pod cannot start: {said}", condition=condition)))
+        draft.actions.append(plan.Fail(Verdict(reason, f"The pod cannot start: {said}", condition=condition)))
         draft.because("NeverStarts")
         return True
     shown = durations.text(int(patience * 1e9))
     message = f"The pod could not start within {shown}: {said}"
-    draft.actions.append(Fail(Verdict(reason, message)))
+    draft.actions.append(plan.Fail(Verdict(reason, message)))
     draft.because("Unstartable", seconds=patience, patience=shown)
     return True
 
@@ -158,7 +147,7 @@ def _prepare(memory: Memory, draft: Draft, now: float) -> PodPlan:
         if memory.unprepared is not None:
             draft.because("Unprepared", message=memory.unprepared.message, failures=memory.failures)
     else:
-        return PodPlan((Prepare(),), (_PREPARES,), draft.again)
+        return PodPlan((plan.Prepare(),), (_PREPARES,), draft.again)
     return draft.plan()
 
 
@@ -190,7 +179,7 @@ def _keep(memory: Memory, record: Record, draft: Draft, now: float, wall: float)
             draft.look(record.retry_at - now)
             draft.because("StartFailed", container=facts.name, failures=record.failures)
         else:
-            draft.actions.append(Start(record))
+            draft.actions.append(plan.Start(record))
             draft.because("ContainerStarted", container=facts.name)
     elif state.phase == "running":
         _accompany(record, draft, now)
@@ -203,15 +192,15 @@ def _accompany(record: Record, draft: Draft, now: float) -> None:
     facts = record.facts
     if record.doom is not None and record.stopping is None:
         message, grace = record.doom
-        draft.actions.append(BeginStop(record, grace, message))
+        draft.actions.append(plan.BeginStop(record, grace, message))
         draft.because("Unhealthy", message=message, grace=grace)
     elif record.stopping is not None:
         stopping.progress(record, draft, now)
     elif facts.post_start is not None and not record.hook:
-        draft.actions.append(Hook(record, "postStart"))
+        draft.actions.append(plan.Hook(record, "postStart"))
         draft.because("PostStartHook", container=facts.name)
     elif facts.has_probes and not record.probed and record.hook != "running":
-        draft.actions.append(Probe(record))
+        draft.actions.append(plan.Probe(record))
         draft.because("Probed", container=facts.name)
 
 
@@ -222,10 +211,10 @@ def _restart(memory: Memory, record: Record, draft: Draft, wall: float) -> None:
         shown = durations.text(int(record.backoff * 1e9))
         text = f"back-off {shown} restarting failed container={name} pod={memory.facts.title}"
         if record.waiting is None or record.waiting.message != text:
-            draft.actions.append(Wait(record, Waiting("CrashLoopBackOff", text)))
+            draft.actions.append(plan.Wait(record, Waiting("CrashLoopBackOff", text)))
         numbers: dict[str, Number] = {"container": name, "exit_code": record.code, "seconds": record.backoff}
         draft.because("CrashLoopBackOff", message=text, **numbers)
         draft.look(at - wall)
     else:
-        draft.actions.append(Start(record, again=True, backoff=following))
+        draft.actions.append(plan.Start(record, again=True, backoff=following))
         draft.because("Restarted", container=name, exit_code=record.code, restarts=record.attempt + 1)

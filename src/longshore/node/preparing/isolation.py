@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from longshore.api.facts import own_names
 from longshore.api.facts.isolation_levels import LEVELS, weaker
@@ -20,54 +20,16 @@ from longshore.node.runtime import Walls
 
 _NOTHING: Final[Obj] = {}
 _ALL_CAPABILITIES: Final = (1 << 64) - 1
-_CAPABILITIES: Final = {
-    name: number
-    for number, name in enumerate(
-        [
-            "CHOWN",
-            "DAC_OVERRIDE",
-            "DAC_READ_SEARCH",
-            "FOWNER",
-            "FSETID",
-            "KILL",
-            "SETGID",
-            "SETUID",
-            "SETPCAP",
-            "LINUX_IMMUTABLE",
-            "NET_BIND_SERVICE",
-            "NET_BROADCAST",
-            "NET_ADMIN",
-            "NET_RAW",
-            "IPC_LOCK",
-            "IPC_OWNER",
-            "SYS_MODULE",
-            "SYS_RAWIO",
-            "SYS_CHROOT",
-            "SYS_PTRACE",
-            "SYS_PACCT",
-            "SYS_ADMIN",
-            "SYS_BOOT",
-            "SYS_NICE",
-            "SYS_RESOURCE",
-            "SYS_TIME",
-            "SYS_TTY_CONFIG",
-            "MKNOD",
-            "LEASE",
-            "AUDIT_WRITE",
-            "AUDIT_CONTROL",
-            "SETFCAP",
-            "MAC_OVERRIDE",
-            "MAC_ADMIN",
-            "SYSLOG",
-            "WAKE_ALARM",
-            "BLOCK_SUSPEND",
-            "AUDIT_READ",
-            "PERFMON",
-            "BPF",
-            "CHECKPOINT_RESTORE",
-        ]
-    )
-}
+_NAMES: Final = (
+    "CHOWN", "DAC_OVERRIDE", "DAC_READ_SEARCH", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "SETPCAP",
+    "LINUX_IMMUTABLE", "NET_BIND_SERVICE", "NET_BROADCAST", "NET_ADMIN", "NET_RAW", "IPC_LOCK", "IPC_OWNER",
+    "SYS_MODULE", "SYS_RAWIO", "SYS_CHROOT", "SYS_PTRACE", "SYS_PACCT", "SYS_ADMIN", "SYS_BOOT", "SYS_NICE",
+    "SYS_RESOURCE", "SYS_TIME", "SYS_TTY_CONFIG", "MKNOD", "LEASE", "AUDIT_WRITE", "AUDIT_CONTROL",
+    "SETFCAP", "MAC_OVERRIDE", "MAC_ADMIN", "SYSLOG", "WAKE_ALARM", "BLOCK_SUSPEND", "AUDIT_READ",
+    "PERFMON", "BPF", "CHECKPOINT_RESTORE",
+)  # fmt: skip
+"""The capabilities in the order of their numbers."""
+_CAPABILITIES: Final = {name: number for number, name in enumerate(_NAMES)}
 _SYS_ADMIN: Final = 1 << _CAPABILITIES["SYS_ADMIN"]
 
 
@@ -98,11 +60,16 @@ def walls(spec: Obj, pod: Obj, node: NodeFacts, strongest: str) -> Walls | None:
             raise _refused(own_names.NETWORK, "none", f"cannot be had here; {way_out()}")
         return None
     own, whole = spec.get("securityContext") or _NOTHING, pod_spec.get("securityContext") or _NOTHING
-    host_pid = bool(pod_spec.get("hostPID"))
+    privileged, host_pid = bool(own.get("privileged")), bool(pod_spec.get("hostPID"))
+    allowed = _ALL_CAPABILITIES if privileged else capabilities(own.get("capabilities"))
+    profile = (own.get("seccompProfile") or whole.get("seccompProfile") or _NOTHING).get("type")
     parts = ("initContainers", "containers", "ephemeralContainers")
     return _walls(
         "full" if level == "full" else "process",
-        _Asked(own, whole) if own or whole else _USUAL_RIGHTS,
+        allowed,
+        not privileged and own.get("allowPrivilegeEscalation") is not True,
+        level == "full" and profile != "Unconfined" and not allowed & _SYS_ADMIN,
+        privileged,
         host_pid,
         bool(pod_spec.get("hostIPC")),
         bool(pod_spec.get("shareProcessNamespace")) and not host_pid,
@@ -111,45 +78,8 @@ def walls(spec: Obj, pod: Obj, node: NodeFacts, strongest: str) -> Walls | None:
     )
 
 
-class _Asked:
-    """The rights that a container's securityContext asks for, as a value that can be compared."""
-
-    def __init__(self, own: Obj, whole: Obj) -> None:
-        self.privileged = bool(own.get("privileged"))
-        self.capabilities = _ALL_CAPABILITIES if self.privileged else capabilities(own.get("capabilities"))
-        self.locked = not self.privileged and own.get("allowPrivilegeEscalation") is not True
-        profile = (own.get("seccompProfile") or whole.get("seccompProfile") or _NOTHING).get("type")
-        self.filtered = profile != "Unconfined" and not self.capabilities & _SYS_ADMIN
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Asked) and vars(self) == vars(other)
-
-    def __hash__(self) -> int:
-        return hash((self.privileged, self.capabilities, self.locked, self.filtered))
-
-
-@lru_cache(maxsize=256)
-def _walls(
-    level: Literal["process", "full"],
-    asked: _Asked,
-    host_pid: bool,
-    host_ipc: bool,
-    share_pid: bool,
-    siblings: bool,
-    no_network: bool,
-) -> Walls:
-    return Walls(
-        level,
-        asked.capabilities,
-        no_new_privileges=asked.locked,
-        filtered=asked.filtered and level == "full",
-        privileged=asked.privileged,
-        host_pid=host_pid,
-        host_ipc=host_ipc,
-        share_pid=share_pid,
-        siblings=siblings,
-        no_network=no_network,
-    )
+_walls = lru_cache(maxsize=256)(Walls)
+"""Equal walls are one object, so that the runtime finds its own form of them quickly."""
 
 
 def capabilities(asked: Obj | None) -> int:
@@ -179,9 +109,6 @@ def _no_network(annotations: Obj) -> bool:
 def _refused(name: str, value: str, problem: str) -> CannotPrepare:
     text = f"annotation {name}: {value} {problem}"
     return CannotPrepare("CreateContainerConfigError", text, for_good=True)
-
-
-_USUAL_RIGHTS: Final = _Asked({}, {})
 
 
 _SYSCTLS: Final = Path("/proc/sys")

@@ -158,7 +158,7 @@ class PodmanRuntime:
             self._limited.add(key)
         state = self._learn(key, seen)
         if state.phase != "running":
-            self._tell_later(state)
+            asyncio.get_running_loop().call_soon(self._tell, state)  # after `start` has returned
         return state
 
     def _masks(self, container: Container) -> list[arguments.Mask]:
@@ -327,10 +327,6 @@ class PodmanRuntime:
             state = self._state(key, seen)
         self._states[key] = state
         self._tell(state)
-
-    def _tell_later(self, state: State) -> None:
-        """Reports the state after `start` has returned."""
-        asyncio.get_running_loop().call_soon(self._tell, state)
 
     def _tell(self, state: State) -> None:
         end = self._ends.setdefault(state.key, asyncio.get_running_loop().create_future())

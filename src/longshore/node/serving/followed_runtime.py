@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 
-from longshore.api.container_streams import Session
-from longshore.node.runtime import Container, Features, Key, Runtime, State, Usage
+from longshore.node.runtime import Container, Key, Runtime, State
 
 
 class FollowedRuntime:
@@ -15,6 +14,9 @@ class FollowedRuntime:
     def __init__(self, engine: Runtime) -> None:
         self.engine = engine
         self.name = engine.name
+        self.features, self.problem, self.usage = engine.features, engine.problem, engine.usage
+        self.signal, self.remove, self.close = engine.signal, engine.remove, engine.close
+        self.exec, self.attach = engine.exec, engine.attach
         self.running: dict[tuple[str, str], State] = {}
         """The running containers, by pod and container."""
         self._waiting: dict[Key, asyncio.Event] = {}
@@ -60,27 +62,3 @@ class FollowedRuntime:
         event = self._waiting.pop(key, None)
         if event is not None:
             event.set()
-
-    async def features(self) -> Features:
-        return await self.engine.features()
-
-    async def problem(self) -> str:
-        return await self.engine.problem()
-
-    async def signal(self, key: Key, number: int) -> None:
-        await self.engine.signal(key, number)
-
-    async def remove(self, keys: Iterable[Key]) -> None:
-        await self.engine.remove(keys)
-
-    async def exec(self, key: Key, command: tuple[str, ...], *, stdin: bool, tty: bool) -> Session:
-        return await self.engine.exec(key, command, stdin=stdin, tty=tty)
-
-    async def attach(self, key: Key) -> Session:
-        return await self.engine.attach(key)
-
-    async def usage(self, keys: Iterable[Key]) -> dict[Key, Usage]:
-        return await self.engine.usage(keys)
-
-    async def close(self, *, kill: bool) -> None:
-        await self.engine.close(kill=kill)

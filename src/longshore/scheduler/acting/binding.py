@@ -2,31 +2,95 @@
 
 A refused binding is undone in the ledger. If the answer to a binding was lost, it is sent again until there
 is an answer: the pod may have its node already, and its room must not be given away meanwhile.
+
+A claim that waited for its first consumer gets the node's name, and the binding waits for its volume. The pod
+keeps its room meanwhile. It is scheduled again if the provisioner rejects the node (it removes the
+annotation), or after ten minutes, upstream's limit.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from typing import Final
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
-from longshore.client import Unreachable
+from longshore.api.types import Obj
+from longshore.client import Client, Unreachable
 from longshore.machinery.background import Background
+from longshore.machinery.informers.cache import Cache
 from longshore.machinery.queues.backoff import Backoff
-from longshore.scheduler.acting.claiming import Claims
+from longshore.machinery.time.clock import Clock
 from longshore.scheduler.cluster import Cluster
-from longshore.scheduler.fitting.pod_claims import Needs
+from longshore.scheduler.fitting.pod_claims import SELECTED_NODE, Needs, is_bound
 from longshore.scheduler.fitting.pod_shape import Pod
 
+_CLAIM_WAIT_SECONDS: Final = 600.0
 _SETTLED: Final = (404, 409)
 """The pod is gone, being deleted, or bound by another: the watch shows which."""
 _MAX_BINDINGS: Final = 512
 log = logging.getLogger(__name__)
-
 Failed = Callable[[Pod, str], None]
 Bound = Callable[[Pod, str], None]
+
+
+class Claims:
+    """Binds claims. Call `changed` whenever the cache of claims changes."""
+
+    def __init__(self, client: Client, cache: Cache, clock: Clock) -> None:
+        self._client, self._cache, self._clock = client, cache, clock
+        self._news = asyncio.Event()
+
+    def changed(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
+
+    async def settle(self, pod: Pod, needs: Needs, node: str) -> str:
+        """Waits for the volumes of all claims. Returns empty, or why the pod must be scheduled again."""
+        for claim in needs.waiting:
+            if _selected(claim) == node:
+                continue
+            meta = claim["metadata"]
+            patch = {"metadata": {"uid": meta["uid"], "annotations": {SELECTED_NODE: node}}}
+            try:
+                claim = await self._client.patch(kinds.CLAIMS, meta["name"], patch, pod.key[0])
+            except (StatusError, Unreachable) as err:
+                return f"binding volumes: {err}"
+            await self._cache.reached(int(claim["metadata"]["resourceVersion"]))
+        deadline = self._clock.monotonic() + _CLAIM_WAIT_SECONDS
+        while True:
+            news = self._news
+            verdict = self._look(pod, needs, node)
+            if verdict is not None:
+                return verdict
+            if self._clock.monotonic() >= deadline:
+                return "binding volumes: context deadline exceeded"
+            timer = self._clock.call_later(deadline - self._clock.monotonic(), news.set)
+            try:
+                await news.wait()
+            finally:
+                timer.cancel()
+
+    def _look(self, pod: Pod, needs: Needs, node: str) -> str | None:
+        """Empty if all claims are bound, None while one is not, else what went wrong."""
+        bound = True
+        for known in needs.waiting:
+            name = known["metadata"]["name"]
+            claim = self._cache.get(pod.key[0], name)
+            if claim is None or claim["metadata"]["uid"] != known["metadata"]["uid"]:
+                return f'binding volumes: persistentvolumeclaim "{name}" is gone'
+            if not is_bound(claim):
+                bound = False
+                if _selected(claim) != node:
+                    return f'binding volumes: provisioning failed for PVC "{name}"'
+        return "" if bound else None
+
+
+def _selected(claim: Obj) -> str:
+    annotations: dict[str, str] = claim["metadata"].get("annotations") or {}
+    return annotations.get(SELECTED_NODE, "")
 
 
 class Binder:

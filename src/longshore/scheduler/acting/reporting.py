@@ -23,7 +23,7 @@ from longshore.api.time import rfc3339
 from longshore.api.time.backoff import TokenBucket
 from longshore.api.types import Obj
 from longshore.client import Client, PatchType, Unreachable
-from longshore.machinery.events.recorder import Recorder
+from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.events.siblings import Siblings
 from longshore.machinery.reasons import Reason
 from longshore.machinery.time.clock import Clock
@@ -84,7 +84,7 @@ class Reporter:
         now = self._clock.monotonic()
         if self._siblings.is_told_of(pod.obj, now) and self._placed.take(now):
             text = f"Successfully assigned {'/'.join(pod.key)} to {node}"
-            self._recorder.event(_reference(pod), "Normal", "Scheduled", text)
+            self._recorder.event(reference(pod.obj, kinds.PODS), "Normal", "Scheduled", text)
 
     def waits(
         self,
@@ -139,7 +139,7 @@ class Reporter:
         pod = report.pod
         self._told[pod.uid] = report.reason, report.message
         text = report.text[:_MAX_TEXT_CHARACTERS]
-        self._recorder.event(_reference(pod), "Warning", "FailedScheduling", text)
+        self._recorder.event(reference(pod.obj, kinds.PODS), "Warning", "FailedScheduling", text)
         status = _patch(pod.obj, report, text, rfc3339.from_moment(self._clock.now()))
         if status is None:
             return
@@ -169,15 +169,3 @@ def _patch(pod: Obj, report: Report, text: str, now: str) -> Obj | None:
     if report.nominated is not None:
         patch["nominatedNodeName"] = report.nominated or None
     return patch or None
-
-
-def _reference(pod: Pod) -> Obj:
-    namespace, name = pod.key
-    return {
-        "kind": "Pod",
-        "apiVersion": "v1",
-        "namespace": namespace,
-        "name": name,
-        "uid": pod.uid,
-        "resourceVersion": pod.obj["metadata"].get("resourceVersion", ""),
-    }

@@ -15,12 +15,13 @@ from longshore.api.facts import taints
 from longshore.machinery.reasons import Reason
 from longshore.scheduler import amounts
 from longshore.scheduler.fitting import affinity, pod_claims, spreading
-from longshore.scheduler.fitting.affinity import NamespaceLabels, Survey
-from longshore.scheduler.fitting.pod_claims import Needs, Volumes
+from longshore.scheduler.fitting.affinity import Survey
+from longshore.scheduler.fitting.pod_claims import Needs
 from longshore.scheduler.fitting.pod_shape import Pod, Shape
 from longshore.scheduler.fitting.spreading import Spread
 from longshore.scheduler.fitting.verdict import NODE, ROOM, Failure, Refusal
-from longshore.scheduler.ledger import Ledger, Node
+from longshore.scheduler.ledger import Node
+from longshore.scheduler.view import SchedulerView
 
 _UNSCHEDULABLE: Final = Failure(("node(s) were unschedulable",), NODE)
 _TAINTED: Final = "node(s) had untolerated taint(s)"
@@ -53,23 +54,22 @@ _PLAIN: Final = Context(None, (), pod_claims.NOTHING)
 
 def prepare(
     pod: Pod,
-    ledger: Ledger,
-    found: Volumes,
-    namespaces: NamespaceLabels,
+    view: SchedulerView,
     nodes: Iterable[Node] | None = None,
     *,
     without: frozenset[str] = EVERY_FILTER,
 ) -> Context | Refusal:
     """Gathers the facts that do not depend on a single node. `nodes` replace the ledger's own."""
+    ledger = view.ledger
     if pod.shape.plain and not ledger.repelling and not without and not pod_claims.claims_of(pod.obj):
         return _PLAIN
-    needs = pod_claims.needs(pod, found)
+    needs = pod_claims.needs(pod, view.volumes)
     if isinstance(needs, Refusal):
         return needs
     there = [*(ledger if nodes is None else nodes)]
     spread = pod.shape.spread and "spread" not in without
     return Context(
-        affinity.survey(pod, there, ledger.repelling.values(), namespaces)
+        affinity.survey(pod, there, ledger.repelling.values(), view.namespaces)
         if "pod affinity" not in without
         else None,
         tuple(spreading.spreads(pod, there, required=True)) if spread else (),

@@ -2,7 +2,7 @@
 
 A bound claim may restrict the pod to its volume's nodes. An unbound claim of a class that binds immediately
 must be waited for. A claim of a class that waits for its first consumer gets its node with the pod:
-`claiming.py` tells the provisioner.
+`acting/binding.py` tells the provisioner.
 """
 
 from __future__ import annotations

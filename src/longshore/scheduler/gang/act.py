@@ -7,15 +7,14 @@ tries the pod again later.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
 from functools import partial
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.machinery.events.recorder import reference
 from longshore.machinery.explanations import Explanation, Explanations
-from longshore.machinery.informers.cache import Cache, Key
+from longshore.machinery.informers.cache import Cache
 from longshore.scheduler.acting.binding import Binder
 from longshore.scheduler.acting.evicting import Evictor
 from longshore.scheduler.acting.reporting import SCHEDULER_ERROR, Reporter
@@ -23,57 +22,48 @@ from longshore.scheduler.acting.ungating import Ungater
 from longshore.scheduler.cluster import Cluster
 from longshore.scheduler.fitting.pod_shape import Pod
 from longshore.scheduler.gang.model.task import BINDING
-from longshore.scheduler.gang.pacing import LATER_SECONDS, PAUSE_SECONDS, Pace
-from longshore.scheduler.gang.plan import Bind, Event, Evict, GangPlan, GroupReport
+from longshore.scheduler.gang.pacing import LATER_SECONDS, PAUSE_SECONDS
+from longshore.scheduler.gang.plan import Bind, Evict, GangPlan, GroupReport
 from longshore.scheduler.gang.writing import Counts, Statuses
 from longshore.scheduler.metrics import Metrics
 
+if TYPE_CHECKING:
+    from longshore.scheduler.gang.scheduler import GangScheduler
+
 _OVER: Final = "Completed"
-
-
-class Observer(Protocol):
-    """The part of the gang scheduler that acting uses."""
-
-    pace: Pace
-
-    def unbound(self, pod: Pod) -> None:
-        """Called if the pod could not be bound."""
-
-    def unwritten(self, key: Key) -> None:
-        """Called if the group's status could not be written and is unchanged."""
-
-    def is_waiting(self, uid: str) -> bool:
-        """Whether the pod still has no node."""
-
-    def waiting_count(self) -> int:
-        """How many pods have no node."""
 
 
 class Actor:
     """Acts for the gang scheduler. When `run` ends, bindings and statuses under way are given up."""
 
     def __init__(
-        self, cluster: Cluster, observer: Observer, queues: Cache, *, name: str, explanations: Explanations
+        self,
+        cluster: Cluster,
+        scheduler: GangScheduler,
+        queues: Cache,
+        *,
+        name: str,
+        explanations: Explanations,
     ) -> None:
         client, clock, context = cluster.client, cluster.clock, cluster.context
         self._clock, self._ledger, self._queues = clock, cluster.ledger, queues
-        self._observer, self._pace = observer, observer.pace
+        self._scheduler, self._pace = scheduler, scheduler.pace
         self._told: dict[str, dict[str, str]] = {}
         """The last event per topic and group, by the group's uid."""
         self.explanations = explanations
         """The decisions about groups, by key."""
         self._recorder = context.recorder(name)
-        self.reporter = Reporter(client, self._recorder, clock, observer.is_waiting, patience=0.0)
+        self.reporter = Reporter(client, self._recorder, clock, scheduler.is_waiting, patience=0.0)
         """Writes reports to pods; call its `placed` or `forget` when a pod has a node or is gone."""
         self._binder = Binder(cluster, bound=self._bound, failed=self._failed)
         self.claims = self._binder.claims
         """Waits for the volumes of claims; call its `changed` when claims change."""
         self._evictor = Evictor(client, self._recorder, clock)
         self._ungater = Ungater(client, failed=self._pace.tell)
-        self.statuses = Statuses(client, clock=clock, rng=context.rng, gave_up=observer.unwritten)
+        self.statuses = Statuses(client, clock=clock, rng=context.rng, gave_up=scheduler.unwritten)
         """Writes the statuses of groups; call its `seen` when the cache shows a group."""
         self._counts = Counts(client)
-        self._metrics = Metrics(context.registry, name, observer.waiting_count)
+        self._metrics = Metrics(context.registry, name, scheduler.waiting_count)
 
     async def run(self) -> None:
         """Writes until cancelled."""
@@ -107,7 +97,8 @@ class Actor:
 
     def tell(self, plan: GangPlan) -> None:
         """Carries out only what the plan says about groups, which is all that the gate decides."""
-        self._say_all(plan.events)
+        for group, type_, reason, message in plan.events:
+            self._say(group.obj, f"{type_} {reason}", type_, reason, message)
         for report in plan.reports:
             self._report(report)
         if plan.look_again is not None:
@@ -140,10 +131,6 @@ class Actor:
             self.reporter.waits(each.task.pod, each.message, reason=each.reason)
         now = self._clock.now().timestamp()
         self.explanations.add(group.key, Explanation(group.uid, now, report.why))
-
-    def _say_all(self, events: Iterable[Event]) -> None:
-        for group, type_, reason, message in events:
-            self._say(group.obj, f"{type_} {reason}", type_, reason, message)
 
     def _say(self, obj: Obj, about: str, type_: str, reason: str, message: str) -> None:
         """Records an event of a group, unless it is the same as the last one on this topic."""
@@ -181,4 +168,4 @@ class Actor:
     def _failed(self, pod: Pod, problem: str) -> None:
         self._metrics.attempt("error")
         self.reporter.waits(pod, problem, reason=SCHEDULER_ERROR)
-        self._observer.unbound(pod)
+        self._scheduler.unbound(pod)

@@ -3,37 +3,36 @@
 from __future__ import annotations
 
 from longshore.machinery.reasons import Reason
-from longshore.scheduler.gang import allocate, closing, enqueue, gang_eviction, numbers, preempt, shuffle
+from longshore.scheduler.gang import (
+    allocate,
+    closing,
+    enqueue,
+    gang_eviction,
+    numbers,
+    preempt,
+    settings,
+    shuffle,
+)
 from longshore.scheduler.gang.cycle import Cycle
 from longshore.scheduler.gang.plan import GangPlan, GroupReport
-from longshore.scheduler.gang.settings import (
-    ALLOCATE,
-    BACKFILL,
-    ENQUEUE,
-    GANG_PREEMPT,
-    GANG_RECLAIM,
-    PREEMPT,
-    RECLAIM,
-    SHUFFLE,
-)
 from longshore.scheduler.gang.trying.trial import Session
 
 _ACTIONS = {
-    ENQUEUE: enqueue.run,
-    ALLOCATE: allocate.run,
-    BACKFILL: allocate.backfill,
-    PREEMPT: preempt.run,
-    RECLAIM: preempt.reclaim,
-    SHUFFLE: shuffle.run,
-    GANG_PREEMPT: gang_eviction.preempt_gangs,
-    GANG_RECLAIM: gang_eviction.reclaim_gangs,
+    settings.ENQUEUE: enqueue.run,
+    settings.ALLOCATE: allocate.run,
+    settings.BACKFILL: allocate.backfill,
+    settings.PREEMPT: preempt.run,
+    settings.RECLAIM: preempt.reclaim,
+    settings.SHUFFLE: shuffle.run,
+    settings.GANG_PREEMPT: gang_eviction.preempt_gangs,
+    settings.GANG_RECLAIM: gang_eviction.reclaim_gangs,
 }
 
 
 def decide(cycle: Cycle) -> GangPlan:
     """Runs the configured actions in their order, then reports on every group."""
     session = Session(cycle)
-    if ENQUEUE not in cycle.settings.actions:
+    if settings.ENQUEUE not in cycle.settings.actions:
         for group in session.groups.values():
             if group.phase in ("", "Pending"):
                 group.phase = "Inqueue"

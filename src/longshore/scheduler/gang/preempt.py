@@ -1,12 +1,15 @@
 """Makes room by evicting: inside a queue by priority (preempt), between queues by their shares (reclaim).
 
-Nothing is evicted unless the whole gang will then have room. `victims.py` says which tasks may be evicted.
+Nothing is evicted unless the whole gang will then have room. Plugins say tier by tier which tasks may be
+evicted; the first tier with a victim decides, and within it every plugin must name the victim. So if the
+first tier protects gangs, a task that a gang needs is not evicted as long as other gangs have tasks to spare,
+whatever a later tier says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
 
 from longshore.machinery.reasons import Reason
 from longshore.scheduler.amounts import lacking
@@ -18,17 +21,48 @@ from longshore.scheduler.gang.model.group import Group
 from longshore.scheduler.gang.model.queue import Queue
 from longshore.scheduler.gang.model.task import BOUND, PENDING, PIPELINED, RELEASING, RUNNING, Task
 from longshore.scheduler.gang.plan import Evict
-from longshore.scheduler.gang.plugins.gang_plugin import Owned, Place
+from longshore.scheduler.gang.plugins.gang_plugin import GangPlugin, Owned, Place
 from longshore.scheduler.gang.settings import PREEMPT, RECLAIM
 from longshore.scheduler.gang.trying.rooms import Room
 from longshore.scheduler.gang.trying.trial import Session
-from longshore.scheduler.gang.victims import POINTS, Claim
 
 _REMOVABLE = (BOUND, RUNNING)
 Removed: TypeAlias = tuple[Group, Task, str]
 """A task evicted in the trial, with its group and its former status."""
+_POINTS: Final = {PREEMPT: plugin_table.PREEMPTABLE, RECLAIM: plugin_table.RECLAIMABLE}
+"""The point of each action."""
 Concerns: TypeAlias = Callable[[Group], bool]
 """Whether pods of a gang may be evicted at all."""
+
+
+class Claim:
+    """A task of a gang that needs room, and the point at which plugins are called."""
+
+    def __init__(self, session: Session, group: Group, task: Task, point: str) -> None:
+        self.session, self.group, self.task, self.point = session, group, task, point
+        self._tiers = session.plugins.tiers_at(point)
+        self.careful: bool = point == plugin_table.PREEMPTABLE and session.settings.option(
+            "preempt", "enableTopologyAwarePreemption"
+        )
+        """Whether all nodes are compared, and the one with the cheapest evictions is taken."""
+
+    def victims(self, found: Sequence[Owned]) -> tuple[int, list[Owned]]:
+        """The number of the tier that decides, and the tasks among `found` that may be evicted."""
+        for number, tier in enumerate(self._tiers):
+            named = self._named(tier, found)
+            if named:
+                return number, named
+        return len(self._tiers), []
+
+    def _named(self, tier: Sequence[GangPlugin], found: Sequence[Owned]) -> list[Owned]:
+        kept: list[Owned] | None = None
+        for plugin in tier:
+            named = plugin.victims(self, found)
+            uids = {victim.pod.uid for _, victim in named}
+            kept = [each for each in (found if kept is None else kept) if each[1].pod.uid in uids]
+            if not kept:
+                return []
+        return kept or []
 
 
 def run(session: Session) -> None:
@@ -103,7 +137,7 @@ def _make_room(
             continue
         if action == RECLAIM and not session.limits.may_reclaim(queue, task):
             continue
-        found = _room_for(Claim(session, group, task, POINTS[action]), queue, concerns)
+        found = _room_for(Claim(session, group, task, _POINTS[action]), queue, concerns)
         if found is None:
             continue
         room, victims = found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
@@ -23,43 +23,27 @@ from longshore.scheduler.fitting.pod_shape import Pod
 from longshore.scheduler.metrics import Metrics
 from longshore.scheduler.single.decide import PlacementPlan
 
+if TYPE_CHECKING:
+    from longshore.scheduler.single.scheduler import DefaultScheduler
+
 _UNBOUND: Final = Reason("BindingFailed")
 
 log = logging.getLogger(__name__)
 
 
-class Observer(Protocol):
-    """The part of the pod scheduler that acting uses."""
-
-    def soon(self) -> None:
-        """Called when more bindings may be started."""
-
-    def bound(self, uid: str) -> float | None:
-        """Called when the pod is bound. Returns how many seconds it waited, if known."""
-
-    def unbound(self, pod: Pod) -> None:
-        """Called if the pod could not be bound."""
-
-    def is_waiting(self, uid: str) -> bool:
-        """Whether the pod still has no node."""
-
-    def waiting_count(self) -> int:
-        """How many pods have no node."""
-
-
 class Actor:
     """Acts for the pod scheduler. When `run` ends, bindings under way are given up."""
 
-    def __init__(self, cluster: Cluster, observer: Observer, *, name: str) -> None:
+    def __init__(self, cluster: Cluster, scheduler: DefaultScheduler, *, name: str) -> None:
         client, clock, context = cluster.client, cluster.clock, cluster.context
         self._context, self._client, self._ledger = context, client, cluster.ledger
-        self._observer, self._recorder = observer, context.recorder(name)
-        self._reporter = Reporter(client, self._recorder, clock, observer.is_waiting)
-        self._binder = Binder(cluster, bound=self._bound, failed=self.fail, freed=observer.soon)
+        self._scheduler, self._recorder = scheduler, context.recorder(name)
+        self._reporter = Reporter(client, self._recorder, clock, scheduler.is_waiting)
+        self._binder = Binder(cluster, bound=self._bound, failed=self.fail, freed=scheduler.soon)
         self.claims = self._binder.claims
         """Waits for the volumes of claims; call its `changed` when claims, volumes or classes change."""
         self._evictor = Evictor(client, self._recorder, clock)
-        self._metrics = Metrics(context.registry, name, observer.waiting_count)
+        self._metrics = Metrics(context.registry, name, scheduler.waiting_count)
         self._background = Background()
 
     async def run(self) -> None:
@@ -141,11 +125,11 @@ class Actor:
         self._metrics.attempt("error")
         self._reporter.waits(pod, problem, reason=SCHEDULER_ERROR)
         self._context.explain(pod.key, pod.obj, (_UNBOUND,), problem)
-        self._observer.unbound(pod)
+        self._scheduler.unbound(pod)
 
     def _bound(self, pod: Pod, node: str) -> None:
         self._metrics.attempt("scheduled")
-        waited = self._observer.bound(pod.uid)
+        waited = self._scheduler.bound(pod.uid)
         if waited is not None:
             self._metrics.took(waited)
         self._ledger.withdraw(pod.uid)

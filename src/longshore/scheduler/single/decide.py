@@ -49,7 +49,7 @@ def decide(pod: Pod, view: SchedulerView) -> PlacementPlan:
     ledger = view.ledger
     if not ledger.nodes:
         return PlacementPlan(message=NO_NODES, wakes=NODE | ROOM, why=(_NO_NODES,))
-    context = filters.prepare(pod, ledger, view.volumes, view.namespaces)
+    context = filters.prepare(pod, view)
     if isinstance(context, Refusal):
         return _refused(pod, view, context)
     failures: dict[str, Failure] = {}
@@ -124,7 +124,7 @@ def _after(pod: Pod, view: SchedulerView, failures: Mapping[str, Failure]) -> tu
     barred = preemption.eligible(pod, view.ledger)
     if barred:
         return f"preemption: {barred}", None
-    found = preemption.find(pod, failures, view.ledger, view.volumes, view.namespaces, view.budgets)
+    found = preemption.find(pod, failures, view)
     if found.victims is not None:
         return "", found.victims
     return f"preemption: {_histogram(len(failures), found.reasons.values())}", None

@@ -15,11 +15,10 @@ import msgspec
 from longshore.api.selectors import labels as selectors
 from longshore.api.types import Obj
 from longshore.scheduler.fitting import filters
-from longshore.scheduler.fitting.affinity import NamespaceLabels
-from longshore.scheduler.fitting.pod_claims import Volumes
 from longshore.scheduler.fitting.pod_shape import Pod
 from longshore.scheduler.fitting.verdict import Failure, Refusal
 from longshore.scheduler.ledger import Ledger, Node
+from longshore.scheduler.view import SchedulerView
 
 NO_VICTIMS: Final = "No preemption victims found for incoming pod"
 NOT_HELPFUL: Final = "Preemption is not helpful for scheduling"
@@ -56,23 +55,16 @@ def eligible(pod: Pod, ledger: Ledger) -> str:
     return ""
 
 
-def find(
-    pod: Pod,
-    failures: Mapping[str, Failure],
-    ledger: Ledger,
-    volumes: Volumes,
-    namespaces: NamespaceLabels,
-    budgets: Iterable[Obj],
-) -> Found:
+def find(pod: Pod, failures: Mapping[str, Failure], view: SchedulerView) -> Found:
     """The node where evictions cost least. `failures` are the reasons of each node."""
     reasons: dict[str, tuple[str, ...]] = {}
     candidates = []
-    limits = [*budgets]
+    budgets = [*view.budgets]
     for name, failure in failures.items():
         if not failure.resolvable:
             reasons[name] = (NOT_HELPFUL,)
             continue
-        result = _on(pod, ledger.nodes[name], ledger, volumes, namespaces, limits)
+        result = _on(pod, view.ledger.nodes[name], view, budgets)
         if isinstance(result, Victims):
             candidates.append(result)
         else:
@@ -80,14 +72,7 @@ def find(
     return Found(_cheapest(candidates), reasons)
 
 
-def _on(
-    pod: Pod,
-    node: Node,
-    ledger: Ledger,
-    volumes: Volumes,
-    namespaces: NamespaceLabels,
-    budgets: Sequence[Obj],
-) -> Victims | tuple[str, ...]:
+def _on(pod: Pod, node: Node, view: SchedulerView, budgets: Sequence[Obj]) -> Victims | tuple[str, ...]:
     tried = node.copy()
     lower = [other for other in node.pods.values() if other.priority < pod.priority]
     if not lower:
@@ -96,8 +81,8 @@ def _on(
         tried.remove(other)
 
     def objection() -> Failure | Refusal | None:
-        others = (tried if each is node else each for each in ledger)
-        context = filters.prepare(pod, ledger, volumes, namespaces, others)
+        others = (tried if each is node else each for each in view.ledger)
+        context = filters.prepare(pod, view, others)
         return context if isinstance(context, Refusal) else filters.check_nominated(pod, tried, context)
 
     failure = objection()

@@ -174,6 +174,7 @@ class DefaultScheduler:
     # ---- what acting and waiting ask, and tell
 
     def tell(self, pods: list[Pod], plan: PlacementPlan) -> None:
+        """Reports the answer of a parked group to pods that join it."""
         self._act.tell(pods, plan)
 
     def gone(self, uid: str) -> None:

@@ -6,7 +6,7 @@ Equal pods share one group and one answer (`pending.py`). Decides nothing and wr
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from longshore.api.facts import pod_state
 from longshore.api.time.backoff import Doubling
@@ -14,29 +14,18 @@ from longshore.api.types import Obj
 from longshore.scheduler.cluster import Cluster
 from longshore.scheduler.fitting import pod_claims
 from longshore.scheduler.fitting.pod_shape import Pod
-from longshore.scheduler.single.decide import PlacementPlan
 from longshore.scheduler.single.pending import Pending
+
+if TYPE_CHECKING:
+    from longshore.scheduler.single.scheduler import DefaultScheduler
 
 _PAUSES: Final = Doubling(1.0, 10.0)
 
 
-class Listener(Protocol):
-    """The part of the pod scheduler that is called about waiting pods."""
-
-    def soon(self) -> None:
-        """Called when a pod may be tried."""
-
-    def tell(self, pods: list[Pod], plan: PlacementPlan) -> None:
-        """Called for pods that join a parked group, with its answer."""
-
-    def gone(self, uid: str) -> None:
-        """Called when a pod no longer waits."""
-
-
 class Waiting:
-    def __init__(self, cluster: Cluster, pending: Pending, listener: Listener) -> None:
+    def __init__(self, cluster: Cluster, pending: Pending, scheduler: DefaultScheduler) -> None:
         self._cluster, self._clock, self._ledger = cluster, cluster.clock, cluster.ledger
-        self._pending, self._listener = pending, listener
+        self._pending, self._scheduler = pending, scheduler
         self._by_labels = False
         self._seen: dict[str, float] = {}
         """The monotonic time since which each pod waits."""
@@ -86,14 +75,14 @@ class Waiting:
         group = self._pending.add(pod, self._key(pod))
         if group.parked:
             assert group.plan is not None
-            self._listener.tell([pod], group.plan)
+            self._scheduler.tell([pod], group.plan)
             group.untold.clear()
         else:
-            self._listener.soon()
+            self._scheduler.soon()
 
     def _dismiss(self, uid: str) -> None:
         if self._pending.take_out(uid) is not None or uid in self._failures:
-            self._listener.gone(uid)
+            self._scheduler.gone(uid)
         self._ledger.withdraw(uid)  # also for one whose binding got no answer, or came too late
         self._failures.pop(uid, None)
         if uid not in self._ledger.pods:

@@ -8,7 +8,7 @@ from controllers.volcano.flow.flows import FLOWS, JOBS, TEMPLATES, flow, jobs, m
 from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.controllers.volcano import flow as controller
-from longshore.controllers.volcano.flow.names import BY_FLOW, BY_TEMPLATE
+from longshore.controllers.volcano.flow.decide import BY_FLOW, BY_TEMPLATE
 from longshore.machinery.reasons import Reason
 from support.volcano_manifests import task
 from support.volcano_scene import Scene, play

@@ -10,7 +10,7 @@ import pytest
 from longshore.api.time import instants
 from longshore.api.types import Obj
 from longshore.controllers.volcano import gc
-from longshore.controllers.volcano.gc.decide import decide
+from longshore.controllers.volcano.gc import decide
 from support.volcano_manifests import task
 from support.volcano_scene import JOBS, Scene, play
 

@@ -15,7 +15,7 @@ import pytest
 from longshore.apiserver.admission.volcano import job as admitting
 from longshore.controllers.volcano import plugins
 from longshore.controllers.volcano.job.pods import building, tasks
-from longshore.controllers.volcano.plugins import PluginError, registry
+from longshore.controllers.volcano.plugins import PluginError
 from longshore.controllers.volcano.plugins.ssh import config_of
 from longshore.controllers.volcano.plugins.svc import hosts_of
 from longshore.machinery.time import virtual
@@ -208,10 +208,10 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     lines = [f"{name} = {value}" for name, value in offered[plugins.GROUP].items()]
     (info / "entry_points.txt").write_text("\n".join([f"[{plugins.GROUP}]", *lines, ""]))
     monkeypatch.setattr(sys, "path", [str(EXAMPLE), str(tmp_path), *sys.path])
-    registry.find.cache_clear()
+    plugins.find.cache_clear()
     admitting._added_plugins.cache_clear()
     yield
-    registry.find.cache_clear()
+    plugins.find.cache_clear()
     admitting._added_plugins.cache_clear()
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from longshore.controllers.volcano.job.controller import fnv1
 from longshore.controllers.volcano.job.rules import phases, table
 from longshore.controllers.volcano.job.rules.table import Kind, Then
-from longshore.controllers.volcano.job.waking.shard import fnv1
 
 ACTIONS = (
     *("SyncJob", "RestartJob", "RestartTask", "RestartPod", "RestartPartition"),

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from longshore.api.types import Obj
 from longshore.client import What
 from longshore.controllers.volcano import podgroup
-from longshore.controllers.volcano.podgroup.act import act
+from longshore.controllers.volcano.podgroup.controller import act
 from longshore.controllers.volcano.podgroup.decide import Ask, PodGroupPlan, PodGroupView, decide
 from longshore.controllers.volcano.podgroup.wanted import GROUP, wanted
 from support.volcano_scene import POD_GROUPS, Scene, play

@@ -5,12 +5,14 @@ A recorded verdict (FailureTarget, SuccessCriteriaMet) is never revised.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
-from longshore.api import indexes as runs
+from longshore.api import indexes
+from longshore.api.indexes import Runs
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
-from longshore.controllers.job.ends import conditions, failure_policy, success_policy
+from longshore.controllers.job.ends import conditions, failure_policy
 from longshore.controllers.job.ends.conditions import Outcome
 from longshore.controllers.job.pods.counting import Count
 from longshore.controllers.job.pods.indexes import Indexes
@@ -72,12 +74,12 @@ def time_left(view: JobView, spec: Spec, start_time: str | None) -> float | None
 def of_indexes(spec: Spec, found: Indexes) -> Outcome | None:
     """Returns the verdict from the indexes: too many failed, none left to run, or the success policy met."""
     if found.failed:
-        failed = runs.count(found.failed)
+        failed = indexes.count(found.failed)
         if spec.max_failed_indexes is not None and failed > spec.max_failed_indexes:
             return MAX_FAILED_INDEXES
-        if failed + runs.count(found.succeeded) >= spec.size:
+        if failed + indexes.count(found.succeeded) >= spec.size:
             return FAILED_INDEXES
-    rule = success_policy.met(spec.success_rules, spec.size, found.succeeded)
+    rule = met_rule(spec.success_rules, spec.size, found.succeeded)
     if rule is not None:
         return _verdict("SuccessCriteriaMet", "SuccessPolicy", rule=rule)
     return None
@@ -87,3 +89,24 @@ def complete(spec: Spec, succeeded: int, active: int) -> bool:
     """Whether the Job has enough successes and no active pods."""
     enough = succeeded > 0 if spec.completions is None else succeeded >= spec.completions
     return enough and active == 0
+
+
+def met_rule(rules: Sequence[Obj], completions: int, succeeded: Runs) -> int | None:
+    """Returns the position of the first rule that is met; None if none is."""
+    if not succeeded:
+        return None
+    for at, rule in enumerate(rules):
+        if _is_met(rule, completions, succeeded):
+            return at
+    return None
+
+
+def _is_met(rule: Obj, completions: int, succeeded: Runs) -> bool:
+    count: int | None = rule.get("succeededCount")
+    if (text := rule.get("succeededIndexes")) is None:
+        return count is not None and indexes.count(succeeded) >= count
+    listed = indexes.read(text, completions)
+    if not listed:
+        return False
+    found = indexes.count(indexes.common(listed, succeeded))
+    return found == indexes.count(listed) or (count is not None and found >= count)

@@ -2,9 +2,9 @@
 
 Upstream syncs a Job one second after its pods changed, to batch changes. Here a Job is synced as soon as a
 worker is free: under load changes batch by themselves, since a key is queued only once. Failures that happen
-together are batched (failure_batches.py); over a network also successes that only change a count
-(end_batches.py). A pod that starts or becomes ready only changes a number in the status, so its sync waits a
-second: most pods that end soon have ended by then.
+together are batched; over a network also successes that only change a count (batches.py). A pod that starts
+or becomes ready only changes a number in the status, so its sync waits a second: most pods that end soon have
+ended by then.
 
 A change that a sync made itself causes no other sync: the sync knew it, and has queued what was left
 (`Tracking.look_again`). The next sync begins only after such changes have arrived (`OwnWrites`), so they
@@ -25,8 +25,7 @@ from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.pods import pod_facts
 from longshore.controllers.job.waking import orphans, selector_index
-from longshore.controllers.job.waking.end_batches import EndBatches
-from longshore.controllers.job.waking.failure_batches import FailureBatches
+from longshore.controllers.job.waking.batches import EndBatches, FailureBatches
 from longshore.controllers.job.waking.orphans import Orphan
 from longshore.controllers.job.waking.ownership import Ownership
 from longshore.machinery.informers.cache import Cache, Key, key_of

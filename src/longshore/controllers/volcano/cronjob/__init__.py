@@ -5,11 +5,47 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
+from longshore.api import cron
 from longshore.api.facts import kinds
+from longshore.api.facts.owners import controller_of
+from longshore.api.types import Obj
+from longshore.client.source import Projection
 from longshore.controllers.scheduled import loop
 from longshore.controllers.scheduled.dialect import Dialect
-from longshore.controllers.volcano.cronjob import waking
-from longshore.controllers.volcano.cronjob.decide import decide
+from longshore.controllers.scheduled.view import ScheduledView
+from longshore.controllers.volcano.cronjob.decide import decide, timing
+from longshore.controllers.volcano.cronjob.draft import ended
+
+_JOB: Final = Projection(
+    "metadata.creationTimestamp", "metadata.deletionTimestamp", "metadata.ownerReferences", "status.state"
+)
+
+
+def _by_uid(job: Obj) -> tuple[str, ...]:
+    """Indexes a Job by the UID of its controller."""
+    owner = controller_of(job)
+    return () if owner is None else (owner["uid"],)
+
+
+def _owner_key(cronjob: Obj) -> str:
+    uid: str = cronjob["metadata"]["uid"]
+    return uid
+
+
+def _matters(old: Obj, new: Obj) -> bool:
+    """Whether a change of a Job causes a sync of its CronJob: only the end of the Job does."""
+    return ended(old) != ended(new)
+
+
+def _reschedule(view: ScheduledView) -> float:
+    """Returns the seconds until the next time of a new schedule; 0 if there is none, to report that."""
+    spec = view.cronjob["spec"]
+    try:
+        schedule = cron.parse_in_zone(spec["schedule"], spec.get("timeZone"))
+    except (cron.ScheduleError, cron.UnknownZone):
+        return 0.0
+    return timing(view, view.cronjob, schedule).look_again or 0.0
+
 
 DIALECT: Final = Dialect(
     "volcano-cronjob",
@@ -18,11 +54,11 @@ DIALECT: Final = Dialect(
     component="vc-controller-manager",
     queue="volcano_cronjob",
     decide=decide,
-    reschedule=waking.reschedule,
-    by_owner=waking.by_uid,
-    owner_key=waking.owner_key,
-    matters=waking.matters,
-    reads=waking.JOB,
+    reschedule=_reschedule,
+    by_owner=_by_uid,
+    owner_key=_owner_key,
+    matters=_matters,
+    reads=_JOB,
     gone_is_deleted=True,
 )
 

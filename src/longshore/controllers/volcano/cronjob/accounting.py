@@ -12,8 +12,7 @@ from longshore.api.types import Obj
 from longshore.controllers.scheduled import child
 from longshore.controllers.scheduled.plan import ScheduledPlan
 from longshore.controllers.scheduled.view import Ask, ScheduledView
-from longshore.controllers.volcano.cronjob.draft import Draft
-from longshore.controllers.volcano.cronjob.job_ends import end_time, ended
+from longshore.controllers.volcano.cronjob.draft import Draft, end_time, ended
 
 _LIMITS: Final = {"Completed": "successfulJobsHistoryLimit", "Failed": "failedJobsHistoryLimit"}
 """The history limit of each phase. Terminated Jobs have none; they stay."""

@@ -18,8 +18,7 @@ from longshore.controllers.scheduled import child
 from longshore.controllers.scheduled.plan import ScheduledPlan
 from longshore.controllers.scheduled.view import Ask, ScheduledView
 from longshore.controllers.volcano.cronjob import accounting
-from longshore.controllers.volcano.cronjob.draft import Draft
-from longshore.controllers.volcano.cronjob.job_ends import ended
+from longshore.controllers.volcano.cronjob.draft import Draft, ended
 
 SCHEDULED: Final = "volcano.sh/cronjob-scheduled-timestamp"
 """The annotation that holds the scheduled time of a Job."""

@@ -6,17 +6,19 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from longshore.api import errors
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
-from longshore.client import Client
+from longshore.client import Client, DeleteOptions
 from longshore.client.source import Projection
-from longshore.controllers.volcano.flow.act import Act
-from longshore.controllers.volcano.flow.decide import FlowView, decide
-from longshore.controllers.volcano.flow.names import (
+from longshore.controllers.volcano.flow.decide import (
     BY_FLOW,
     BY_TEMPLATE,
+    FlowPlan,
+    FlowView,
+    decide,
     job_name,
     key_of_mark,
     mark,
@@ -42,6 +44,7 @@ _JOB: Final = Projection(
     "metadata.labels", "metadata.creationTimestamp", "metadata.deletionTimestamp", "status"
 )
 """All that flows need of a Job."""
+_BACKGROUND: Final = DeleteOptions(propagation="Background")
 
 
 async def run(context: ControllerContext, *, namespace: str = "") -> None:
@@ -68,11 +71,10 @@ class FlowController(Handler):
         indexers = {"flow": _flow, _TEMPLATE_INDEX: _by_template}
         self._jobs = informers.get(kinds.VOLCANO_JOBS, namespace=namespace, indexers=indexers, reads=_JOB)
         self._queue, self._listed = context.queue("jobflow"), context.queue("jobtemplate")
-        counters = {
+        self._ended = {
             phase: registry.counter(name, f"Number of jobflow {phase.lower()} phase", ("jobflow_namespace",))
             for phase, name in _COUNTERS.items()
         }
-        self._act = Act(client, self._recorder, counters)
         self._listing = _Templates(client, self._templates, self._jobs.cache, self._listed)
         self._flows.add_handler(OnChange(lambda flow: self._queue.add(key_of(flow))))
         self._templates.add_handler(self)
@@ -103,7 +105,7 @@ class FlowController(Handler):
         plan = decide(self._observe(flow))
         problem = ""
         try:
-            await self._act.carry_out(flow, plan)
+            await self._carry_out(flow, plan)
         except (StatusError, TryAgain) as err:
             problem = str(err)
             if self._queue.requeues(key) == COMPLAIN_AFTER:
@@ -113,6 +115,25 @@ class FlowController(Handler):
         finally:
             self._context.explain(key, flow, plan.why, problem)
         return plan.look_again
+
+    async def _carry_out(self, flow: Obj, plan: FlowPlan) -> None:
+        """Writes Jobs, then the status. Raises `TryAgain` before the status if a template is missing. A crash
+        after any single write is safe: a Job that exists is not created again."""
+        client, namespace = self._context.client, flow["metadata"]["namespace"]
+        for name in plan.delete:
+            with errors.tolerated(404):
+                await client.delete(kinds.VOLCANO_JOBS, name, namespace, _BACKGROUND)
+        for job in plan.create:
+            with errors.tolerated("AlreadyExists"):
+                await client.create(kinds.VOLCANO_JOBS, job, namespace)
+                text = f"create a job named {job['metadata']['name']}!"
+                self._recorder.event(reference(flow, kinds.JOB_FLOWS), "Normal", "Created", text)
+        if plan.missing:
+            raise TryAgain(f'getting JobTemplate "{plan.missing}" in ns "{namespace}": not found')
+        if plan.status is not None:
+            await client.update_status(kinds.JOB_FLOWS, {**flow, "status": plan.status}, namespace)
+            if plan.ended:
+                self._ended[plan.ended].inc(namespace)
 
     def _observe(self, flow: Obj) -> FlowView:
         namespace = flow["metadata"]["namespace"]

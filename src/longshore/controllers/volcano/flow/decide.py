@@ -16,10 +16,36 @@ from longshore.api.facts import kinds, owners
 from longshore.api.facts.volcano_job_state import phase_of
 from longshore.api.types import Obj
 from longshore.controllers.volcano.flow import status as statuses
-from longshore.controllers.volcano.flow.names import BY_FLOW, BY_TEMPLATE, job_name, mark
+from longshore.machinery.informers.cache import Key
 from longshore.machinery.reasons import Reason
 
+BY_FLOW: Final = "volcano.sh/createdByJobFlow"
+BY_TEMPLATE: Final = "volcano.sh/createdByJobTemplate"
 _INERT: Final = ("Failed", "Terminating")
+
+
+def mark(obj: Obj) -> str:
+    """Returns the label value that names a flow or template: `namespace.name`."""
+    meta = obj["metadata"]
+    return f"{meta['namespace']}.{meta['name']}"
+
+
+def job_name(flow: Obj, entry: str) -> str:
+    return f"{flow['metadata']['name']}-{entry}"
+
+
+def marked_by(job: Obj, label: str) -> tuple[str, ...]:
+    """Returns the flow or template that a Job's `label` names; nothing if that is in another namespace than
+    the Job."""
+    meta = job["metadata"]
+    found: str = (meta.get("labels") or {}).get(label) or ""
+    return (found,) if key_of_mark(found)[0] == meta["namespace"] else ()
+
+
+def key_of_mark(text: str) -> Key:
+    """Returns the key of the flow or template that a label value names: namespaces have no dots."""
+    namespace, _, name = text.partition(".")
+    return namespace, name
 
 
 class FlowView(msgspec.Struct, frozen=True):

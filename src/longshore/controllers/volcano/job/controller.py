@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import lru_cache
 from typing import Final
 
 from longshore.api import errors
@@ -22,7 +23,6 @@ from longshore.controllers.volcano.job.waking.handlers import (
     JobHandler,
     PodHandler,
 )
-from longshore.controllers.volcano.job.waking.shard import fnv1
 from longshore.controllers.volcano.job.waking.unseen_pods import UnseenPods
 from longshore.controllers.volcano.job.waking.unwritten_counters import UnwrittenCounters
 from longshore.controllers.volcano.plugins import KeyMaker
@@ -36,6 +36,8 @@ COMPONENT: Final = "vc-controller-manager"
 WORKERS: Final = 64
 """Workers mostly wait for durable writes; the writes of many Jobs become durable together."""
 log = logging.getLogger(__name__)
+_BASIS: Final = 2166136261
+_PRIME: Final = 16777619
 
 
 async def run(context: ControllerContext, *, keys: KeyMaker, namespace: str = "") -> None:
@@ -98,7 +100,7 @@ class VolcanoJobController:
 
     async def sync(self, key: Key) -> float | None:
         """Visits one Job. Raises to be called again."""
-        await self._memory.caught_up(key)
+        await self._memory.own_writes.wait(key)
         job = self._jobs.cache.get(*key)
         if job is None:
             await self._gone(key)
@@ -157,3 +159,12 @@ class VolcanoJobController:
             raise
         self._memory.forget(key)
         self._unwritten.settle(key)
+
+
+@lru_cache(maxsize=4096)
+def fnv1(text: str) -> int:
+    """Returns the FNV-1 hash: multiplies first, then XORs the next byte (FNV-1a does the reverse)."""
+    found = _BASIS
+    for byte in text.encode():
+        found = found * _PRIME % 2**32 ^ byte
+    return found

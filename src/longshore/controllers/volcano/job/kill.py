@@ -12,7 +12,7 @@ from typing import Final
 from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.controllers.volcano import plugins
-from longshore.controllers.volcano.job import conclusion, status
+from longshore.controllers.volcano.job import status
 from longshore.controllers.volcano.job.draft import Draft, is_missing
 from longshore.controllers.volcano.job.plan import Course, Patch, Refused
 from longshore.controllers.volcano.job.pods import plugin_objects, tasks
@@ -42,7 +42,7 @@ def kill(draft: Draft, selection: Selection, then: Then) -> Course[None]:
     if problems:
         draft.event("Warning", "FailedDelete", f"Error deleting pods: [{' '.join(problems)}]")
         raise Refused(f"failed to kill {len(problems)} pods of {selection.total}")
-    end = conclusion.killed(draft.job, selection, then, draft.view.now)
+    end = status.killed(draft.job, selection, then, draft.view.now)
     if end.change is not None:
         draft.why.append(end.change.why)
     gone = yield from _remove_plugins(draft)

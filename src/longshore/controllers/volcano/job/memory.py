@@ -13,7 +13,7 @@ from longshore.controllers.volcano.job.view import NOTHING, Remembered
 from longshore.controllers.volcano.job.waking.job_requests import Request
 from longshore.machinery.informers.cache import Cache, Key
 from longshore.machinery.time.clock import Clock
-from longshore.machinery.writes.own_writes import OwnWrites, StaleCache
+from longshore.machinery.writes.own_writes import OwnWrites
 
 
 class JobMemory(msgspec.Struct):
@@ -52,13 +52,6 @@ class Memory:
         if found.looks_back:
             found.looks_back, found.remembered = False, found.remembered._replace(known=False)
         return found
-
-    async def caught_up(self, key: Key) -> None:
-        """Waits until the caches show all writes for the Job, which they usually do already."""
-        try:
-            self.own_writes.check(key)
-        except StaleCache:
-            await self.own_writes.wait(key)
 
     def forget(self, key: Key) -> None:
         self._jobs.pop(key, None)

@@ -1,4 +1,4 @@
-"""Builds a Job's status: counters, phase, conditions. Pure; omits empty fields."""
+"""Builds a Job's status: counters, phase by a rule (phases.py), conditions. Pure; omits empty fields."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from longshore.api.time import durations, rfc3339
 from longshore.api.time.instants import SECOND
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.pods import tasks
+from longshore.controllers.volcano.job.pods.kill_selection import Selection
+from longshore.controllers.volcano.job.rules import phases
 from longshore.controllers.volcano.job.rules.phases import Change
+from longshore.controllers.volcano.job.rules.table import Then
 
 _COUNTERS: Final = ("pending", "running", "succeeded", "failed", "terminating", "unknown")
 _STAMPED: Final = frozenset(("taskStatusCount", "state", "conditions"))
@@ -104,3 +107,44 @@ def with_markers(status: Obj, markers: Iterable[tuple[str, str]], gone: Iterable
         controlled.pop(key, None)
     made = {key: value for key, value in status.items() if key != "controlledResources"}
     return {**made, "controlledResources": controlled} if controlled else made
+
+
+class Conclusion(msgspec.Struct, frozen=True):
+    """The status to write, and the change of phase, if any."""
+
+    status: Obj
+    change: Change | None
+
+
+def synced(job: Obj, count: Count | None, then: Then, now: float) -> Conclusion | None:
+    """Returns the status after a sync with these counted pods; `count` is None if the pods were not counted.
+    Returns None if the status does not change."""
+    before: Obj = job.get("status") or {}
+    made = before
+    if count is not None:
+        made = {key: value for key, value in counted(before, count).items() if key != "runningDuration"}
+        wanted = job["spec"].get("minAvailable") or 0
+        made.pop("minAvailable", None)
+        if wanted:
+            made["minAvailable"] = wanted
+    change = phases.change(then, job, made)
+    if change is not None:
+        made = changed(made, change)
+    return None if made == before else Conclusion(stamped(made, now), change)
+
+
+def killed(job: Obj, selection: Selection, then: Then, now: float) -> Conclusion:
+    """Returns the status after a kill. It counts only terminating pods, not those that were kept."""
+    before: Obj = job.get("status") or {}
+    count = Count()
+    count.going(selection.going + len(selection.delete))
+    if not count.counters["terminating"]:
+        count.counters.clear()
+    made = counted(before, count)
+    if selection.whole:
+        made["version"] = (before.get("version") or 0) + 1
+    change = phases.change(then, job, made)
+    if change is not None:
+        made = stamped(changed(made, change), now)
+    made["runningDuration"] = running_duration(job, made)
+    return Conclusion(made, change)

@@ -12,7 +12,7 @@ from longshore.api.facts import kinds
 from longshore.api.facts.volcano_job_state import phase_of
 from longshore.api.types import Obj
 from longshore.controllers.volcano import plugins
-from longshore.controllers.volcano.job import conclusion, status
+from longshore.controllers.volcano.job import status
 from longshore.controllers.volcano.job.draft import Draft, guarded, is_missing
 from longshore.controllers.volcano.job.plan import Course, Create, Delete, Refused, Update
 from longshore.controllers.volcano.job.pods import plugin_objects, podgroup, tasks
@@ -192,7 +192,7 @@ def delete_pods(draft: Draft, pods: Sequence[Obj]) -> Course[list[str]]:
 
 def _conclude(draft: Draft, count: Count | None, then: Then) -> Course[bool]:
     """Writes the Job's status; returns whether the phase changed."""
-    end = conclusion.synced(draft.job, count, then, draft.view.now)
+    end = status.synced(draft.job, count, then, draft.view.now)
     if end is None:
         return False
     if end.change is not None:

@@ -17,6 +17,7 @@ from longshore.api.facts import kinds, volcano_job_state
 from longshore.api.facts.volcano_job_state import phase_of
 from longshore.api.time import durations
 from longshore.api.time.backoff import Doubling
+from longshore.controllers.volcano import names
 from longshore.controllers.volcano.job.draft import FAILURES, Draft
 from longshore.controllers.volcano.job.kill import kill
 from longshore.controllers.volcano.job.plan import ClaimMissing, Course, Delete, End, Refused
@@ -28,11 +29,6 @@ from longshore.controllers.volcano.job.waking import intents, recovery
 from longshore.controllers.volcano.job.waking.delays import Delayed
 from longshore.controllers.volcano.job.waking.intents import Intent
 from longshore.controllers.volcano.job.waking.job_requests import SYNC, Request
-from longshore.controllers.volcano.names import (
-    RESTARTING,
-    SYNC_JOB,
-    TERMINATE_JOB,
-)
 from longshore.controllers.volcano.plugins import PluginError
 from longshore.machinery.reasons import Reason
 
@@ -81,7 +77,7 @@ def _visit(draft: Draft) -> Course[float | None]:
 def _look_back(draft: Draft, requests: list[Request]) -> None:
     """Adds requests for changes that happened before this controller started. A restart is finished first:
     the Job handles later changes of its pods once it runs again."""
-    if phase_of(draft.job) == RESTARTING:
+    if phase_of(draft.job) == names.RESTARTING:
         requests.append(SYNC)
         return
     for delayed in intents.read_later(draft.job):
@@ -98,7 +94,7 @@ def _answer(draft: Draft, requests: Sequence[Request]) -> Course[bool]:
         found = policy.match(draft.job, request)
         if found.delay:
             _delay(draft, request, found)
-        elif found.action == SYNC_JOB and not request.command:
+        elif found.action == names.SYNC_JOB and not request.command:
             for_sync = request
         else:
             draft.why.append(found.why)
@@ -118,7 +114,7 @@ def _answer(draft: Draft, requests: Sequence[Request]) -> Course[bool]:
     if for_sync is not None and _ended(draft):
         draft.why.append(_JOB_ENDED)
     elif for_sync is not None:
-        synced = yield from _attempt(draft, for_sync, SYNC_JOB)
+        synced = yield from _attempt(draft, for_sync, names.SYNC_JOB)
         yield from _go_on(draft, synced)
     return False
 
@@ -131,7 +127,7 @@ def _go_on(draft: Draft, synced: Synced) -> Course[None]:
         if not (synced.still and draft.known) or draft.asked:
             draft.left.append(SYNC)
             return
-        synced = yield from _attempt(draft, SYNC, SYNC_JOB)
+        synced = yield from _attempt(draft, SYNC, names.SYNC_JOB)
 
 
 def _ended(draft: Draft) -> bool:
@@ -163,7 +159,7 @@ def _attempt(draft: Draft, request: Request, action: str) -> Course[Synced]:
         try:
             if request.command and not (yield from _take(draft, request, action)):
                 return Synced(changed=False)
-            if action != SYNC_JOB:
+            if action != names.SYNC_JOB:
                 draft.event("Normal", "ExecuteAction", f"Start to execute action {action} ")
             synced = yield from _execute(draft, action, request)
         except FAILURES as err:
@@ -173,7 +169,7 @@ def _attempt(draft: Draft, request: Request, action: str) -> Course[Synced]:
                 raise
             draft.because("RetryLimitReached", action=action, refusals=draft.failures)
             draft.event(*draft.why[-1].event)
-            synced = yield from _execute(draft, TERMINATE_JOB, request)
+            synced = yield from _execute(draft, names.TERMINATE_JOB, request)
     except FAILURES:
         draft.left.insert(0, request)
         raise
@@ -221,7 +217,7 @@ def _execute(draft: Draft, action: str, request: Request, *, again: bool = False
     synced = Synced(changed=False)
     if step.kind is Kind.SYNC:
         synced = yield from sync(draft, step.then)
-        if synced.changed and action != SYNC_JOB:
+        if synced.changed and action != names.SYNC_JOB:
             draft.left.append(SYNC)
     else:
         selected = kill_selection.select(draft.view, step, action, request)
@@ -236,7 +232,7 @@ def _execute(draft: Draft, action: str, request: Request, *, again: bool = False
             yield from kill(draft, selected, step.then)
             if phase_of(draft.job) != phase:
                 draft.left.append(SYNC)
-    if action != SYNC_JOB:
+    if action != names.SYNC_JOB:
         draft.delays.done(action, request)
         yield from _finish(draft)
     return synced
@@ -284,7 +280,9 @@ def _notes(draft: Draft) -> Mapping[str, str | None]:
         return _NO_NOTES
     uids = {pod["metadata"]["uid"] for pod in view.pods_by_name().values()}
     leaving = [
-        request for request in recovery.leaving(view) if policy.match(draft.job, request).action != SYNC_JOB
+        request
+        for request in recovery.leaving(view)
+        if policy.match(draft.job, request).action != names.SYNC_JOB
     ]
     return {
         intents.LATER: intents.later_annotation(draft.delays.traceless(uids)),

@@ -1,15 +1,37 @@
-"""The contract of a job plugin. Subclass `Plugin`, override its methods, and register an entry point."""
+"""The contract of a job plugin. Subclass `Plugin`, override its methods, and register an entry point.
+
+The maker of SSH keys is a parameter: keys need the machine's randomness, and making one takes tenths of a
+second.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, NamedTuple, Protocol
 
 import msgspec
 
 from longshore.api import goflags
 from longshore.api.types import Obj
-from longshore.controllers.volcano.plugins.keys import NeedsKey
+
+
+class KeyPair(NamedTuple):
+    private: str
+    """The private key, as PKCS #1 in PEM."""
+    public: str
+    """The public key, as one line of authorized_keys."""
+
+
+class KeyMaker(Protocol):
+    async def rsa(self, bits: int) -> KeyPair:
+        """Returns a new key of this size."""
+
+
+class NeedsKey(msgspec.Struct, frozen=True):
+    """An object that cannot be written without a new key."""
+
+    bits: int
+    with_key: Callable[[KeyPair], Obj]
 
 
 class PluginError(Exception):

@@ -11,8 +11,7 @@ from longshore.api.facts import kinds
 from longshore.api.goflags import Value
 from longshore.api.types import Obj
 from longshore.controllers.volcano.plugins import pieces
-from longshore.controllers.volcano.plugins.keys import KeyPair, NeedsKey
-from longshore.controllers.volcano.plugins.protocol import Plugin, Wanted
+from longshore.controllers.volcano.plugins.protocol import KeyPair, NeedsKey, Plugin, Wanted
 
 _HOME = "/root/.ssh"
 _PRIVATE, _PUBLIC, _AUTHORIZED, _CONFIG = "id_rsa", "id_rsa.pub", "authorized_keys", "config"

@@ -2,7 +2,8 @@
 in this process watches all pods: then it shares that watch.
 
 ReplicaSets and StatefulSets are watched if the server has them: when one is scaled to zero, its group is
-deleted; when one changes, its group is updated from its first pod.
+deleted; when one changes, its group is updated from its first pod. A crash after any single write is safe:
+the name of a group contains its owner's UID.
 """
 
 from __future__ import annotations
@@ -11,13 +12,17 @@ import asyncio
 from functools import partial
 from typing import Final
 
+from msgspec.structs import replace
+
+from longshore.api import errors
+from longshore.api.errors import StatusError
 from longshore.api.facts import kinds, owners
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.client.protocol import Packed
 from longshore.client.source import Projection
-from longshore.controllers.volcano.podgroup.act import act, decided
-from longshore.controllers.volcano.podgroup.decide import PodGroupView, group_of
+from longshore.controllers.volcano.podgroup.decide import Ask, PodGroupPlan, PodGroupView, decide, group_of
+from longshore.controllers.volcano.podgroup.wanted import GROUP, name_of
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.informers.informer import Handler, Informer, OnChange
@@ -29,7 +34,6 @@ _WORKLOADS: Final = (kinds.REPLICA_SETS, kinds.STATEFUL_SETS)
 _QUEUE: Final = "volcano_podgroup"
 _POD: Final = Projection("metadata.annotations", "metadata.labels", "metadata.ownerReferences", "spec")
 _BY_OWNER: Final = "by the owner of a pod that may need a group"
-
 Request = tuple[str, Key]
 """The kind and the key of an object to sync."""
 
@@ -125,3 +129,65 @@ class _Changed(OnChange):
 
     def on_delete(self, obj: Obj, stale: bool) -> None:
         pass
+
+
+async def decided(view: PodGroupView, namespace: str, client: Client) -> PodGroupPlan:
+    """Decides and reads until the plan is final."""
+    answers: dict[Ask, Obj | None] = {}
+    while True:
+        plan = decide(replace(view, answers=answers) if answers else view)
+        if not plan.read:
+            return plan
+        for ask in plan.read:
+            answers[ask] = await _read(ask, namespace, client)
+
+
+async def act(plan: PodGroupPlan, namespace: str, client: Client) -> Obj | None:
+    """Makes all writes of a plan, in order. Returns the PodGroup, or None if there is none."""
+    group = None
+    if plan.create is not None:
+        group = await _create(plan.create, namespace, client)
+    if plan.update is not None:
+        group = await client.update(kinds.POD_GROUPS, plan.update, namespace)
+    if plan.remove:
+        group = await _remove(plan.remove, namespace, client)
+    if plan.tell is not None:
+        await _tell(plan.tell, namespace, client)
+    return group
+
+
+async def _read(ask: Ask, namespace: str, client: Client) -> Obj | None:
+    try:
+        return await client.get(ask.kind, ask.name, namespace)
+    except LookupError:  # the server knows no such kind
+        return None
+    except StatusError as err:
+        if err.code != 404:
+            raise
+        return None
+
+
+async def _create(group: Obj, namespace: str, client: Client) -> Obj:
+    try:
+        return await client.create(kinds.POD_GROUPS, group, namespace)
+    except StatusError as err:
+        if err.reason != "AlreadyExists":
+            raise
+        return await client.get(kinds.POD_GROUPS, group["metadata"]["name"], namespace)
+
+
+async def _remove(name: str, namespace: str, client: Client) -> Obj | None:
+    with errors.tolerated(404):
+        return await client.delete(kinds.POD_GROUPS, name, namespace)
+    return None
+
+
+async def _tell(pod: Obj, namespace: str, client: Client) -> None:
+    """Annotates this pod with the group's name, unless another pod has its name now."""
+    meta = pod["metadata"]
+    patch = {"metadata": {"uid": meta["uid"], "annotations": {GROUP: name_of(pod)}}}
+    try:
+        await client.patch(kinds.PODS, meta["name"], patch, namespace)
+    except StatusError as err:
+        if err.code not in (404, 409):  # it is gone, or another one has its name
+            raise

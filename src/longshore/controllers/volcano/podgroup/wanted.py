@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from longshore.api import pod_resources, quantity
+from longshore.api import quantity
 from longshore.api.facts import kinds, owners
 from longshore.api.types import Obj
+from longshore.controllers.volcano.names import quota_charge
 
 GROUP: Final = "scheduling.k8s.io/group-name"
 _PREFIX: Final = "podgroup-"
@@ -19,7 +20,6 @@ _MODE, _TIER = "volcano.sh/network-topology-mode", "volcano.sh/network-topology-
 _OF_POD: Final = ("volcano.sh/preemptable", "volcano.sh/cooldown-time", "volcano.sh/revocable-zone")
 _LABELS: Final = ("volcano.sh/preemptable", "volcano.sh/cooldown-time")
 _BUDGETS: Final = ("volcano.sh/jdb-min-available", "volcano.sh/jdb-max-unavailable")
-_NATIVE: Final = ("cpu", "memory", "ephemeral-storage")
 _is_count: Final = re.compile(r"\+?[0-9]{1,9}", re.ASCII).fullmatch
 _is_number: Final = re.compile(r"[+-]?[0-9]{1,9}", re.ASCII).fullmatch
 
@@ -66,7 +66,7 @@ def _spec(pod: Obj, own: Mapping[str, str], inherited: Mapping[str, str]) -> Obj
         if _is_count(inherited.get(_MIN_MEMBER_ANNOTATION, ""))
         else 1
     )
-    spec: Obj = {"minMember": least, "minResources": _times(usage(pod["spec"]), least)}
+    spec: Obj = {"minMember": least, "minResources": _times(quota_charge(pod["spec"]), least)}
     if own.get(_QUEUE):
         spec["queue"] = own[_QUEUE]
     if pod["spec"].get("priorityClassName"):
@@ -90,19 +90,6 @@ def _owners(pod: Obj) -> list[Obj]:
         listed: list[Obj] = pod["metadata"]["ownerReferences"]
         return listed
     return [owners.controller_ref(pod, kinds.PODS)]
-
-
-def usage(spec: Obj) -> dict[str, str]:
-    """Returns the amounts that a ResourceQuota would charge for one pod."""
-    used = {"pods": "1", "count/pods": "1"}
-    for name, amount in pod_resources.pod_requests(spec).items():
-        extended = pod_resources.is_extended(name)
-        if name in _NATIVE or name.startswith(pod_resources.HUGE_PAGES) or extended:
-            used[f"requests.{name}"] = used[name] = amount
-    for name, amount in pod_resources.pod_limits(spec).items():
-        if name in _NATIVE:
-            used[f"limits.{name}"] = amount
-    return used
 
 
 def _times(amounts: Mapping[str, str], count: int) -> dict[str, str]:

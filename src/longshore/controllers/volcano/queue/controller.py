@@ -1,4 +1,7 @@
-"""The loop of the queue controller: watches queues, PodGroups and Commands. Each queue has one worker."""
+"""The loop of the queue controller: watches queues, PodGroups and Commands. Each queue has one worker.
+
+The state is written by server-side apply, which leaves the rest of the status alone.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,6 @@ from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.client.source import Projection
 from longshore.controllers.volcano.queue import decide as deciding
-from longshore.controllers.volcano.queue.act import act
 from longshore.controllers.volcano.queue.decide import SYNC, QueuePlan, QueueView, decide, state_of
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.events.recorder import reference
@@ -29,9 +31,9 @@ _PHASES: Final = ("Pending", "Running", "Unknown", "Inqueue", "Completed")
 _GROUP: Final = Projection("spec.queue", "status.phase")
 _ISSUED: Final = "Start to execute command {}, and clean it up to make sure executed not more than once."
 _SUCCEEDED: Final = {deciding.OPEN: "Open queue succeed", deciding.CLOSE: "Close queue succeed"}
-
 Request = tuple[str, str]
 """The name of a queue, and the action."""
+_MANAGER: Final = "queue-controller"
 
 
 async def run(context: ControllerContext) -> None:
@@ -142,7 +144,7 @@ class QueueController(Handler):
         plan = self._plan(queue, action)
         problem: Exception | None = TryAgain(plan.problem) if plan.problem else None
         try:
-            await act(plan, queue, self._context.client)
+            await _act(plan, queue, self._context.client)
         except StatusError as err:
             problem = err
         self._context.explain(key_of(queue), queue, plan.why, problem)
@@ -209,3 +211,23 @@ class _Commands(Handler):
             raise
         self._issued(command["target"].get("name") or "", command.get("action") or "")
         return None
+
+
+async def _act(plan: QueuePlan, queue: Obj, client: Client) -> None:
+    """Makes all writes of a plan, in order. A queue in state Closing accepts only a write of its state."""
+    name = queue["metadata"]["name"]
+    for child in plan.mark_children:
+        await _mark(client, child, "true")
+    if plan.state is not None:
+        state = {"metadata": {"name": name}, "status": {"state": plan.state}}
+        await client.apply(kinds.QUEUES, state, manager=_MANAGER, force=True, subresource="status")
+    if plan.adopt:
+        await client.patch(kinds.QUEUES, name, {"spec": {"parent": deciding.ROOT}}, manager=_MANAGER)
+    if plan.mark is not None:
+        await _mark(client, name, plan.mark)
+
+
+async def _mark(client: Client, name: str, value: str) -> None:
+    await client.patch(
+        kinds.QUEUES, name, {"metadata": {"annotations": {deciding.MARK: value}}}, manager=_MANAGER
+    )

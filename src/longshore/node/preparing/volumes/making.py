@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from pathlib import Path
 from typing import Final
 
@@ -35,8 +35,6 @@ _SUPPORTED: Final = (
 _MAX_INLINE_BYTES: Final = 2 << 20
 """The size of files written without a thread: more than a ConfigMap or Secret has, unless keys repeat."""
 
-GetToken = Callable[[str, int], Awaitable[str]]
-
 
 class Volumes:
     """The volumes of one pod, under `disk`, or `memory` for those in memory."""
@@ -50,7 +48,7 @@ class Volumes:
         disk: Path,
         memory: Path,
         shared: Shared,
-        token: GetToken,
+        token: payload.GetToken,
         in_thread: InThread,
     ) -> None:
         self._client = client

@@ -12,8 +12,8 @@ from longshore.scheduler.gang.settings import Plugin
 from longshore.scheduler.ledger import Node
 
 if TYPE_CHECKING:
+    from longshore.scheduler.gang.preempt import Claim
     from longshore.scheduler.gang.trying.trial import Session
-    from longshore.scheduler.gang.victims import Claim
 
 PERMIT: Final = 1
 ABSTAIN: Final = 0

@@ -21,8 +21,8 @@ from longshore.scheduler.gang.settings import Plugin
 from longshore.scheduler.gang.trying import sharing
 
 if TYPE_CHECKING:
+    from longshore.scheduler.gang.preempt import Claim
     from longshore.scheduler.gang.trying.trial import Session
-    from longshore.scheduler.gang.victims import Claim
 
 _MIN_FACTOR: Final = 1.0
 _OVERCOMMIT_FACTOR: Final = 1.2

@@ -20,8 +20,8 @@ from longshore.scheduler.gang.settings import SHUFFLE, Plugin
 from longshore.scheduler.ledger import Node
 
 if TYPE_CHECKING:
+    from longshore.scheduler.gang.preempt import Claim
     from longshore.scheduler.gang.trying.trial import Session
-    from longshore.scheduler.gang.victims import Claim
 
 LABEL: Final = "volcano.sh/revocable-zone"
 _DAY_SECONDS: Final = 24 * 3600

@@ -5,10 +5,11 @@ The answers of nodes for tasks of one shape are cached until the node changes.
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -21,17 +22,55 @@ from longshore.scheduler.fitting.pod_shape import Shape
 from longshore.scheduler.fitting.verdict import Refusal
 from longshore.scheduler.gang.model.task import Task
 from longshore.scheduler.gang.settings import Settings
-from longshore.scheduler.gang.trying.node_rules import NodeRules
-from longshore.scheduler.gang.trying.node_scores import NodeScores
-from longshore.scheduler.gang.trying.ranking import Ranking
+from longshore.scheduler.gang.trying.node_scores import NodeRules, NodeScores
 from longshore.scheduler.ledger import Node
 from longshore.scheduler.single import scoring
 from longshore.scheduler.view import SchedulerView
 
+Rank: TypeAlias = tuple[float, int]
+"""The sort key of a node: higher scores first; of equal scores, the node known first."""
 _FULL: Final = "Too many pods"
 _CROWDED: Final = "node(s) pod number exceeded"
 """Volcano's words for `_FULL`."""
 _FAR: Final = "node(s) too far from the rest of the gang"
+
+
+class Ranking:
+    """Nodes by name that have room for tasks of one shape now, the best first.
+
+    A cycle that places a thousand tasks on a hundred nodes asks for the best node a thousand times, and each
+    time one node has changed. So the nodes are in a heap, and only changed ones are scored again. `score`
+    returns a node's present score; None if it has no room.
+    """
+
+    def __init__(self, names: Iterable[str], score: Callable[[str], float | None]) -> None:
+        self._score = score
+        self._numbers = {name: number for number, name in enumerate(names)}
+        self._ranks: dict[str, Rank] = {}
+        self._heap: list[tuple[Rank, str]] = []
+        self._changed = [*self._numbers]
+
+    def changed(self, name: str) -> None:
+        """Marks a node to be scored again."""
+        self._changed.append(name)
+
+    def best(self) -> str | None:
+        """The name of the best node; None if none has room."""
+        ranks, heap = self._ranks, self._heap
+        for name in self._changed:
+            score = self._score(name)
+            if score is None:
+                ranks.pop(name, None)
+            else:
+                rank = ranks[name] = -score, self._numbers[name]
+                heapq.heappush(heap, (rank, name))
+        self._changed.clear()
+        while heap:
+            rank, name = heap[0]
+            if ranks.get(name) == rank:
+                return name
+            heapq.heappop(heap)  # as the node was before
+        return None
 
 
 class Room(msgspec.Struct):
@@ -97,10 +136,7 @@ class Rooms:
     def context(self, task: Task, nodes: Iterable[Node] | None = None) -> Context | Refusal:
         """The facts about a task that do not depend on a single node. `nodes` replace the cycle's nodes."""
         nodes = (room.node for room in self._rooms.values()) if nodes is None else nodes
-        view = self._view
-        return filters.prepare(
-            task.pod, view.ledger, view.volumes, view.namespaces, nodes, without=self._settings.left_out
-        )
+        return filters.prepare(task.pod, self._view, nodes, without=self._settings.left_out)
 
     def candidates(
         self, task: Task, home: frozenset[str] | None = None

@@ -28,7 +28,7 @@ from longshore.scheduler.gang.settings import Settings
 from longshore.scheduler.gang.trying import sharing
 from longshore.scheduler.gang.trying.branches import QueueTree
 from longshore.scheduler.gang.trying.limits import Limits
-from longshore.scheduler.gang.trying.node_rules import NodeRules
+from longshore.scheduler.gang.trying.node_scores import NodeRules
 from longshore.scheduler.gang.trying.rooms import Room, Rooms
 
 
@@ -107,18 +107,18 @@ class Session:
 
     def allocate(self, group: Group, task: Task, room: Room) -> None:
         """Places the task on room that is free now."""
-        self._reserve(group, task, -1)
-        group.move(task, ALLOCATED)
-        task.node = room.node.name
+        self._place(group, task, room, ALLOCATED)
         self.rooms.add(task, room)
-        self._charge(group, task, 1)
 
     def pipeline(self, group: Group, task: Task, room: Room) -> None:
         """Places the task on room that other pods will leave."""
-        self._reserve(group, task, -1)
-        group.move(task, PIPELINED)
-        task.node = room.node.name
+        self._place(group, task, room, PIPELINED)
         self.rooms.promise(task, room)
+
+    def _place(self, group: Group, task: Task, room: Room, status: str) -> None:
+        self._reserve(group, task, -1)
+        group.move(task, status)
+        task.node = room.node.name
         self._charge(group, task, 1)
 
     def undo(self, group: Group, task: Task) -> None:

@@ -6,32 +6,11 @@ from typing import Any, Final
 
 from longshore.api import types
 from longshore.api.types import Obj
+from longshore.controllers.volcano import names
 from longshore.controllers.volcano.job.pods import job_volumes, tasks
-from longshore.controllers.volcano.names import (
-    BUDGET_MAX,
-    BUDGET_MIN,
-    COOLDOWN,
-    FORWARDING,
-    GROUP,
-    JOB_NAME,
-    JOB_NAMESPACE,
-    JOB_RETRIES,
-    JOB_VERSION,
-    NUMA_POLICY,
-    PARTITION,
-    PREEMPTABLE,
-    QUEUE_NAME,
-    REVOCABLE_ZONE,
-    TASK_INDEX,
-    TASK_SPEC,
-    TEMPLATE,
-    group_name,
-    owner_reference,
-    pod_name,
-)
 
-_FROM_ANNOTATIONS: Final = (PREEMPTABLE, COOLDOWN, REVOCABLE_ZONE)
-_FROM_LABELS: Final = (PREEMPTABLE, COOLDOWN)
+_FROM_ANNOTATIONS: Final = (names.PREEMPTABLE, names.COOLDOWN, names.REVOCABLE_ZONE)
+_FROM_LABELS: Final = (names.PREEMPTABLE, names.COOLDOWN)
 
 
 def pod(job: Obj, task: Obj, index: int) -> Obj:
@@ -40,9 +19,9 @@ def pod(job: Obj, task: Obj, index: int) -> Obj:
     name = task["name"]
     made: Obj = {
         "metadata": {
-            "name": pod_name(meta["name"], name, index),
+            "name": names.pod_name(meta["name"], name, index),
             "namespace": meta["namespace"],
-            "ownerReferences": [owner_reference(job)],
+            "ownerReferences": [names.owner_reference(job)],
             "labels": _labels(job, task, index),
             "annotations": _annotations(job, task, index),
         },
@@ -68,16 +47,16 @@ def own_list(within: Obj, key: str) -> list[Any]:
 def _labels(job: Obj, task: Obj, index: int) -> Obj:
     meta, spec = job["metadata"], job["spec"]
     made = dict((task["template"].get("metadata") or {}).get("labels") or {})
-    made[TASK_INDEX] = str(index)
-    made[JOB_NAME] = meta["name"]
-    made[JOB_NAMESPACE] = meta["namespace"]
-    made[TASK_SPEC] = task["name"]
-    made[QUEUE_NAME] = spec.get("queue") or ""
+    made[names.TASK_INDEX] = str(index)
+    made[names.JOB_NAME] = meta["name"]
+    made[names.JOB_NAMESPACE] = meta["namespace"]
+    made[names.TASK_SPEC] = task["name"]
+    made[names.QUEUE_NAME] = spec.get("queue") or ""
     policy = task.get("partitionPolicy")
     if policy is not None:
-        made[PARTITION] = str(tasks.partition_of(index, policy.get("partitionSize") or 0))
-    if FORWARDING in (meta.get("annotations") or {}):
-        made[FORWARDING] = "true"
+        made[names.PARTITION] = str(tasks.partition_of(index, policy.get("partitionSize") or 0))
+    if names.FORWARDING in (meta.get("annotations") or {}):
+        made[names.FORWARDING] = "true"
     given = meta.get("labels") or {}
     return made | {key: given[key] for key in _FROM_LABELS if key in given}
 
@@ -86,21 +65,21 @@ def _annotations(job: Obj, task: Obj, index: int) -> Obj:
     meta, status = job["metadata"], job.get("status") or {}
     name = task["name"]
     made = dict((task["template"].get("metadata") or {}).get("annotations") or {})
-    made[TASK_INDEX] = str(index)
-    made[TASK_SPEC] = name
-    made[GROUP] = group_name(job)
-    made[JOB_NAME] = meta["name"]
-    made[QUEUE_NAME] = job["spec"].get("queue") or ""
-    made[JOB_VERSION] = str(status.get("version") or 0)
-    made[TEMPLATE] = f"{meta['name']}-{name}"
-    made[JOB_RETRIES] = str(status.get("retryCount") or 0)
+    made[names.TASK_INDEX] = str(index)
+    made[names.TASK_SPEC] = name
+    made[names.GROUP] = names.group_name(job)
+    made[names.JOB_NAME] = meta["name"]
+    made[names.QUEUE_NAME] = job["spec"].get("queue") or ""
+    made[names.JOB_VERSION] = str(status.get("version") or 0)
+    made[names.TEMPLATE] = f"{meta['name']}-{name}"
+    made[names.JOB_RETRIES] = str(status.get("retryCount") or 0)
     if task.get("topologyPolicy"):
-        made[NUMA_POLICY] = task["topologyPolicy"]
+        made[names.NUMA_POLICY] = task["topologyPolicy"]
     given = meta.get("annotations") or {}
     made |= {key: given[key] for key in _FROM_ANNOTATIONS if key in given}
-    budget = BUDGET_MIN if BUDGET_MIN in given else BUDGET_MAX
+    budget = names.BUDGET_MIN if names.BUDGET_MIN in given else names.BUDGET_MAX
     if budget in given:
         made[budget] = given[budget]
-    if FORWARDING in given:
-        made[FORWARDING] = given[FORWARDING]
+    if names.FORWARDING in given:
+        made[names.FORWARDING] = given[names.FORWARDING]
     return made

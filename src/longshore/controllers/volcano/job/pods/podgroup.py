@@ -5,26 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from longshore.api import pod_resources, quantity
+from longshore.api import quantity
 from longshore.api.types import Obj
+from longshore.controllers.volcano import names
 from longshore.controllers.volcano.job.pods import tasks
 from longshore.controllers.volcano.job.waking import intents
-from longshore.controllers.volcano.names import PARTITION, TASK_SPEC, group_name, owner_reference
-
-_NATIVE: Final = ("cpu", "memory", "ephemeral-storage")
 
 
 def wanted(job: Obj, priorities: Mapping[str, int]) -> Obj:
     """Returns a new PodGroup for the Job."""
     meta = job["metadata"]
-    made: Obj = {"name": group_name(job), "namespace": meta["namespace"]}
+    made: Obj = {"name": names.group_name(job), "namespace": meta["namespace"]}
     for part in ("annotations", "labels"):
         kept = {
             key: value for key, value in (meta.get(part) or {}).items() if key not in intents.OWN_ANNOTATIONS
         }
         if kept:
             made[part] = kept
-    made["ownerReferences"] = [owner_reference(job)]
+    made["ownerReferences"] = [names.owner_reference(job)]
     return {"metadata": made, "spec": _specs.of(job, priorities)}
 
 
@@ -112,8 +110,8 @@ def _sub_groups(job: Obj) -> Iterator[Obj]:
             "name": task["name"],
             "subGroupSize": policy.get("partitionSize") or 0,
             "minSubGroups": policy.get("minPartitions") or 0,
-            "labelSelector": {"matchLabels": {TASK_SPEC: task["name"]}},
-            "matchLabelKeys": [PARTITION],
+            "labelSelector": {"matchLabels": {names.TASK_SPEC: task["name"]}},
+            "matchLabelKeys": [names.PARTITION],
         }
         if policy.get("networkTopology"):
             made["networkTopology"] = policy["networkTopology"]
@@ -144,7 +142,7 @@ def _take(total: dict[str, str], ordered: Iterable[Obj], left: int, counts: Iter
         number = max(min(count, left), 0)
         left -= number
         if number:
-            for name, amount in _usage(task["template"]["spec"]).items():
+            for name, amount in names.quota_charge(task["template"]["spec"]).items():
                 _add(total, name, amount, number)
     return left
 
@@ -153,16 +151,3 @@ def _add(total: dict[str, str], name: str, amount: str, times: int) -> None:
     one = quantity.parse(amount)
     many = str(quantity.Quantity(one.amount * times, one.format))
     total[name] = quantity.add(total[name], many) if name in total else many
-
-
-def _usage(pod: Obj) -> dict[str, str]:
-    """Returns the amounts that a ResourceQuota would charge for one pod."""
-    used = {"pods": "1", "count/pods": "1"}
-    for name, amount in pod_resources.pod_requests(pod).items():
-        extended = pod_resources.is_extended(name)
-        if name in _NATIVE or name.startswith(pod_resources.HUGE_PAGES) or extended:
-            used[name] = used[f"requests.{name}"] = amount
-    for name, amount in pod_resources.pod_limits(pod).items():
-        if name in _NATIVE:
-            used[f"limits.{name}"] = amount
-    return used

@@ -1,4 +1,4 @@
-"""Finds the missing and the surplus pods of a Job. Pure."""
+"""Finds the missing and the surplus pods of a Job, and the tasks that wait for other tasks. Pure."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Final
 
 import msgspec
 
+from longshore.api.facts import pod_state
 from longshore.api.types import Obj
 from longshore.controllers.volcano import plugins
 from longshore.controllers.volcano.job.pods import building, tasks
-from longshore.controllers.volcano.job.rules import dependencies
 from longshore.controllers.volcano.job.status import Count
 from longshore.controllers.volcano.job.view import VolcanoJobView
 from longshore.machinery.reasons import Number, Reason
@@ -55,7 +55,7 @@ def populate(view: VolcanoJobView) -> Population:
         if surplus:
             why.append(Reason("TooManyPods", {"task": name, "pods": len(surplus)}))
         missing = wanted - len(there)
-        if missing and (blocked := dependencies.waits_for(view, task)):
+        if missing and (blocked := _waits_for(view, task)):
             why.append(Reason("TaskWaits", {"task": name, "waitsFor": blocked, "pods": missing}))
         elif missing:
             some = min(missing, MAX_CREATED_PODS - len(create))
@@ -68,3 +68,36 @@ def populate(view: VolcanoJobView) -> Population:
                     plugin.on_pod_create(body, job)
                 create.append((name, body))
     return Population(create, delete, count, tuple(why), more)
+
+
+def _waits_for(view: VolcanoJobView, task: Obj) -> str:
+    """Describes the tasks that this one waits for; empty if its pods may be created."""
+    needs = task.get("dependsOn") or {}
+    names: list[str] = needs.get("name") or []
+    if not names:
+        return ""
+    found = {name: _ready(view, name) for name in names}
+    if needs.get("iteration") == "any" and len(names) > 1:
+        done = any(not short for short in found.values())
+        return "" if done else f"one of {', '.join(found.values())}"
+    return ", ".join(short for short in found.values() if short)
+
+
+def _ready(view: VolcanoJobView, name: str) -> str:
+    """Describes what the task lacks; empty if enough of its pods succeeded or are ready."""
+    task = tasks.find(view.job, name)
+    if task is None:
+        return f"task {name!r}, which does not exist"
+    wanted = task.get("minAvailable")
+    if wanted is None:
+        return ""
+    there = sum(map(_counts, view.by_index(task)[0].values()))
+    return "" if there >= wanted else f"task {name!r} ({there} of {wanted} pods ready)"
+
+
+def _counts(pod: Obj) -> bool:
+    phase = tasks.phase(pod)
+    if phase == "Succeeded":
+        return True
+    containers = pod_state.statuses_of(pod, "containerStatuses")
+    return phase == "Running" and all(container.get("ready") for container in containers)

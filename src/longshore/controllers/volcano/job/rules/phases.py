@@ -6,20 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from longshore.api.types import Obj
+from longshore.controllers.volcano import names
 from longshore.controllers.volcano.job.pods import tasks
 from longshore.controllers.volcano.job.rules.table import Then
-from longshore.controllers.volcano.names import (
-    ABORTED,
-    ABORTING,
-    COMPLETED,
-    COMPLETING,
-    FAILED,
-    PENDING,
-    RESTARTING,
-    RUNNING,
-    TERMINATED,
-    TERMINATING,
-)
 from longshore.machinery.reasons import Number, Reason
 
 
@@ -45,7 +34,7 @@ def started(job: Obj, status: Obj) -> Change | None:
     wanted = job["spec"].get("minAvailable") or 0
     begun = _sum(status, "running", "succeeded", "failed")
     if wanted <= begun:
-        return _change(RUNNING, "EnoughStarted", {"started": begun, "minAvailable": wanted})
+        return _change(names.RUNNING, "EnoughStarted", {"started": begun, "minAvailable": wanted})
     return None
 
 
@@ -58,20 +47,22 @@ def ended(job: Obj, status: Obj) -> Change | None:
     least, wanted = spec.get("minSuccess"), spec.get("minAvailable") or 0
     numbers: dict[str, Number] = {"succeeded": succeeded, "failed": failed, "replicas": total}
     if least is not None and succeeded >= least:
-        return _change(COMPLETED, "EnoughSucceeded", {**numbers, "minSuccess": least})
+        return _change(names.COMPLETED, "EnoughSucceeded", {**numbers, "minSuccess": least})
     if succeeded + failed == total:
         short = _task_short_of_successes(job, status) if wanted >= tasks.total_minimum(job) else None
         if short is not None:
-            return _change(FAILED, "TaskShortOfSuccesses", {**numbers, **short})
+            return _change(names.FAILED, "TaskShortOfSuccesses", {**numbers, **short})
         if least is not None:
-            return _change(FAILED, "TooFewSucceeded", {**numbers, "minSuccess": least})
+            return _change(names.FAILED, "TooFewSucceeded", {**numbers, "minSuccess": least})
         numbers["minAvailable"] = wanted
         if succeeded >= wanted:
-            return _change(COMPLETED, "EnoughSucceeded", numbers)
-        return _change(FAILED, "TooFewSucceeded", numbers)
+            return _change(names.COMPLETED, "EnoughSucceeded", numbers)
+        return _change(names.FAILED, "TooFewSucceeded", numbers)
     waiting = _sum(status, "pending")
     if waiting > total - wanted:
-        return _change(PENDING, "TooManyPending", {**numbers, "pending": waiting, "minAvailable": wanted})
+        return _change(
+            names.PENDING, "TooManyPending", {**numbers, "pending": waiting, "minAvailable": wanted}
+        )
     return None
 
 
@@ -90,10 +81,10 @@ def _task_short_of_successes(job: Obj, status: Obj) -> dict[str, Number] | None:
 def restarted(job: Obj, status: Obj) -> Change | None:
     retries, limit = status.get("retryCount") or 0, job["spec"].get("maxRetry") or 0
     if retries >= limit:
-        return _change(FAILED, "RetriesSpent", {"retryCount": retries, "maxRetry": limit})
+        return _change(names.FAILED, "RetriesSpent", {"retryCount": retries, "maxRetry": limit})
     total, going = tasks.total_replicas(job), _sum(status, "terminating")
     if total - going >= (status.get("minAvailable") or 0):
-        return _change(PENDING, "FewEnoughLeft", {"terminating": going, "replicas": total})
+        return _change(names.PENDING, "FewEnoughLeft", {"terminating": going, "replicas": total})
     return None
 
 
@@ -124,11 +115,11 @@ _RULES: Final[Mapping[Then, Rule]] = {
     Then.IF_STARTED: started,
     Then.IF_ENDED: ended,
     Then.IF_RESTARTED: restarted,
-    Then.RESTART: _to(RESTARTING, "Restarted", retry=True),
-    Then.COMPLETE: _to(COMPLETING, "ToldToComplete"),
-    Then.TERMINATE: _to(TERMINATING, "ToldToTerminate"),
-    Then.ABORT: _to(ABORTING, "ToldToAbort"),
-    Then.COMPLETED: _once_gone(COMPLETED),
-    Then.TERMINATED: _once_gone(TERMINATED),
-    Then.ABORTED: _once_gone(ABORTED),
+    Then.RESTART: _to(names.RESTARTING, "Restarted", retry=True),
+    Then.COMPLETE: _to(names.COMPLETING, "ToldToComplete"),
+    Then.TERMINATE: _to(names.TERMINATING, "ToldToTerminate"),
+    Then.ABORT: _to(names.ABORTING, "ToldToAbort"),
+    Then.COMPLETED: _once_gone(names.COMPLETED),
+    Then.TERMINATED: _once_gone(names.TERMINATED),
+    Then.ABORTED: _once_gone(names.ABORTED),
 }

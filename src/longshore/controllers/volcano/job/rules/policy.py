@@ -13,19 +13,12 @@ import msgspec
 
 from longshore.api.time import durations
 from longshore.api.types import Obj
+from longshore.controllers.volcano import names
 from longshore.controllers.volcano.job.pods import tasks
 from longshore.controllers.volcano.job.waking.job_requests import Request
-from longshore.controllers.volcano.names import (
-    ANY_EVENT,
-    COMMAND_ISSUED,
-    OUT_OF_SYNC,
-    POD_PENDING,
-    POD_RUNNING,
-    SYNC_JOB,
-)
 from longshore.machinery.reasons import Number, Reason
 
-_INTERNAL: Final = (OUT_OF_SYNC, COMMAND_ISSUED, POD_RUNNING, "")
+_INTERNAL: Final = (names.OUT_OF_SYNC, names.COMMAND_ISSUED, names.POD_RUNNING, "")
 
 
 class Match(msgspec.Struct, frozen=True):
@@ -37,7 +30,7 @@ class Match(msgspec.Struct, frozen=True):
     """Seconds to wait before the action; 0 acts at once."""
 
 
-_JUST_LOOK: Final = Match(SYNC_JOB, Reason("NothingButALook"))
+_JUST_LOOK: Final = Match(names.SYNC_JOB, Reason("NothingButALook"))
 
 
 def match(job: Obj, request: Request) -> Match:
@@ -49,18 +42,18 @@ def match(job: Obj, request: Request) -> Match:
         return _JUST_LOOK
     said = {"event": event, "about": request.pod or "the PodGroup"}
     if request.uid and request.uid != job["metadata"]["uid"]:
-        return Match(SYNC_JOB, Reason("EarlierJob", said))
+        return Match(names.SYNC_JOB, Reason("EarlierJob", said))
     version = (job.get("status") or {}).get("version") or 0
     if request.version < version:
         numbers = {**said, "version": request.version, "jobVersion": version}
-        return Match(SYNC_JOB, Reason("EarlierVersion", numbers))
+        return Match(names.SYNC_JOB, Reason("EarlierVersion", numbers))
     task = tasks.find(job, request.task) if request.task else None
     if task is not None:
         found = _first(task.get("policies") or (), request, {**said, "task": request.task})
         if found is not None:
             return found
     found = _first(job["spec"].get("policies") or (), request, said)
-    return found or Match(SYNC_JOB, Reason("NoPolicy", said))
+    return found or Match(names.SYNC_JOB, Reason("NoPolicy", said))
 
 
 def _first(policies: Iterable[Obj], request: Request, said: Mapping[str, Number]) -> Match | None:
@@ -79,11 +72,11 @@ def _fits(policy: Obj, request: Request) -> str:
     """Describes the part of the policy that matches; empty if none does."""
     events = [*(policy.get("events") or ()), policy.get("event") or ""]
     if (
-        request.event in events or ANY_EVENT in events
+        request.event in events or names.ANY_EVENT in events
     ) and (  # a pod is pending when it is made: only a time that passes makes that an event
-        request.event != POD_PENDING or policy.get("timeout") is not None
+        request.event != names.POD_PENDING or policy.get("timeout") is not None
     ):
-        return f"event {request.event if request.event in events else ANY_EVENT}"
+        return f"event {request.event if request.event in events else names.ANY_EVENT}"
     code = policy.get("exitCode")
     if code is not None and code == request.exit_code:
         return f"exitCode {code}"

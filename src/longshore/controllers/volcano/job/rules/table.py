@@ -12,27 +12,7 @@ from typing import Final
 
 import msgspec
 
-from longshore.controllers.volcano.names import (
-    ABORT_JOB,
-    ABORTED,
-    ABORTING,
-    COMPLETE_JOB,
-    COMPLETED,
-    COMPLETING,
-    FAILED,
-    PENDING,
-    RESTART_JOB,
-    RESTART_PARTITION,
-    RESTART_POD,
-    RESTART_TASK,
-    RESTARTING,
-    RESUME_JOB,
-    RUNNING,
-    SYNC_JOB,
-    TERMINATE_JOB,
-    TERMINATED,
-    TERMINATING,
-)
+from longshore.controllers.volcano import names
 
 
 class Kind(Enum):
@@ -49,12 +29,12 @@ class Then(Enum):
     IF_ENDED = "the end, once pods decide it"
     IF_RESTARTED = "Pending, once enough pods are gone; Failed after the last retry"
     RESTART = "Restarting, one retry spent"
-    COMPLETE = COMPLETING
-    TERMINATE = TERMINATING
-    ABORT = ABORTING
-    COMPLETED = COMPLETED
-    TERMINATED = TERMINATED
-    ABORTED = ABORTED
+    COMPLETE = names.COMPLETING
+    TERMINATE = names.TERMINATING
+    ABORT = names.ABORTING
+    COMPLETED = names.COMPLETED
+    TERMINATED = names.TERMINATED
+    ABORTED = names.ABORTED
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -73,7 +53,7 @@ class Step(msgspec.Struct, frozen=True):
 
 _DECISIVE: Final = (Then.RESTART, Then.COMPLETE, Then.TERMINATE, Then.ABORT)
 _OTHER: Final = "*"
-_TARGETED: Final = (RESTART_TASK, RESTART_POD, RESTART_PARTITION)
+_TARGETED: Final = (names.RESTART_TASK, names.RESTART_POD, names.RESTART_PARTITION)
 
 
 def _soft(then: Then) -> Step:
@@ -83,34 +63,34 @@ def _soft(then: Then) -> Step:
 def _alive(sync: Then) -> Mapping[str, Step]:
     """Returns the row of Pending or Running, which differ only in the rule after a sync."""
     return {
-        RESTART_JOB: Step(Kind.KILL, Then.RESTART),
+        names.RESTART_JOB: Step(Kind.KILL, Then.RESTART),
         **dict.fromkeys(_TARGETED, Step(Kind.TARGETED, Then.RESTART)),
-        ABORT_JOB: _soft(Then.ABORT),
-        COMPLETE_JOB: _soft(Then.COMPLETE),
-        TERMINATE_JOB: _soft(Then.TERMINATE),
+        names.ABORT_JOB: _soft(Then.ABORT),
+        names.COMPLETE_JOB: _soft(Then.COMPLETE),
+        names.TERMINATE_JOB: _soft(Then.TERMINATE),
         _OTHER: Step(Kind.SYNC, sync),
     }
 
 
 TABLE: Final[Mapping[str, Mapping[str, Step]]] = {
-    PENDING: _alive(Then.IF_STARTED),
-    RUNNING: _alive(Then.IF_ENDED),
-    RESTARTING: {
+    names.PENDING: _alive(Then.IF_STARTED),
+    names.RUNNING: _alive(Then.IF_ENDED),
+    names.RESTARTING: {
         **dict.fromkeys(_TARGETED, Step(Kind.TARGETED, Then.IF_RESTARTED)),
-        SYNC_JOB: Step(Kind.SYNC, Then.IF_RESTARTED),
+        names.SYNC_JOB: Step(Kind.SYNC, Then.IF_RESTARTED),
         _OTHER: Step(Kind.KILL, Then.IF_RESTARTED),
     },
-    COMPLETING: {_OTHER: _soft(Then.COMPLETED)},
-    TERMINATING: {_OTHER: _soft(Then.TERMINATED)},
-    ABORTING: {RESUME_JOB: _soft(Then.RESTART), _OTHER: _soft(Then.ABORTED)},
-    ABORTED: {RESUME_JOB: _soft(Then.RESTART), _OTHER: _soft(Then.NOTHING)},
-    COMPLETED: {_OTHER: _soft(Then.NOTHING)},
-    FAILED: {_OTHER: _soft(Then.NOTHING)},
-    TERMINATED: {_OTHER: _soft(Then.NOTHING)},
+    names.COMPLETING: {_OTHER: _soft(Then.COMPLETED)},
+    names.TERMINATING: {_OTHER: _soft(Then.TERMINATED)},
+    names.ABORTING: {names.RESUME_JOB: _soft(Then.RESTART), _OTHER: _soft(Then.ABORTED)},
+    names.ABORTED: {names.RESUME_JOB: _soft(Then.RESTART), _OTHER: _soft(Then.NOTHING)},
+    names.COMPLETED: {_OTHER: _soft(Then.NOTHING)},
+    names.FAILED: {_OTHER: _soft(Then.NOTHING)},
+    names.TERMINATED: {_OTHER: _soft(Then.NOTHING)},
 }
 
 
 def step(phase: str, action: str) -> Step:
     """Returns the step. An empty or unknown phase counts as Pending, an unknown action as a sync."""
-    row = TABLE.get(phase) or TABLE[PENDING]
+    row = TABLE.get(phase) or TABLE[names.PENDING]
     return row.get(action) or row[_OTHER]

@@ -12,20 +12,12 @@ from typing import Final
 import msgspec
 
 from longshore.api.types import Obj
+from longshore.controllers.volcano import names
 from longshore.controllers.volcano.job.pods import tasks
 from longshore.controllers.volcano.job.waking.job_requests import Request
-from longshore.controllers.volcano.names import (
-    POD_EVICTED,
-    POD_FAILED,
-    POD_PENDING,
-    RESTART_PARTITION,
-    RESTART_POD,
-    RESTART_TASK,
-    UNKNOWN,
-)
 from longshore.machinery.reasons import Reason
 
-TRACELESS: Final = (POD_EVICTED, UNKNOWN)
+TRACELESS: Final = (names.POD_EVICTED, names.UNKNOWN)
 """Events whose cause cannot be read from any object afterwards."""
 
 
@@ -51,7 +43,7 @@ class Delays:
         unless it waits for the start of an earlier pod of that name."""
         old = self.entries.get(new.request.pod)
         same_pod = old is not None and (
-            old.request.pod_uid == new.request.pod_uid or old.request.event != POD_PENDING
+            old.request.pod_uid == new.request.pod_uid or old.request.event != names.POD_PENDING
         )
         if old is not None and same_pod and old.action == new.action:
             return False
@@ -67,12 +59,14 @@ class Delays:
         said = []
         for name, entry in [*self.entries.items()]:
             pod, event = pods.get(name), entry.request.event
-            if event == POD_PENDING:
+            if event == names.POD_PENDING:
                 same = pod is not None and pod["metadata"]["uid"] == entry.request.pod_uid
                 over = not same or pod is None or tasks.phase(pod) not in ("", "Pending")
             else:
                 over = (
-                    event in (POD_FAILED, POD_EVICTED) and pod is not None and tasks.phase(pod) == "Running"
+                    event in (names.POD_FAILED, names.POD_EVICTED)
+                    and pod is not None
+                    and tasks.phase(pod) == "Running"
                 )
             if over:
                 del self.entries[name]
@@ -104,16 +98,16 @@ class Delays:
             entry
             for entry in self.entries.values()
             if entry.request.event in TRACELESS
-            or (entry.request.event != POD_PENDING and entry.request.pod_uid not in uids)
+            or (entry.request.event != names.POD_PENDING and entry.request.pod_uid not in uids)
         ]
 
 
 def _level(action: str, request: Request) -> tuple[str, ...]:
     """Returns the target of an action. Actions with the same target cover each other."""
-    if action == RESTART_TASK:
+    if action == names.RESTART_TASK:
         return ("task", request.task)
-    if action == RESTART_POD:
+    if action == names.RESTART_POD:
         return ("pod", request.task, request.pod)
-    if action == RESTART_PARTITION:
+    if action == names.RESTART_PARTITION:
         return ("partition", request.task, request.partition)
     return ("job",)

@@ -14,29 +14,15 @@ from longshore.api.facts import kinds, pod_state
 from longshore.api.facts.owners import controller_of
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
+from longshore.controllers.volcano import names
 from longshore.controllers.volcano.job.pods import tasks
-from longshore.controllers.volcano.names import (
-    COMMAND_ISSUED,
-    JOB_NAME,
-    JOB_VERSION,
-    OUT_OF_SYNC,
-    POD_EVICTED,
-    POD_FAILED,
-    POD_PENDING,
-    POD_RUNNING,
-    TASK_COMPLETED,
-    TASK_FAILED,
-    TASK_SPEC,
-    UNKNOWN,
-    group_phase,
-)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """One event of a Job, with all that a policy may match."""
 
-    event: str = OUT_OF_SYNC
+    event: str = names.OUT_OF_SYNC
     uid: str = ""
     """The UID of the Job; empty if the source does not know it."""
     task: str = ""
@@ -85,16 +71,16 @@ def pod_of(pod: Obj) -> PodOf | None:
     """Returns None if no Volcano Job controls the pod, or its annotations are missing or wrong."""
     uid = owner_uid(pod)
     notes = pod["metadata"].get("annotations") or {}
-    if not uid or JOB_NAME not in notes or TASK_SPEC not in notes:
+    if not uid or names.JOB_NAME not in notes or names.TASK_SPEC not in notes:
         return None
     try:
-        return PodOf(uid, notes[TASK_SPEC], int(notes.get(JOB_VERSION, "")))
+        return PodOf(uid, notes[names.TASK_SPEC], int(notes.get(names.JOB_VERSION, "")))
     except ValueError:
         return None
 
 
 def job_name(pod: Obj) -> str:
-    name: str = pod["metadata"]["annotations"][JOB_NAME]
+    name: str = pod["metadata"]["annotations"][names.JOB_NAME]
     return name
 
 
@@ -116,42 +102,44 @@ def about(pod: Obj, mine: PodOf, event: str, *, exit_code: int = 0, since: float
 def of_change(old: Obj | None, new: Obj, mine: PodOf, task_pods: TaskPods) -> list[Request]:
     """Returns the requests for a pod that changed, or is seen for the first time (`old` is None)."""
     if tasks.marked(new):
-        return [about(new, mine, OUT_OF_SYNC)]
+        return [about(new, mine, names.OUT_OF_SYNC)]
     phase = tasks.phase(new)
     fresh = old is None or tasks.phase(old) != phase
     if phase == "Failed" and fresh:
         code = pod_state.main_end(new).get("exitCode") or 0
-        return [about(new, mine, POD_FAILED, exit_code=code, since=ended(new))]
+        return [about(new, mine, names.POD_FAILED, exit_code=code, since=ended(new))]
     if phase == "Succeeded" and fresh:
         task, pods = task_pods(mine.task)
         done = task is not None and tasks.completed(task, pods)
         since = max((when for pod in pods if (when := ended(pod))), default=None)
-        return [about(new, mine, TASK_COMPLETED if done else OUT_OF_SYNC, since=since)]
+        return [about(new, mine, names.TASK_COMPLETED if done else names.OUT_OF_SYNC, since=since)]
     if phase in ("Running", "Pending"):
         found = []
         task, pods = task_pods(mine.task)
         # A phase that just changed is the news, as upstream has it; the next change tells of the task.
         if (old is None or not fresh) and task is not None and tasks.failed(task, pods):
-            found.append(about(new, mine, TASK_FAILED))
+            found.append(about(new, mine, names.TASK_FAILED))
         if fresh:
-            event = POD_RUNNING if phase == "Running" else POD_PENDING
-            since = None if event == POD_RUNNING else created(new)
+            event = names.POD_RUNNING if phase == "Running" else names.POD_PENDING
+            since = None if event == names.POD_RUNNING else created(new)
             found.append(about(new, mine, event, since=since))
-        return found or [about(new, mine, OUT_OF_SYNC)]
-    return [about(new, mine, OUT_OF_SYNC)]
+        return found or [about(new, mine, names.OUT_OF_SYNC)]
+    return [about(new, mine, names.OUT_OF_SYNC)]
 
 
 def of_deletion(pod: Obj, mine: PodOf) -> Request:
-    return about(pod, mine, OUT_OF_SYNC if tasks.marked(pod) else POD_EVICTED)
+    return about(pod, mine, names.OUT_OF_SYNC if tasks.marked(pod) else names.POD_EVICTED)
 
 
 def of_group(group: Obj) -> Request:
     """Returns the request for a PodGroup whose phase changed, without UID or version of the Job."""
-    return Request(UNKNOWN if group_phase(group) == UNKNOWN else "")
+    return Request(names.UNKNOWN if names.group_phase(group) == names.UNKNOWN else "")
 
 
 def of_command(command: Obj) -> Request:
-    return Request(COMMAND_ISSUED, action=command.get("action") or "", command=command["metadata"]["name"])
+    return Request(
+        names.COMMAND_ISSUED, action=command.get("action") or "", command=command["metadata"]["name"]
+    )
 
 
 def created(pod: Obj) -> float | None:

@@ -1,16 +1,20 @@
-"""Decides when a finished Volcano Job is deleted. A pure function of the Job and the time."""
+"""Deletes Volcano Jobs some time after they ended.
+
+`decide` is a pure function of the Job and the time; the loop is `controllers/expiring`.
+"""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
-from longshore.api.facts import volcano_job_state
+from longshore.api.facts import kinds, volcano_job_state
 from longshore.api.time import rfc3339
 from longshore.api.time.instants import Instant
 from longshore.api.types import Obj
 from longshore.client.source import Projection
-from longshore.controllers.expiring import plan
-from longshore.controllers.expiring.plan import ExpiryPlan
+from longshore.controllers.expiring import dialect, loop
+from longshore.controllers.expiring.dialect import Dialect, ExpiryPlan
 
 READS: Final = Projection("metadata.deletionTimestamp", "spec.ttlSecondsAfterFinished", "status.state")
 """All that decisions read of a Job."""
@@ -19,11 +23,11 @@ READS: Final = Projection("metadata.deletionTimestamp", "spec.ttlSecondsAfterFin
 def decide(job: Obj, now: Instant) -> ExpiryPlan:
     """Returns the plan for this Job."""
     if not wanted(job):
-        return plan.kept("NotDue")
+        return dialect.kept("NotDue")
     ended = job["status"]["state"].get("lastTransitionTime")
     if not ended:
-        return plan.kept("EndUnknown")
-    return plan.after(rfc3339.parse(ended), job["spec"]["ttlSecondsAfterFinished"], now)
+        return dialect.kept("EndUnknown")
+    return dialect.after(rfc3339.parse(ended), job["spec"]["ttlSecondsAfterFinished"], now)
 
 
 def wanted(job: Obj) -> bool:
@@ -31,3 +35,20 @@ def wanted(job: Obj) -> bool:
     if (job.get("spec") or {}).get("ttlSecondsAfterFinished") is None:
         return False
     return volcano_job_state.has_ended(job) and "deletionTimestamp" not in job["metadata"]
+
+
+DIALECT: Final = Dialect(
+    "volcano-gc",
+    kinds.VOLCANO_JOBS,
+    component="vc-controller-manager",
+    queue="volcano_gc",
+    workers=1,
+    reads=READS,
+    wanted=wanted,
+    decide=decide,
+    harmless=(404, 409),  # gone, or replaced
+)
+
+run = partial(loop.run, DIALECT)
+
+__all__ = ["DIALECT", "run"]

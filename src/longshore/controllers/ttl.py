@@ -1,22 +1,24 @@
-"""Decides when a finished Job is deleted. A pure function of the Job and the time.
+"""Deletes finished Jobs some time after their end.
 
 The time to live is `spec.ttlSecondsAfterFinished`, unless an annotation overrides it for the outcome of the
 Job: `longshore.dev/ttl-after-success` or `longshore.dev/ttl-after-failure`, in seconds (`3600`) or as a
-duration (`36h`). If the annotation cannot be parsed, the Job is kept.
+duration (`36h`). If the annotation cannot be parsed, the Job is kept. `decide` is a pure function of the Job
+and the time; the loop is `controllers/expiring`.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
-from longshore.api.facts import job_state, own_names
+from longshore.api.facts import job_state, kinds, own_names
 from longshore.api.field import quoted
 from longshore.api.time import durations, rfc3339
 from longshore.api.time.instants import SECOND, Instant
 from longshore.api.types import Obj
 from longshore.client.source import Projection
-from longshore.controllers.expiring import plan
-from longshore.controllers.expiring.plan import ExpiryPlan
+from longshore.controllers.expiring import dialect, loop
+from longshore.controllers.expiring.dialect import Dialect, ExpiryPlan
 from longshore.machinery.queues.try_again import TryAgain
 
 TTL_AFTER: Final = {
@@ -42,17 +44,17 @@ class BadAnnotation(ValueError):
 def decide(job: Obj, now: Instant) -> ExpiryPlan:
     """Returns the plan for this Job. Raises TryAgain if its finish time is missing."""
     if "deletionTimestamp" in job["metadata"]:
-        return plan.kept("BeingDeleted")
+        return dialect.kept("BeingDeleted")
     end = job_state.end_of(job)
     if end is None:
-        return plan.kept("NotEnded")
+        return dialect.kept("NotEnded")
     try:
         ttl = ttl_of(job, end["type"])
     except BadAnnotation as err:
-        return plan.kept("BadAnnotation", problem=str(err))
+        return dialect.kept("BadAnnotation", problem=str(err))
     if ttl is None:
-        return plan.kept("NoTtl")
-    return plan.after(_finish_time(job, end), ttl, now)
+        return dialect.kept("NoTtl")
+    return dialect.after(_finish_time(job, end), ttl, now)
 
 
 def wanted(job: Obj) -> bool:
@@ -92,3 +94,23 @@ def _finish_time(job: Obj, end: Obj) -> Instant:
         where = f"{meta['namespace']}/{meta['name']}"
         raise TryAgain(f"unable to find the time when the Job {where} finished")
     return rfc3339.parse(end["lastTransitionTime"])
+
+
+DIALECT: Final = Dialect(
+    "ttl",
+    kinds.JOBS,
+    component="ttl-after-finished-controller",
+    queue="ttl_jobs_to_delete",
+    workers=5,
+    reads=READS,
+    wanted=wanted,
+    decide=decide,
+    late_metric=(
+        "ttl_after_finished_controller_job_deletion_duration_seconds",
+        "The time it took to delete the job since it became eligible for deletion",
+    ),
+)
+
+run = partial(loop.run, DIALECT)
+
+__all__ = ["DIALECT", "run"]
