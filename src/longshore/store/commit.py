@@ -17,13 +17,41 @@ from collections.abc import Callable
 from functools import partial
 from itertools import islice
 
+import msgspec
+
 from longshore.store.batch import Batch
-from longshore.store.counters import Commit, Counters
 from longshore.store.errors import WriteFailed
 from longshore.store.journal import Journal
 from longshore.store.types import Event
 from longshore.store.window import Window
 from longshore.store.writers import Writer, attempt
+
+# ---- Counts of the journal's work, for metrics.
+
+
+class Commit(msgspec.Struct, frozen=True):
+    """One finished transaction."""
+
+    writes: int
+    bytes: int
+    seconds: float
+    """From the start of the commit until the event loop learned that it was durable."""
+
+
+class Counters(msgspec.Struct):
+    """Sums since the store was opened."""
+
+    commits: int = 0
+    writes: int = 0
+    bytes: int = 0
+    failed_commits: int = 0
+    compacted_rows: int = 0
+
+    def count(self, commit: Commit) -> None:
+        self.commits += 1
+        self.writes += commit.writes
+        self.bytes += commit.bytes
+
 
 _COMPACTION_MIN_ROWS = 256
 _COMPACTION_MAX_ROWS = 1024  # more than a batch can add, so that compaction keeps up with any load

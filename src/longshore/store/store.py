@@ -19,14 +19,13 @@ from longshore.api.retention import Retention
 from longshore.api.types import Obj, encode
 from longshore.store import contents, notes
 from longshore.store.batch import Batch, Staged
-from longshore.store.commit import CommitInMemory, GroupCommit
+from longshore.store.commit import Commit, CommitInMemory, Counters, GroupCommit
 from longshore.store.contents import Contents
-from longshore.store.counters import Commit, Counters
 from longshore.store.errors import Compacted, DiskFull, FutureRevision, NothingOnDisk, StoreClosed
 from longshore.store.journal import Durability, Journal, NoJournal
 from longshore.store.memory_limits import Limits
 from longshore.store.notes import Bundle, Notes
-from longshore.store.overlay import Overlay
+from longshore.store.state import Overlay
 from longshore.store.types import Entry, Event, EventType, Key, Page, Snapshot
 from longshore.store.watch import Hub, Watch
 from longshore.store.writers import InTurn, WriterThread, beside
