@@ -115,6 +115,16 @@ def json_text(value: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
+def diff(old: Any, new: Any) -> str:
+    """The difference between two structures, as some refusals of updates print it at their end: a unified
+    diff of both as indented JSON, without the file names."""
+    import difflib  # only a refused update pays for it
+
+    before, after = (json.dumps(o, indent=1, sort_keys=True).splitlines() for o in (old, new))
+    lines = list(difflib.unified_diff(before, after, lineterm=""))
+    return "\n".join(lines[2:])
+
+
 def invalid(field: str, value: Any, detail: str) -> FieldError:
     return FieldError("FieldValueInvalid", field, value, detail)
 

@@ -11,7 +11,7 @@ from longshore.api.field import FieldError
 from longshore.api.quantity import round_up_list
 from longshore.api.strategy import Context, Strategy, keep_spec
 from longshore.api.types import Obj
-from longshore.api.validation import changes, metadata
+from longshore.api.validation import metadata
 from longshore.api.validation.pod import affinity
 
 SOURCES: Final = (
@@ -126,7 +126,7 @@ def validate_update(new: Obj, old: Obj) -> list[FieldError]:
     spec, before = new["spec"], old["spec"]
     source, was = source_of(spec), source_of(before)
     if source != was:
-        text = "spec.persistentvolumesource is immutable after creation\n" + changes.diff(was, source)
+        text = "spec.persistentvolumesource is immutable after creation\n" + field.diff(was, source)
         found.append(field.forbidden("spec.persistentvolumesource", text))
     if spec["volumeMode"] != before["volumeMode"]:
         found.append(field.invalid("volumeMode", spec["volumeMode"], metadata.IMMUTABLE))

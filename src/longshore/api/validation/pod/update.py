@@ -7,7 +7,7 @@ from typing import Any, Final
 from longshore.api import field, quantity, types
 from longshore.api.field import FieldError
 from longshore.api.types import Obj
-from longshore.api.validation import changes, metadata
+from longshore.api.validation import metadata
 from longshore.api.validation.pod import containers, pod_annotations, scheduling
 from longshore.api.validation.pod.spec import validate_pod
 
@@ -128,7 +128,7 @@ def _nothing_else(new: Obj, old: Obj, found: list[FieldError]) -> None:
     if old.get("schedulingGates"):
         _gated(masked, old, found)
     if masked != old and comparable(masked) != comparable(old):
-        text = f"pod updates may not change fields other than {_UPDATABLE}\n{changes.diff(old, masked)}"
+        text = f"pod updates may not change fields other than {_UPDATABLE}\n{field.diff(old, masked)}"
         found.append(field.forbidden("spec", text))
 
 

@@ -16,7 +16,7 @@ from longshore.api.types import Obj
 from longshore.api.validation.volcano import cronjob, hypernode, jobflow, pod, typed
 from longshore.api.validation.volcano import job as volcano_job
 from longshore.apiserver.admission.lookup import Get, List
-from longshore.apiserver.admission.volcano import job, podgroup, queue
+from longshore.apiserver.admission.volcano import job, queue
 
 _JOBS: Final = "batch.volcano.sh/jobs"
 _CRON_JOBS: Final = "batch.volcano.sh/cronjobs"
@@ -173,7 +173,7 @@ _CHECKS: Final[dict[str, tuple[str, _Check]]] = {
     _CRON_JOBS: ("validatecronjob", _cronjob),
     _FLOWS: ("validatejob", _flow),  # that is how upstream registers it
     _JOBS: ("validatejob", job.validate_create),
-    _POD_GROUPS: ("validatepodgroup", podgroup.validate_create),
+    _POD_GROUPS: ("validatepodgroup", job.validate_podgroup),
     _QUEUES: ("validatequeue", queue.validate_create),
 }
 _UPDATE_CHECKS: Final[dict[str, tuple[str, _UpdateCheck]]] = {
