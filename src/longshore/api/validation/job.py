@@ -149,10 +149,6 @@ def validate_spec(spec: Obj, path: str, *, old: Obj | None = None) -> list[Field
     return found + _restart_policy(spec, f"{path}.template.spec.restartPolicy")
 
 
-CREATE_RULES: Final = (validate_generated_selector, _validate_spec, validate_last_hostname)
-"""The checks of `validate_job` for a new Job."""
-
-
 def _managed_by(value: str, path: str) -> list[FieldError]:
     if not value:
         return [field.required(path)]
