@@ -64,9 +64,7 @@ def _port(port: Obj, needs_name: bool, path: str) -> list[FieldError]:
         found.append(field.not_supported(f"{path}.protocol", protocol, _PROTOCOLS))
     app = port.get("appProtocol")
     if app is not None:
-        found += [
-            field.invalid(f"{path}.appProtocol", app, text) for text in label_syntax.qualified_name(app)
-        ]
+        found += field.each(f"{path}.appProtocol", app, label_syntax.qualified_name(app))
     return found
 
 

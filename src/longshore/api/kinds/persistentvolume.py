@@ -97,13 +97,10 @@ def _sources(spec: Obj) -> list[FieldError]:
             if not (spec.get("nodeAffinity") or {}).get("required"):
                 found.append(field.required("spec.nodeAffinity", "Local volume requires node affinity"))
         case "nfs":
-            if not source.get("server"):
-                found.append(field.required("spec.nfs.server"))
+            found += field.missing(source, "spec.nfs", "server")
             found += _path(source, "spec.nfs", absolute=True)
         case "csi":
-            found += [
-                field.required(f"spec.csi.{k}") for k in ("driver", "volumeHandle") if not source.get(k)
-            ]
+            found += field.missing(source, "spec.csi", "driver", "volumeHandle")
     return found
 
 
@@ -128,20 +125,15 @@ def validate_update(new: Obj, old: Obj) -> list[FieldError]:
     if source != was:
         text = "spec.persistentvolumesource is immutable after creation\n" + field.diff(was, source)
         found.append(field.forbidden("spec.persistentvolumesource", text))
-    if spec["volumeMode"] != before["volumeMode"]:
-        found.append(field.invalid("volumeMode", spec["volumeMode"], metadata.IMMUTABLE))
+    found += field.changed(spec, before, "volumeMode")
     constraints = spec.get("nodeAffinity")
     if before.get("nodeAffinity") is not None and constraints != before["nodeAffinity"]:
-        text = f"{metadata.IMMUTABLE}, except for updating from beta label to GA"
+        text = f"{field.IMMUTABLE}, except for updating from beta label to GA"
         found.append(field.invalid("nodeAffinity", constraints, text))
     if before.get("volumeAttributesClassName") and not spec.get("volumeAttributesClassName"):
         text = "update from non-nil value to nil is forbidden"
         found.append(field.forbidden("spec.volumeAttributesClassName", text))
     return found
-
-
-def validate_status(new: Obj, old: Obj) -> list[FieldError]:
-    return metadata.validate_update_again(new["metadata"], old["metadata"])
 
 
 def _default(obj: Obj) -> None:
@@ -181,5 +173,5 @@ STRATEGY: Final = Strategy(
     validate_create=validate,
     validate_update=validate_update,
     prepare_status=_prepare_status,
-    validate_status=validate_status,
+    validate_status=metadata.again(lambda obj: []),
 )

@@ -37,8 +37,7 @@ def validate_update(new: Obj, old: Obj) -> list[FieldError]:
     if compared != before:
         found.append(field.forbidden("spec", _FIXED + field.diff(before, compared)))
     found += _size(spec, before, old.get("status") or {})
-    if spec["volumeMode"] != before["volumeMode"]:
-        found.append(field.invalid("volumeMode", spec["volumeMode"], metadata.IMMUTABLE))
+    found += field.changed(spec, before, "volumeMode")
     if before.get("volumeAttributesClassName") and not spec.get("volumeAttributesClassName"):
         text = "update from non-nil value to nil is forbidden"
         found.append(field.forbidden("spec.volumeAttributesClassName", text))

@@ -45,9 +45,7 @@ def _validate_update(new: Obj, old: Obj) -> list[FieldError]:
     found = metadata.validate_update_again(new["metadata"], old["metadata"])
     if new["value"] != old["value"]:
         found.append(field.forbidden("value", "may not be changed in an update."))
-    if new["preemptionPolicy"] != old["preemptionPolicy"]:
-        found.append(field.invalid("preemptionPolicy", new["preemptionPolicy"], metadata.IMMUTABLE))
-    return found
+    return found + field.changed(new, old, "preemptionPolicy")
 
 
 def _system_problem(obj: Obj) -> str:

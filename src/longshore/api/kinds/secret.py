@@ -51,8 +51,7 @@ def _validate_create(obj: Obj) -> list[FieldError]:
 
 def _validate_update(new: Obj, old: Obj) -> list[FieldError]:
     found = metadata.validate_update_again(new["metadata"], old["metadata"])
-    if new["type"] != old["type"]:
-        found.append(field.invalid("type", new["type"], metadata.IMMUTABLE))
+    found += field.changed(new, old, "type")
     if old.get("immutable"):
         found += frozen(new, old, ("data",))
     found += metadata.validate_create(new["metadata"], namespaced=True, name_rule="subdomain")

@@ -44,10 +44,7 @@ def _validate_update(new: Obj, old: Obj) -> list[FieldError]:
         found.append(field.forbidden("parameters", "updates to parameters are forbidden."))
     if new.get("provisioner", "") != old.get("provisioner", ""):
         found.append(field.forbidden("provisioner", "updates to provisioner are forbidden."))
-    for key in ("reclaimPolicy", "volumeBindingMode"):
-        if new[key] != old[key]:
-            found.append(field.invalid(key, new[key], metadata.IMMUTABLE))
-    return found
+    return found + field.changed(new, old, "reclaimPolicy", "volumeBindingMode")
 
 
 def _parameters(parameters: dict[str, str]) -> list[FieldError]:

@@ -12,7 +12,6 @@ from typing import Any, Final
 from longshore.api import field, names
 from longshore.api.field import FieldError
 from longshore.api.types import Obj
-from longshore.api.validation import metadata
 
 _COLUMN_TYPES: Final = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS: Final = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
@@ -60,7 +59,7 @@ def is_true(crd: Obj, condition: str) -> bool:
 
 
 def _immutable(new: Any, old: Any, path: str) -> list[FieldError]:
-    return [] if new == old else [field.invalid(path, new, metadata.IMMUTABLE)]
+    return [] if new == old else [field.invalid(path, new, field.IMMUTABLE)]
 
 
 def _named(spec: Obj, which: str) -> str:
@@ -264,8 +263,7 @@ def _simple_path(value: str, path: str) -> list[FieldError]:
 
 def _column(column: Obj, path: str) -> list[FieldError]:
     found: list[FieldError] = []
-    if not column.get("name"):
-        found.append(field.required(f"{path}.name"))
+    found += field.missing(column, path, "name")
     kind, text = column.get("type", ""), f"must be one of {','.join(_COLUMN_TYPES)}"
     if not kind:
         found.append(field.required(f"{path}.type", text))

@@ -12,7 +12,6 @@ from longshore.api import field, job_labels
 from longshore.api.field import FieldError
 from longshore.api.types import Obj
 from longshore.api.validation import internal, job, metadata
-from longshore.api.validation.metadata import IMMUTABLE
 
 _SCHEDULING: Final = ("nodeSelector", "tolerations", "schedulingGates")
 
@@ -68,7 +67,7 @@ def _changes(spec: Obj, old: Obj, *, template_is_open: bool) -> list[FieldError]
 
 def _fixed(found: list[FieldError], spec: Obj, old: Obj, key: str, shown: Any = lambda value: value) -> None:
     if spec.get(key) != old.get(key):
-        found.append(field.invalid(f"spec.{key}", shown(spec.get(key)), IMMUTABLE))
+        found.append(field.invalid(f"spec.{key}", shown(spec.get(key)), field.IMMUTABLE))
 
 
 def _completions(spec: Obj, old: Obj) -> list[FieldError]:
@@ -76,7 +75,7 @@ def _completions(spec: Obj, old: Obj) -> list[FieldError]:
     if value == old.get("completions"):
         return []
     if spec.get("completionMode") != "Indexed":
-        return [field.invalid("spec.completions", value, IMMUTABLE)]
+        return [field.invalid("spec.completions", value, field.IMMUTABLE)]
     if value is None or value == spec.get("parallelism"):
         return []  # that Indexed Jobs need completions has been said already
     text = "can only be modified in tandem with spec.parallelism"
@@ -94,7 +93,7 @@ def _open_template(template: Obj, old: Obj) -> list[FieldError]:
         _take_resources(was, spec, key)
     if spec == was:
         return []
-    return [field.invalid("spec.template.spec", internal.go_shaped(spec), IMMUTABLE)]
+    return [field.invalid("spec.template.spec", internal.go_shaped(spec), field.IMMUTABLE)]
 
 
 def _take(was: Obj, spec: Obj, key: str) -> None:

@@ -86,9 +86,7 @@ def _port(port: Obj, needs_name: bool, seen: set[str], path: str) -> list[FieldE
     found += net.validate_port_or_name(port["targetPort"], f"{path}.targetPort")
     protocol = port.get("appProtocol")
     if protocol is not None:
-        found += [
-            field.invalid(f"{path}.appProtocol", protocol, t) for t in label_syntax.qualified_name(protocol)
-        ]
+        found += field.each(f"{path}.appProtocol", protocol, label_syntax.qualified_name(protocol))
     return found
 
 
@@ -123,9 +121,7 @@ def _cluster_ips(spec: Obj) -> list[FieldError]:
         if family in seen:
             found.append(field.duplicate(f"spec.ipFamilies[{i}]", family))
         seen.add(family)
-    policy = spec.get("ipFamilyPolicy")
-    if policy is not None and policy not in _FAMILY_POLICIES:
-        found.append(field.not_supported("spec.ipFamilyPolicy", policy, _FAMILY_POLICIES))
+    found += field.unsupported(spec, "ipFamilyPolicy", "spec", _FAMILY_POLICIES)
     broken = False
     for i, each in enumerate(addresses):
         if i == 0 and each == "None":
@@ -210,18 +206,12 @@ def _traffic(spec: Obj) -> list[FieldError]:
         found.append(field.not_supported(path, outside, _TRAFFIC_POLICIES))
     health = spec.get("healthCheckNodePort", 0)
     if spec["type"] == "LoadBalancer" and outside == "Local":
-        found += [
-            field.invalid("spec.healthCheckNodePort", health, t) for t in identifiers.port_number(health)
-        ]
+        found += field.each("spec.healthCheckNodePort", health, identifiers.port_number(health))
     elif health:
         text = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
         found.append(field.invalid("spec.healthCheckNodePort", health, text))
-    inside = spec.get("internalTrafficPolicy")
-    if inside is not None and inside not in _TRAFFIC_POLICIES:
-        found.append(field.not_supported("spec.internalTrafficPolicy", inside, _TRAFFIC_POLICIES))
-    spread = spec.get("trafficDistribution")
-    if spread is not None and spread not in _DISTRIBUTIONS:
-        found.append(field.not_supported("spec.trafficDistribution", spread, _DISTRIBUTIONS))
+    found += field.unsupported(spec, "internalTrafficPolicy", "spec", _TRAFFIC_POLICIES)
+    found += field.unsupported(spec, "trafficDistribution", "spec", _DISTRIBUTIONS)
     return found
 
 
@@ -236,7 +226,7 @@ def validate_update(new: Obj, old: Obj) -> list[FieldError]:
             found.append(field.invalid("spec.loadBalancerClass", class_, _FIXED_ONCE_SET))
         policies = {spec.get("externalTrafficPolicy"), before.get("externalTrafficPolicy")}
         if policies == {"Local"} and spec.get("healthCheckNodePort") != before.get("healthCheckNodePort"):
-            found.append(field.forbidden("spec.healthCheckNodePort", metadata.IMMUTABLE))
+            found.append(field.forbidden("spec.healthCheckNodePort", field.IMMUTABLE))
     found += metadata.validate_create(new["metadata"], namespaced=True, name_rule="label")
     return found + validate(new)
 

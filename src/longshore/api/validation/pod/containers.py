@@ -254,10 +254,7 @@ def validate_ports(ports: Sequence[Obj], path: str, found: list[FieldError]) -> 
         if number == 0:
             found.append(field.required(f"{path}[{i}].containerPort"))
         elif not 1 <= number <= 65535:
-            found += [
-                field.invalid(f"{path}[{i}].containerPort", number, t)
-                for t in identifiers.port_number(number)
-            ]
+            found += field.each(f"{path}[{i}].containerPort", number, identifiers.port_number(number))
         if host := port.get("hostPort"):
             found += [field.invalid(f"{path}[{i}].hostPort", host, t) for t in identifiers.port_number(host)]
         protocol = port.get("protocol") or ""
