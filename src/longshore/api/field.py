@@ -160,6 +160,16 @@ def changed(new: Mapping[str, Any], old: Mapping[str, Any], *keys: str) -> list[
     return [invalid(key, new[key], IMMUTABLE) for key in keys if new[key] != old[key]]
 
 
+def one_of(path: str, value: Any, supported: Collection[str]) -> list[FieldError]:
+    """The problem of a value that is not supported."""
+    return [] if value in supported else [not_supported(path, value, supported)]
+
+
+def chosen(path: str, value: str, supported: Collection[str]) -> list[FieldError]:
+    """The problem of a required text that is empty, or not supported."""
+    return one_of(path, value, supported) if value else [required(path)]
+
+
 def unsupported(obj: Mapping[str, Any], key: str, path: str, supported: Collection[str]) -> list[FieldError]:
     """The problem of an optional field that has none of the supported values."""
     value = obj.get(key)

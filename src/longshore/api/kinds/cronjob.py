@@ -47,10 +47,7 @@ def _spec(spec: Obj, old: Obj | None) -> list[FieldError]:
     if zone is not None and (old is None or old.get("timeZone") != zone):
         found += validate_time_zone(zone, "spec.timeZone")
     policy = spec.get("concurrencyPolicy", "")
-    if not policy:
-        found.append(field.required("spec.concurrencyPolicy"))
-    elif policy not in _POLICIES:
-        found.append(field.not_supported("spec.concurrencyPolicy", policy, _POLICIES))
+    found += field.chosen("spec.concurrencyPolicy", policy, _POLICIES)
     found += _job(spec["jobTemplate"]["spec"], old["jobTemplate"]["spec"] if old else None)
     return found + field.negative(spec, "spec", "successfulJobsHistoryLimit", "failedJobsHistoryLimit")
 

@@ -60,8 +60,7 @@ def _port(port: Obj, needs_name: bool, path: str) -> list[FieldError]:
     elif needs_name:
         found.append(field.required(f"{path}.name"))
     found += [field.invalid(f"{path}.port", number, text) for text in identifiers.port_number(number)]
-    if protocol not in _PROTOCOLS:
-        found.append(field.not_supported(f"{path}.protocol", protocol, _PROTOCOLS))
+    found += field.one_of(f"{path}.protocol", protocol, _PROTOCOLS)
     app = port.get("appProtocol")
     if app is not None:
         found += field.each(f"{path}.appProtocol", app, label_syntax.qualified_name(app))

@@ -36,8 +36,7 @@ def validate(volume: Obj) -> list[FieldError]:
     spec = volume["spec"]
     found = _access_modes(spec) + _capacity(spec)
     policy = spec["persistentVolumeReclaimPolicy"]
-    if policy not in _RECLAIM:
-        found.append(field.not_supported("spec.persistentVolumeReclaimPolicy", policy, _RECLAIM))
+    found += field.one_of("spec.persistentVolumeReclaimPolicy", policy, _RECLAIM)
     wanted = (spec.get("nodeAffinity") or {}).get("required")
     if spec.get("nodeAffinity") is not None:
         if wanted is None:
@@ -53,8 +52,7 @@ def validate(volume: Obj) -> list[FieldError]:
     class_ = spec.get("storageClassName")
     if class_:
         found += [field.invalid("spec.storageClassName", class_, t) for t in names.dns1123_subdomain(class_)]
-    if spec["volumeMode"] not in _VOLUME_MODES:
-        found.append(field.not_supported("spec.volumeMode", spec["volumeMode"], _VOLUME_MODES))
+    found += field.one_of("spec.volumeMode", spec["volumeMode"], _VOLUME_MODES)
     return found
 
 

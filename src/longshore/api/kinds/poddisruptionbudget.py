@@ -104,8 +104,7 @@ def validate_conditions(conditions: Iterable[Obj], path: str) -> list[FieldError
 def _condition(condition: Obj, path: str) -> list[FieldError]:
     kind, status = condition.get("type", ""), condition.get("status", "")
     found = [field.invalid(f"{path}.type", kind, text) for text in label_syntax.qualified_name(kind)]
-    if status not in _STATUSES:
-        found.append(field.not_supported(f"{path}.status", status, _STATUSES))
+    found += field.one_of(f"{path}.status", status, _STATUSES)
     generation = condition.get("observedGeneration", 0)
     if generation < 0:
         text = "must be greater than or equal to zero"

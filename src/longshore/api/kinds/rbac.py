@@ -107,8 +107,7 @@ def _binding_problems(obj: Obj, *, namespaced: bool) -> list[FieldError]:
     found: list[FieldError] = []
     if ref["apiGroup"] != GROUP:
         found.append(field.not_supported("roleRef.apiGroup", ref["apiGroup"], (GROUP,)))
-    if ref.get("kind", "") not in kinds:
-        found.append(field.not_supported("roleRef.kind", ref.get("kind", ""), kinds))
+    found += field.one_of("roleRef.kind", ref.get("kind", ""), kinds)
     name = ref.get("name", "")
     if not name:
         found.append(field.required("roleRef.name"))

@@ -31,10 +31,8 @@ def _validate_create(obj: Obj) -> list[FieldError]:
     else:
         found = [field.required("provisioner")]
     found += _parameters(obj.get("parameters") or {})
-    if obj["reclaimPolicy"] not in _RECLAIM:
-        found.append(field.not_supported("reclaimPolicy", obj["reclaimPolicy"], _RECLAIM))
-    if obj["volumeBindingMode"] not in _BINDING:
-        found.append(field.not_supported("volumeBindingMode", obj["volumeBindingMode"], _BINDING))
+    found += field.one_of("reclaimPolicy", obj["reclaimPolicy"], _RECLAIM)
+    found += field.one_of("volumeBindingMode", obj["volumeBindingMode"], _BINDING)
     return found
 
 

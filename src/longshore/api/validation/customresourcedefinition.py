@@ -118,7 +118,7 @@ def _spec(spec: Obj) -> list[FieldError]:
         found.append(field.invalid("spec.group", group, ",".join(wrong)))
     elif "." not in group:
         found.append(field.invalid("spec.group", group, "should be a domain with at least one dot"))
-    found += _one_of(spec.get("scope", ""), ("Cluster", "Namespaced"), "spec.scope")
+    found += field.chosen("spec.scope", spec.get("scope", ""), ("Cluster", "Namespaced"))
     if spec.get("preserveUnknownFields"):
         found.append(field.invalid("spec.preserveUnknownFields", True, "must be false"))
     versions: list[Obj] = spec.get("versions") or []
@@ -141,12 +141,6 @@ def _spec(spec: Obj) -> list[FieldError]:
             if word in shared:
                 found += _part(versions[0], word, f"spec.{_SHARED[word]}")
     return found + _conversion(spec.get("conversion") or {})
-
-
-def _one_of(value: str, supported: tuple[str, ...], path: str) -> list[FieldError]:
-    if not value:
-        return [field.required(path)]
-    return [] if value in supported else [field.not_supported(path, value, supported)]
 
 
 def schema_of(version: Obj) -> Obj | None:
@@ -302,7 +296,7 @@ def _selectable(fields: list[Obj], path: str) -> list[FieldError]:
 def _conversion(conversion: Obj) -> list[FieldError]:
     path = "spec.conversion"
     strategy = conversion.get("strategy", "")
-    found = _one_of(strategy, ("None", "Webhook"), f"{path}.strategy")
+    found = field.chosen(f"{path}.strategy", strategy, ("None", "Webhook"))
     webhook = conversion.get("webhook")
     if strategy == "Webhook":
         config = (webhook or {}).get("clientConfig")

@@ -45,8 +45,7 @@ def validate(service: Obj) -> list[FieldError]:
     for i, address in enumerate(spec.get("externalIPs") or ()):
         path = f"spec.externalIPs[{i}]"
         found += net.validate_ip(address, path) or net.validate_not_special(address, path)
-    if kind not in _TYPES:
-        found.append(field.not_supported("spec.type", kind, _TYPES))
+    found += field.one_of("spec.type", kind, _TYPES)
     found += _ports_together(spec)
     found += _load_balancer(spec)
     return found + _traffic(spec)
@@ -81,8 +80,7 @@ def _port(port: Obj, needs_name: bool, seen: set[str], path: str) -> list[FieldE
         found.append(field.required(f"{path}.name"))
     number = port.get("port", 0)
     found += [field.invalid(f"{path}.port", number, text) for text in identifiers.port_number(number)]
-    if port["protocol"] not in _PROTOCOLS:
-        found.append(field.not_supported(f"{path}.protocol", port["protocol"], _PROTOCOLS))
+    found += field.one_of(f"{path}.protocol", port["protocol"], _PROTOCOLS)
     found += net.validate_port_or_name(port["targetPort"], f"{path}.targetPort")
     protocol = port.get("appProtocol")
     if protocol is not None:
@@ -116,8 +114,7 @@ def _cluster_ips(spec: Obj) -> list[FieldError]:
     families = spec.get("ipFamilies") or []
     seen: set[str] = set()
     for i, family in enumerate(families):
-        if family not in _FAMILIES:
-            found.append(field.not_supported(f"spec.ipFamilies[{i}]", family, _FAMILIES))
+        found += field.one_of(f"spec.ipFamilies[{i}]", family, _FAMILIES)
         if family in seen:
             found.append(field.duplicate(f"spec.ipFamilies[{i}]", family))
         seen.add(family)

@@ -109,8 +109,7 @@ def validate_field_ref(ref: Obj, allowed: Sequence[str], path: str, found: list[
         found += [field.invalid(path, checked, text) for text in label_syntax.qualified_name(checked)]
     else:
         base = "spec.nodeName" if base == "spec.host" else base
-        if base not in allowed:
-            found.append(field.not_supported(f"{path}.fieldPath", base, allowed))
+        found += field.one_of(f"{path}.fieldPath", base, allowed)
 
 
 def split_subscript(label: str) -> tuple[str, str | None]:

@@ -150,16 +150,7 @@ def _ephemeral(source: Obj, path: str, found: list[FieldError]) -> None:
 
 def _image(source: Obj, path: str, found: list[FieldError]) -> None:
     found += field.missing(source, path, "reference")
-    validate_pull_policy(source.get("pullPolicy") or "", f"{path}.pullPolicy", found)
-
-
-def validate_pull_policy(policy: str, path: str, found: list[FieldError]) -> None:
-    """Checks the pull policy of an image volume or a container."""
-    if policy not in PULL_POLICIES:
-        if policy:
-            found.append(field.not_supported(path, policy, PULL_POLICIES))
-        else:
-            found.append(field.required(path))
+    found += field.chosen(f"{path}.pullPolicy", source.get("pullPolicy") or "", PULL_POLICIES)
 
 
 PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
@@ -242,8 +233,7 @@ def validate_claim_spec(spec: Obj, path: str, found: list[FieldError]) -> None:
     if (selector := spec.get("selector")) is not None:
         found += metadata.validate_label_selector(selector, f"{path}.selector")
     for mode in modes:
-        if mode not in _ACCESS_MODES:
-            found.append(field.not_supported(f"{path}.accessModes", mode, _ACCESS_MODES))
+        found += field.one_of(f"{path}.accessModes", mode, _ACCESS_MODES)
     if "ReadWriteOncePod" in modes and any(m in _ACCESS_MODES[:3] for m in modes):
         text = "may not use ReadWriteOncePod with other access modes"
         found.append(field.forbidden(f"{path}.accessModes", text))

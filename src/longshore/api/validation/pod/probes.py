@@ -80,8 +80,7 @@ def _action(kind: str, action: Obj, grace: int | None, path: str, found: list[Fi
         found += field.missing(action, path, "path")
         validate_port(action.get("port", 0), f"{path}.port", found)
         scheme = action.get("scheme") or ""
-        if scheme not in _SCHEMES:
-            found.append(field.not_supported(f"{path}.scheme", scheme, _SCHEMES))
+        found += field.one_of(f"{path}.scheme", scheme, _SCHEMES)
         for header in action.get("httpHeaders") or ():
             name = header.get("name") or ""
             found += field.each(f"{path}.httpHeaders", name, identifiers.http_header_name(name))

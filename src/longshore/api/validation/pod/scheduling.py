@@ -17,7 +17,7 @@ _ALL_OPERATORS: Final = ("Equal", "Exists", "Lt", "Gt")
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _UNSATISFIABLE: Final = ("DoNotSchedule", "ScheduleAnyway")
 _INCLUSION: Final = ("Honor", "Ignore")
-_PREEMPTION: Final = ("PreemptLowerPriority", "Never")
+PREEMPTION: Final = ("PreemptLowerPriority", "Never")
 
 
 def validate_tolerations(tolerations: Sequence[Obj], path: str, found: list[FieldError]) -> None:
@@ -93,9 +93,3 @@ def validate_readiness_gates(gates: Sequence[Obj], path: str, found: list[FieldE
     for i, gate in enumerate(gates):
         kind = gate.get("conditionType") or ""
         found += field.each(f"{path}[{i}].conditionType", kind, label_syntax.qualified_name(kind))
-
-
-def validate_preemption(policy: str, path: str, found: list[FieldError]) -> None:
-    """Checks the preemption policy of a pod or PriorityClass."""
-    if policy not in _PREEMPTION:
-        found.append(field.not_supported(path, policy, _PREEMPTION) if policy else field.required(path))

@@ -63,9 +63,9 @@ def validate_pod_spec(spec: Obj, path: str, *, pod: Obj | None = None) -> list[F
         resources.validate_pod_resources(spec, claims, path, found)
     if spec.get("hostNetwork"):
         containers.validate_host_network(spec, path, found, is_pod=pod is not None)
-    containers.validate_pod_policy(around.restart_policy, f"{path}.restartPolicy", found)
+    found += field.chosen(f"{path}.restartPolicy", around.restart_policy, _RESTARTS)
     policy = spec.get("dnsPolicy") or ""
-    validate_policy(policy, f"{path}.dnsPolicy", found)
+    found += field.chosen(f"{path}.dnsPolicy", policy, _POLICIES)
     if labels := spec.get("nodeSelector"):
         found += metadata.validate_labels(labels, f"{path}.nodeSelector")
     if spec.get("securityContext"):
@@ -131,7 +131,7 @@ def _names(spec: Obj, path: str, found: list[FieldError]) -> None:
     if (name := spec.get("runtimeClassName")) is not None:
         found += [field.invalid(f"{path}.runtimeClassName", name, t) for t in names.dns1123_subdomain(name)]
     if (policy := spec.get("preemptionPolicy")) is not None:
-        scheduling.validate_preemption(policy, f"{path}.preemptionPolicy", found)
+        found += field.chosen(f"{path}.preemptionPolicy", policy, scheduling.PREEMPTION)
 
 
 def _name(spec: Obj, key: str, rule: Rule, path: str, found: list[FieldError]) -> None:
@@ -231,17 +231,13 @@ CREATE_RULES: Final[tuple[_PodRule, ...]] = (
 
 # ---- Name resolution and host names of a pod: DNS policy and settings, host aliases, host names.
 
+_RESTARTS: Final = ("Always", "OnFailure", "Never")
 _POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 # The limits of the C library's resolver.
 _MAX_SERVERS: Final = 3
 _MAX_SEARCHES: Final = 32
 _MAX_SEARCH_CHARS: Final = 2048
 _MAX_HOSTNAME_CHARACTERS: Final = 64
-
-
-def validate_policy(policy: str, path: str, found: list[FieldError]) -> None:
-    if policy not in _POLICIES:
-        found.append(field.not_supported(path, policy, _POLICIES) if policy else field.required(path))
 
 
 def validate_config(config: Obj | None, policy: str, path: str, found: list[FieldError]) -> None:
