@@ -37,8 +37,7 @@ def _default_whole_spec(pod: Obj) -> None:
             _requests_from_limits(container["resources"])
             if spec.get("hostNetwork"):
                 _host_ports(container)
-    if "enableServiceLinks" not in spec:
-        spec["enableServiceLinks"] = True
+    spec.setdefault("enableServiceLinks", True)
     if spec["terminationGracePeriodSeconds"] < 0:
         spec["terminationGracePeriodSeconds"] = 1
     if spec.get("resources"):
@@ -100,7 +99,7 @@ def _container(container: Obj) -> None:
             port["protocol"] = "TCP"
     for variable in container.get("env") or ():
         if source := variable.get("valueFrom"):
-            _env_source(source)
+            pod_volumes.default_refs(source)
     resources = container.get("resources")
     if resources is None:
         container["resources"] = {}
@@ -119,13 +118,6 @@ def _container(container: Obj) -> None:
         container["terminationMessagePolicy"] = "File"
     if not container.get("imagePullPolicy"):
         container["imagePullPolicy"] = images.pull_policy(container.get("image") or "")
-
-
-def _env_source(source: Obj) -> None:
-    if (ref := source.get("fieldRef")) is not None:
-        pod_volumes.default_field_ref(ref)
-    if (ref := source.get("resourceFieldRef")) is not None:
-        ref.setdefault("divisor", "0")
 
 
 def _probe(probe: Obj) -> None:

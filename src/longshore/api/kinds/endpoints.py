@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api import field, identifiers, label_syntax, names
+from longshore.api.defaults import fill
 from longshore.api.field import FieldError
 from longshore.api.strategy import Strategy
 from longshore.api.types import Obj
@@ -17,8 +18,7 @@ _DEPRECATED: Final = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io
 def _default(obj: Obj) -> None:
     for subset in obj.get("subsets") or ():
         for port in subset.get("ports") or ():
-            if not port.get("protocol"):
-                port["protocol"] = "TCP"
+            fill(port, protocol="TCP")
 
 
 def _validate_create(obj: Obj) -> list[FieldError]:

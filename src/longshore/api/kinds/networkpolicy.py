@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api import field, identifiers
+from longshore.api.defaults import fill
 from longshore.api.field import FieldError
 from longshore.api.strategy import Strategy
 from longshore.api.types import Obj
@@ -21,8 +22,7 @@ def _default(obj: Obj) -> None:
     for direction, _ in _DIRECTIONS:
         for rule in spec.get(direction) or ():
             for port in rule.get("ports") or ():
-                if not port.get("protocol"):
-                    port["protocol"] = "TCP"
+                fill(port, protocol="TCP")
     if not spec.get("policyTypes"):
         spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
 

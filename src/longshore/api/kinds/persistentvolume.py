@@ -6,6 +6,7 @@ import posixpath
 from typing import Final
 
 from longshore.api import field, names, quantity
+from longshore.api.defaults import fill
 from longshore.api.defaults.pod_volumes import default_volume
 from longshore.api.field import FieldError
 from longshore.api.quantity import round_up_list
@@ -136,8 +137,7 @@ def validate_update(new: Obj, old: Obj) -> list[FieldError]:
 
 def _default(obj: Obj) -> None:
     spec = obj.setdefault("spec", {})
-    if not spec.get("persistentVolumeReclaimPolicy"):
-        spec["persistentVolumeReclaimPolicy"] = "Retain"
+    fill(spec, persistentVolumeReclaimPolicy="Retain")
     if spec.get("volumeMode") is None:
         spec["volumeMode"] = "Filesystem"
     if spec.get("capacity"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api import field
+from longshore.api.defaults import fill
 from longshore.api.field import FieldError
 from longshore.api.strategy import Strategy
 from longshore.api.types import Obj
@@ -21,8 +22,7 @@ _POLICIES: Final = ("Never", "PreemptLowerPriority")
 
 def _default(obj: Obj) -> None:
     obj.setdefault("value", 0)
-    if not obj.get("preemptionPolicy"):
-        obj["preemptionPolicy"] = "PreemptLowerPriority"
+    fill(obj, preemptionPolicy="PreemptLowerPriority")
 
 
 def _validate_create(obj: Obj) -> list[FieldError]:

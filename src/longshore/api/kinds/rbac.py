@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from longshore.api import field, names
+from longshore.api.defaults import fill
 from longshore.api.field import FieldError
 from longshore.api.strategy import Strategy
 from longshore.api.types import Obj
@@ -94,8 +95,7 @@ def _rule(rule: Obj, namespaced: bool, path: str) -> list[FieldError]:
 
 def _default_binding(obj: Obj) -> None:
     ref = obj.setdefault("roleRef", {})
-    if not ref.get("apiGroup"):
-        ref["apiGroup"] = GROUP
+    fill(ref, apiGroup=GROUP)
     for subject in obj.get("subjects") or ():
         if subject.get("kind") in ("User", "Group") and not subject.get("apiGroup"):
             subject["apiGroup"] = GROUP
