@@ -16,16 +16,14 @@ _UNLIMITED: Final = 2**31 - 1
 
 
 def default_job(job: Obj) -> None:
-    for rule in JOB_RULES:
-        rule(job)
-
-
-def _default_pods(job: Obj) -> None:
-    default_job_spec_pods(job.setdefault("spec", {}))
-
-
-def _default_spec(job: Obj) -> None:
-    spec = job["spec"]
+    spec = job.setdefault("spec", {})
+    default_job_spec_pods(spec)
+    meta = job.setdefault("metadata", {})
+    labels = spec["template"].get("metadata", {}).get("labels")
+    if labels and not meta.get("labels"):
+        # The very same dict, as upstream shares it: labels generated into the template while the
+        # object is being created show on the Job as well.
+        meta["labels"] = labels
     if "parallelism" not in spec:
         spec.setdefault("completions", 1)
         spec["parallelism"] = 1
@@ -34,18 +32,6 @@ def _default_spec(job: Obj) -> None:
     spec.setdefault("suspend", False)
     spec.setdefault("podReplacementPolicy", "Failed" if "podFailurePolicy" in spec else "TerminatingOrFailed")
     spec.setdefault("manualSelector", False)
-
-
-def default_job_metadata(job: Obj) -> None:
-    meta = job.setdefault("metadata", {})
-    labels = job["spec"]["template"].get("metadata", {}).get("labels")
-    if labels and not meta.get("labels"):
-        # The very same dict, as upstream shares it: labels generated into the template while the
-        # object is being created show on the Job as well.
-        meta["labels"] = labels
-
-
-JOB_RULES: Final = (_default_pods, default_job_metadata, _default_spec)
 
 
 def default_job_spec_pods(spec: Obj) -> None:

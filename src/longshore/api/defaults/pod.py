@@ -25,11 +25,6 @@ INIT_ANNOTATIONS: Final = (
 
 def default_pod(pod: Obj) -> None:
     """Fills in a whole Pod, spec and status."""
-    for rule in POD_RULES:
-        rule(pod)
-
-
-def _default_whole_spec(pod: Obj) -> None:
     spec = pod.setdefault("spec", {})
     default_pod_spec(spec)
     for part in ("containers", "initContainers"):
@@ -42,19 +37,14 @@ def _default_whole_spec(pod: Obj) -> None:
         spec["terminationGracePeriodSeconds"] = 1
     if spec.get("resources"):
         _pod_level_resources(spec)
-
-
-def default_pod_metadata(pod: Obj) -> None:
     if annotations := (pod.get("metadata") or {}).get("annotations"):
         _drop_init_annotations(annotations)
+    default_pod_status(pod)
 
 
 def default_pod_status(pod: Obj) -> None:
     if status := pod.get("status"):
         _pod_ips(status)
-
-
-POD_RULES: Final = (_default_whole_spec, default_pod_metadata, default_pod_status)
 
 
 def default_pod_template(template: Obj) -> None:

@@ -18,12 +18,12 @@ _KEPT_METADATA: Final = ("labels", "annotations", "finalizers", "ownerReferences
 
 
 def _prepare_create(obj: Obj, ctx: Context) -> None:
-    for prepare in _PREPARE:
-        prepare(obj, ctx)
+    _merge_label_keys(obj)
+    _begin_status(obj, ctx)
 
 
 def _warnings_create(obj: Obj) -> list[str]:
-    return [text for warnings in _WARNINGS for text in warnings(obj)]
+    return _name_warnings(obj) + pod_warnings.pod_warnings(obj)
 
 
 def _prepare_status(new: Obj, old: Obj, ctx: Context) -> None:
@@ -127,7 +127,7 @@ def _resized(spec: Obj, asked: Obj) -> bool:
     return True
 
 
-def _merge_label_keys(pod: Obj, ctx: Context) -> None:
+def _merge_label_keys(pod: Obj) -> None:
     """Turns `matchLabelKeys` and `mismatchLabelKeys` into expressions with the pod's own label values."""
     spec = pod["spec"]
     if "affinity" not in spec and "topologySpreadConstraints" not in spec:
@@ -152,10 +152,6 @@ def _merge_term(term: Obj, labels: Obj) -> None:
             if label in labels:
                 rule = {"key": label, "operator": operator, "values": [labels[label]]}
                 selector.setdefault("matchExpressions", []).append(rule)
-
-
-_PREPARE: Final = (_merge_label_keys, _begin_status)
-_WARNINGS: Final = (_name_warnings, pod_warnings.pod_warnings)
 
 
 STRATEGY: Final = Strategy(

@@ -20,10 +20,13 @@ _TROUBLES: Final = (taints.NOT_READY, taints.UNREACHABLE)
 
 
 def admit_create(pod: Obj, get: Get, every: List) -> None:
-    """Applies `CREATE_RULES` to a new Pod, or raises a 403."""
+    """Sets what the cluster decides for a new Pod, or raises a 403."""
     spec = pod.setdefault("spec", {})
-    for rule in CREATE_RULES:
-        rule(pod, spec, get, every)
+    _wait_for_queue(pod, spec)
+    _set_account(pod, spec, get)
+    _set_priority(pod, spec, get, every)
+    add_tolerations(spec)
+    runtimeclass.set_class(pod, spec, get)
 
 
 def admit_update(new: Obj, old: Obj) -> None:
@@ -63,7 +66,7 @@ def _set_priority(pod: Obj, spec: Obj, get: Get, every: List) -> None:
             spec[key] = computed
 
 
-def _set_account(pod: Obj, spec: Obj, get: Get, every: List) -> None:
+def _set_account(pod: Obj, spec: Obj, get: Get) -> None:
     """A pod that names no account runs as `default`; a pod that names a missing account is refused. In a
     namespace without `default`, upstream refuses every pod; here pods are taken as they are, since the
     controller that creates accounts may be turned off."""
@@ -80,26 +83,13 @@ def _set_account(pod: Obj, spec: Obj, get: Get, every: List) -> None:
         account_volume.add(spec, f"{namespace}/{named}")
 
 
-def _tolerate_trouble(pod: Obj, spec: Obj, get: Get, every: List) -> None:
-    add_tolerations(spec)
-
-
-def _wait_for_queue(pod: Obj, spec: Obj, get: Get, every: List) -> None:
+def _wait_for_queue(pod: Obj, spec: Obj) -> None:
     """Adds a scheduling gate, until the queue has room, to a pod of Volcano's scheduler that asks for it."""
     gates = spec.get("schedulingGates") or []
     if spec.get("schedulerName") != _GANG_SCHEDULER or not queue_gate.is_asked_for(pod):
         return
     if not any(gate.get("name") == queue_gate.KEY for gate in gates):
         spec["schedulingGates"] = [*gates, {"name": queue_gate.KEY}]
-
-
-CREATE_RULES: Final = (
-    _wait_for_queue,
-    _set_account,
-    _set_priority,
-    _tolerate_trouble,
-    runtimeclass.set_class,
-)
 
 
 def _forbidden(pod: Obj, why: str) -> errors.StatusError:

@@ -10,7 +10,7 @@ from typing import Final
 
 from longshore.api import errors, field, quantity
 from longshore.api.types import Obj, copy_of
-from longshore.apiserver.admission.lookup import Get, List, shown_name
+from longshore.apiserver.admission.lookup import Get, shown_name
 
 _CLASSES: Final = "node.k8s.io/runtimeclasses"
 _ENGINES: Final = ("process", "podman")
@@ -20,7 +20,7 @@ _OTHER_OVERHEAD: Final = "pod rejected: Pod's Overhead doesn't match RuntimeClas
 _NO_OVERHEAD: Final = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
 
 
-def set_class(pod: Obj, spec: Obj, get: Get, every: List) -> None:
+def set_class(pod: Obj, spec: Obj, get: Get) -> None:
     """Adds the overhead, node selector and tolerations of the pod's class, or raises a 403."""
     name = spec.get("runtimeClassName")
     found = get(_CLASSES, "", name) if name is not None else None

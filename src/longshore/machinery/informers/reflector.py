@@ -57,7 +57,7 @@ def named(what: What) -> tuple[str, str]:
 
 
 class OldList(Exception):
-    """The server answered a list that is older than what it had told before. It is asked again."""
+    """The server answered a list that is older than an earlier answer. The list is repeated."""
 
     def __init__(self, version: str, newest: str) -> None:
         super().__init__(f"a list of version {version} is older than version {newest}, which is known")

@@ -25,8 +25,6 @@ from longshore.api.validation.pod import (
 )
 
 Rule = Callable[[str], list[str]]
-_PodRule = Callable[[Obj, Obj, Obj, list[FieldError]], None]
-"""(pod, its spec, its annotations, problems found so far)"""
 
 _NO_CLAIMS: Final[resources.ClaimNames] = frozenset()
 _NO_VOLUMES: Final[dict[str, Obj]] = {}
@@ -161,72 +159,45 @@ def validate_pod_template(template: Obj, path: str) -> list[FieldError]:
 
 def validate_pod(pod: Obj) -> list[FieldError]:
     """Checks the rules for any version of a Pod, apart from those of metadata common to all kinds."""
-    return _problems(pod, _RULES)
-
-
-def validate_pod_create(pod: Obj) -> list[FieldError]:
-    """Checks a new Pod."""
-    return _problems(pod, CREATE_RULES)
-
-
-def _problems(pod: Obj, rules: Sequence[_PodRule]) -> list[FieldError]:
-    spec, marks = pod.get("spec") or {}, (pod.get("metadata") or {}).get("annotations") or {}
+    spec, marks = _parts(pod)
     found: list[FieldError] = []
-    for rule in rules:
-        rule(pod, spec, marks, found)
+    if marks:
+        pod_annotations.validate_annotations(marks, spec, "metadata.annotations", found)
+    found += validate_pod_spec(spec, "spec", pod=pod)
+    if not spec.get("serviceAccountName"):
+        _no_tokens(spec, found)
+    for part in ("containers", "initContainers"):
+        for i, container in enumerate(spec.get(part) or ()):
+            containers.validate_image_for_pod(container, f"spec.{part}[{i}]", found)
     return found
 
 
-def _annotations(pod: Obj, spec: Obj, marks: Obj, found: list[FieldError]) -> None:
+def validate_pod_create(pod: Obj) -> list[FieldError]:
+    """Checks a new Pod. The problems are in the order of upstream's."""
+    found, (spec, marks) = validate_pod(pod), _parts(pod)
+    if spec.get("ephemeralContainers"):
+        found.append(field.forbidden("spec.ephemeralContainers", "cannot be set on create"))
+    if spec.get("nodeName") and spec.get("schedulingGates"):
+        text = "cannot be set until all schedulingGates have been cleared"
+        found.append(field.forbidden("spec.nodeName", text))
     if marks:
-        pod_annotations.validate_annotations(marks, spec, "metadata.annotations", found)
+        pod_annotations.validate_agreement(marks, spec, "spec", found)
+    return found
 
 
-def _spec(pod: Obj, spec: Obj, marks: Obj, found: list[FieldError]) -> None:
-    found += validate_pod_spec(spec, "spec", pod=pod)
+def _parts(pod: Obj) -> tuple[Obj, Obj]:
+    """The spec and the annotations of a pod."""
+    return pod.get("spec") or {}, (pod.get("metadata") or {}).get("annotations") or {}
 
 
-def _tokens_without_account(pod: Obj, spec: Obj, marks: Obj, found: list[FieldError]) -> None:
-    if spec.get("serviceAccountName"):
-        return
+def _no_tokens(spec: Obj, found: list[FieldError]) -> None:
+    """Refuses tokens of a service account where the pod names none."""
     for i, volume in enumerate(spec.get("volumes") or ()):
         for j, source in enumerate((volume.get("projected") or {}).get("sources") or ()):
             if source.get("serviceAccountToken") is not None:
                 where = f"spec.volumes[{i}].projected.sources[{j}].serviceAccountToken"
                 text = "must not be specified when serviceAccountName is not set"
                 found.append(field.forbidden(where, text))
-
-
-def _images(pod: Obj, spec: Obj, marks: Obj, found: list[FieldError]) -> None:
-    for part in ("containers", "initContainers"):
-        for i, container in enumerate(spec.get(part) or ()):
-            containers.validate_image_for_pod(container, f"spec.{part}[{i}]", found)
-
-
-def _no_ephemeral_containers(pod: Obj, spec: Obj, marks: Obj, found: list[FieldError]) -> None:
-    if spec.get("ephemeralContainers"):
-        found.append(field.forbidden("spec.ephemeralContainers", "cannot be set on create"))
-
-
-def _no_node_behind_gates(pod: Obj, spec: Obj, marks: Obj, found: list[FieldError]) -> None:
-    if spec.get("nodeName") and spec.get("schedulingGates"):
-        text = "cannot be set until all schedulingGates have been cleared"
-        found.append(field.forbidden("spec.nodeName", text))
-
-
-def _agreement(pod: Obj, spec: Obj, marks: Obj, found: list[FieldError]) -> None:
-    if marks:
-        pod_annotations.validate_agreement(marks, spec, "spec", found)
-
-
-_RULES: Final[tuple[_PodRule, ...]] = (_annotations, _spec, _tokens_without_account, _images)
-CREATE_RULES: Final[tuple[_PodRule, ...]] = (
-    *_RULES,
-    _no_ephemeral_containers,
-    _no_node_behind_gates,
-    _agreement,
-)
-"""The checks of a new Pod, in the order of upstream's errors."""
 
 
 # ---- Name resolution and host names of a pod: DNS policy and settings, host aliases, host names.
