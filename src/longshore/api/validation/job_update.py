@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from longshore.api import field, job_labels
 from longshore.api.field import FieldError
-from longshore.api.types import Obj
+from longshore.api.types import Obj, keep
 from longshore.api.validation import internal, job, metadata
 
 _SCHEDULING: Final = ("nodeSelector", "tolerations", "schedulingGates")
@@ -86,8 +86,8 @@ def _open_template(template: Obj, old: Obj) -> list[FieldError]:
     """Refuses changes that even an open template may not have: all but those of metadata, of scheduling
     directives, and of the resources of a container that kept its name and place."""
     spec, was = template.get("spec") or {}, dict(old.get("spec") or {})
-    for key in _SCHEDULING:
-        _take(was, spec, key)
+    for key in _SCHEDULING:  # set to the new value, so that the comparison ignores it
+        keep(was, spec, key)
     _take_node_affinity(was, spec)
     for key in ("containers", "initContainers"):
         _take_resources(was, spec, key)
@@ -96,18 +96,10 @@ def _open_template(template: Obj, old: Obj) -> list[FieldError]:
     return [field.invalid("spec.template.spec", internal.go_shaped(spec), field.IMMUTABLE)]
 
 
-def _take(was: Obj, spec: Obj, key: str) -> None:
-    """Sets the old value to the new one, so that a comparison ignores it."""
-    if key in spec:
-        was[key] = spec[key]
-    else:
-        was.pop(key, None)
-
-
 def _take_node_affinity(was: Obj, spec: Obj) -> None:
     if "affinity" in spec:
         was["affinity"] = dict(was.get("affinity") or {})
-        _take(was["affinity"], spec["affinity"], "nodeAffinity")
+        keep(was["affinity"], spec["affinity"], "nodeAffinity")
     elif not was.get("affinity", {}).keys() - {"nodeAffinity"}:
         was.pop("affinity", None)
 
@@ -119,4 +111,4 @@ def _take_resources(was: Obj, spec: Obj, key: str) -> None:
     if before:
         was[key] = [dict(c) for c in before]
         for container, changed in zip(was[key], after, strict=True):
-            _take(container, changed, "resources")
+            keep(container, changed, "resources")

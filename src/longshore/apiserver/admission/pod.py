@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from longshore.api import errors, field
+from longshore.api import field
 from longshore.api.facts import account_volume, queue_gate, taints
 from longshore.api.types import Obj
 from longshore.apiserver.admission import runtimeclass
-from longshore.apiserver.admission.lookup import Get, List, shown_name
+from longshore.apiserver.admission.lookup import Get, List, forbidden_pod
 
 _GANG_SCHEDULER: Final = "volcano"
 _ACCOUNTS: Final = "serviceaccounts"
@@ -43,7 +43,7 @@ def _set_priority(pod: Obj, spec: Obj, get: Get, every: List) -> None:
     if name:
         chosen = get(_CLASSES, "", name)
         if chosen is None:
-            raise _forbidden(pod, f"no PriorityClass with name {name} was found")
+            raise forbidden_pod(pod, f"no PriorityClass with name {name} was found")
     else:
         # Of several defaults, which only a race can make, the lowest counts.
         defaults = [c for c in every(_CLASSES, "") if c.get("globalDefault")]
@@ -57,7 +57,7 @@ def _set_priority(pod: Obj, spec: Obj, get: Get, every: List) -> None:
     ):
         asked = spec.get(key)
         if computed is not None and asked not in (None, computed):
-            raise _forbidden(
+            raise forbidden_pod(
                 pod,
                 f"{words} ({asked}) must not be provided in pod spec; priority admission controller computed "
                 f"{computed} from the given PriorityClass name",
@@ -78,7 +78,7 @@ def _set_account(pod: Obj, spec: Obj, get: Get) -> None:
     account = get(_ACCOUNTS, namespace, named)
     if account is None:
         missing = f"serviceaccount {field.quoted(named)} not found"
-        raise _forbidden(pod, f"error looking up service account {namespace}/{named}: {missing}")
+        raise forbidden_pod(pod, f"error looking up service account {namespace}/{named}: {missing}")
     if account_volume.is_wanted(spec, account):
         account_volume.add(spec, f"{namespace}/{named}")
 
@@ -90,10 +90,6 @@ def _wait_for_queue(pod: Obj, spec: Obj) -> None:
         return
     if not any(gate.get("name") == queue_gate.KEY for gate in gates):
         spec["schedulingGates"] = [*gates, {"name": queue_gate.KEY}]
-
-
-def _forbidden(pod: Obj, why: str) -> errors.StatusError:
-    return errors.forbidden("", "pods", shown_name(pod), why)
 
 
 def add_tolerations(spec: Obj) -> None:

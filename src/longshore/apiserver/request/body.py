@@ -98,7 +98,7 @@ def object_of(call: Call, field_validation: str, *, kind: str = "", group_versio
             call.warnings,
             lambda why: _cannot_be_handled(expected, expected.kind, why),
         )
-    return _with_wish(decoded.obj, call.value)
+    return with_wish(decoded.obj, call.value)
 
 
 def object_from(
@@ -144,7 +144,7 @@ def _builtin(
     return _with_reset(obj, body, form)
 
 
-def _with_wish(obj: Obj, value: Obj) -> Obj:
+def with_wish(obj: Obj, value: Obj) -> Obj:
     """Keeps an empty managedFields of `value`, which asks to forget all managers."""
     meta = value.get("metadata")
     if isinstance(meta, dict) and meta.get("managedFields") == []:

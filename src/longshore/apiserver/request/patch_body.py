@@ -17,6 +17,7 @@ from longshore.api.patch.strategic_lists import PatchError, PatchFormat
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.apiserver.request import kind_names
+from longshore.apiserver.request.body import with_wish
 from longshore.apiserver.request.kind_names import Kind
 
 # ---- The formats of PATCH bodies, and the refusal of all others.
@@ -146,7 +147,7 @@ def _strategically(
         problem = unstructured.problem_of(result, resource.message) or str(error)
         raise _invalid(gotext.plain(patch), problem) from None
     _judge([*document.problems, *decoded.problems], field_validation, warnings, lambda: gotext.plain(patch))
-    return _with_wish(decoded.obj, result)
+    return with_wish(decoded.obj, result)
 
 
 def _read_back(
@@ -181,7 +182,7 @@ def _read_back(
     except DecodeError as error:
         raise _invalid(text(), str(error)) from None
     _judge([*problems, *decoded.problems], field_validation, warnings, text)
-    return _with_wish(decoded.obj, result)
+    return with_wish(decoded.obj, result)
 
 
 def _wrong_kind(resource: Resource, api_version: str, kind: str) -> str:
@@ -195,14 +196,6 @@ def _wrong_kind(resource: Resource, api_version: str, kind: str) -> str:
     if message is None:
         return kind_names.not_registered(found, kind_names.scheme_of(expected))
     return kind_names.wrong_kind(found, message, expected)
-
-
-def _with_wish(obj: Obj, result: Obj) -> Obj:
-    """Keeps an empty managedFields of `result`, which asks to forget all managers."""
-    meta = result.get("metadata")
-    if isinstance(meta, dict) and meta.get("managedFields") == []:
-        obj["metadata"]["managedFields"] = []
-    return obj
 
 
 def _judge(problems: list[str], field_validation: str, warnings: list[str], shown: Callable[[], str]) -> None:
