@@ -16,18 +16,18 @@ PACKAGE = Path(longshore.__file__).parent
 TESTS = Path(__file__).parents[1]
 
 ROOMS = {
-    "api": (178, 23_200),
-    "apiserver": (153, 17_003),
+    "api": (175, 22_787),
+    "apiserver": (140, 16_854),
     "cli": (128, 16_800),
-    "client": (37, 4_217),
+    "client": (31, 4_182),
     "controllers": (183, 15_419),
-    "machinery": (51, 5_098),
+    "machinery": (48, 5_076),
     "node": (118, 16_136),
     "plane": (16, 1_687),
     "scheduler": (79, 8_890),
     "scripts": (7, 1_023),
     "sim": (16, 2_047),
-    "store": (31, 3_009),
+    "store": (25, 2_968),
     "testing": (36, 4_302),
     "ui": (2, 56),
     "up": (40, 4_300),
