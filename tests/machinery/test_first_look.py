@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from longshore.api.facts import kinds, settled_objects, settled_pods
+from longshore.api.facts import kinds, settled_objects
 from longshore.api.types import Obj
 from longshore.client.local import LocalClient
 from longshore.client.protocol import DeleteOptions, Packed
@@ -142,7 +142,7 @@ def test_the_facts_of_a_pod_are_parts_of_it_and_enough_to_say_whether_it_has_set
         async with api(clock) as client:
             await fill(client)
             entry = next(e for e in client.api.store.list("pods").entries if e.key.name == name)
-            facts = settled_pods.facts_of(entry.raw)
+            facts = settled_objects.facts_of(entry.raw)
             for part, fields in facts.items():
                 assert fields == {field: entry.obj[part][field] for field in fields}
             rule = settled_objects.RULES[kinds.PODS]

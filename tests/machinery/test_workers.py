@@ -9,7 +9,7 @@ import pytest
 
 from longshore.api.errors import StatusError
 from longshore.api.time.backoff import Doubling
-from longshore.machinery.queues.retry_limiter import RetryLimiter
+from longshore.machinery.queues.backoff import RetryLimiter
 from longshore.machinery.queues.try_again import TryAgain
 from longshore.machinery.queues.workers import Shards, run_workers
 from longshore.machinery.queues.workqueue import WorkQueue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from longshore.store.slow_commits import SlowCommits
+from longshore.store.commit import SlowCommits
 
 QUICK, SLOW = 0.0001, 0.02
 

@@ -302,7 +302,7 @@ def test_an_entry_does_not_print_its_content() -> None:
 
 def test_a_store_in_memory_never_commits_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else a run on a virtual clock would depend on how busy the machine was."""
-    monkeypatch.setattr("longshore.store.slow_commits._SLOW_SECONDS", -1.0)
+    monkeypatch.setattr("longshore.store.commit._SLOW_SECONDS", -1.0)
     monkeypatch.setattr(
         "longshore.store.writers.WriterThread.submit", lambda *_: pytest.fail("gave a thread work")
     )

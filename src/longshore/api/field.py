@@ -7,7 +7,7 @@ they descend or complain, so a valid object costs no path building per leaf.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -55,6 +55,8 @@ class FieldError(msgspec.Struct, frozen=True):
         return f"{self.field}: {self.body()}"
 
 
+NOT_NEGATIVE: Final = "must be greater than or equal to 0"
+IMMUTABLE: Final = "field is immutable"
 MAX_LISTED: Final = 100
 """Problems that one answer lists: as many as Kubernetes lists of its strict decoder. Of other problems
 Kubernetes lists all, so an answer may be a hundred times as large as its request."""
@@ -115,12 +117,63 @@ def json_text(value: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
+def diff(old: Any, new: Any) -> str:
+    """The difference between two structures, as some refusals of updates print it at their end: a unified
+    diff of both as indented JSON, without the file names."""
+    import difflib  # only a refused update pays for it
+
+    before, after = (json.dumps(o, indent=1, sort_keys=True).splitlines() for o in (old, new))
+    lines = list(difflib.unified_diff(before, after, lineterm=""))
+    return "\n".join(lines[2:])
+
+
 def invalid(field: str, value: Any, detail: str) -> FieldError:
     return FieldError("FieldValueInvalid", field, value, detail)
 
 
 def required(field: str, detail: str = "") -> FieldError:
     return FieldError("FieldValueRequired", field, NO_VALUE, detail)
+
+
+def missing(obj: Mapping[str, Any], path: str, *keys: str) -> list[FieldError]:
+    """The problems of an object that lacks these required fields, or has them empty."""
+    return [required(f"{path}.{key}") for key in keys if not obj.get(key)]
+
+
+def named(path: str, value: str, check: Callable[[str], Iterable[str]]) -> list[FieldError]:
+    """The problems of a required text for which `check` has rules."""
+    return each(path, value, check(value)) if value else [required(path)]
+
+
+def each(path: str, value: Any, problems: Iterable[str]) -> list[FieldError]:
+    """One problem of a value for each of these texts."""
+    return [invalid(path, value, text) for text in problems]
+
+
+def negative(obj: Mapping[str, Any], path: str, *keys: str) -> list[FieldError]:
+    """The problems of numbers that are below zero; a missing number counts as zero."""
+    return [invalid(f"{path}.{key}", obj[key], NOT_NEGATIVE) for key in keys if (obj.get(key) or 0) < 0]
+
+
+def changed(new: Mapping[str, Any], old: Mapping[str, Any], *keys: str) -> list[FieldError]:
+    """The problems of fields that may not change, and are named without what holds them."""
+    return [invalid(key, new[key], IMMUTABLE) for key in keys if new[key] != old[key]]
+
+
+def one_of(path: str, value: Any, supported: Collection[str]) -> list[FieldError]:
+    """The problem of a value that is not supported."""
+    return [] if value in supported else [not_supported(path, value, supported)]
+
+
+def chosen(path: str, value: str, supported: Collection[str]) -> list[FieldError]:
+    """The problem of a required text that is empty, or not supported."""
+    return one_of(path, value, supported) if value else [required(path)]
+
+
+def unsupported(obj: Mapping[str, Any], key: str, path: str, supported: Collection[str]) -> list[FieldError]:
+    """The problem of an optional field that has none of the supported values."""
+    value = obj.get(key)
+    return [] if value is None or value in supported else [not_supported(f"{path}.{key}", value, supported)]
 
 
 def forbidden(field: str, detail: str) -> FieldError:

@@ -57,7 +57,7 @@ def _covers(own: Obj, rule: Obj) -> bool:
     if not _has_all(own, rule, "verbs"):
         return False
     paths = rule.get("nonResourceURLs") or ()
-    if not all(any(_path_covers(held, path) for held in own.get("nonResourceURLs") or ()) for path in paths):
+    if not all(any(path_covers(held, path) for held in own.get("nonResourceURLs") or ()) for path in paths):
         return False
     if not _has_all(own, rule, "apiGroups"):
         return False
@@ -78,7 +78,8 @@ def _in(held: Sequence[str], resource: str) -> bool:
     return resource in held or (bool(slash) and f"*/{sub}" in held)
 
 
-def _path_covers(own: str, path: str) -> bool:
+def path_covers(own: str, path: str) -> bool:
+    """Whether a rule for the path `own`, which may end in a star, covers `path`."""
     return own == path or (own.endswith("*") and path.startswith(own.rstrip("*")))
 
 

@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from longshore.api.field import FieldError
-from longshore.api.types import Obj
+from longshore.api.types import Obj, keep
 
 Propagation = Literal["Background", "Foreground", "Orphan"]
 NameRule = Literal["subdomain", "label", "any"]
@@ -37,19 +37,12 @@ class Context(NamedTuple):
 
 def keep_status(new: Obj, old: Obj) -> None:
     """Puts the stored status back into an object."""
-    _keep(new, old, "status")
+    keep(new, old, "status")
 
 
 def keep_spec(new: Obj, old: Obj) -> None:
     """Puts the stored spec back into an object."""
-    _keep(new, old, "spec")
-
-
-def _keep(new: Obj, old: Obj, part: str) -> None:
-    if part in old:
-        new[part] = old[part]
-    else:
-        new.pop(part, None)
+    keep(new, old, "spec")
 
 
 def starts_with(status: Obj) -> Callable[[Obj, Context], None]:

@@ -27,6 +27,14 @@ def is_same(one: Any, other: Any) -> bool:
     return one is other or (one == other and _encode_sorted(one) == _encode_sorted(other))
 
 
+def keep(target: Obj, source: Obj, key: str) -> None:
+    """Gives `target` this field as `source` has it, or removes it if `source` has none."""
+    if key in source:
+        target[key] = source[key]
+    else:
+        target.pop(key, None)
+
+
 def copy_of(value: Any) -> Any:
     """A deep copy of a JSON value, without the cost of `copy.deepcopy`."""
     if type(value) is dict:

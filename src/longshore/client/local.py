@@ -17,7 +17,7 @@ import msgspec
 
 from longshore.api import errors
 from longshore.api.errors import StatusError
-from longshore.api.facts import settled_pods
+from longshore.api.facts import settled_objects
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.apiserver.answer import Answer, DocumentAnswer, Found, Later, ListAnswer, served
@@ -229,7 +229,7 @@ class StoredEntry(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     @property
     def facts(self) -> Obj:
-        return settled_pods.facts_of(self.entry.raw) if self.resource.storage == _PODS else self.obj
+        return settled_objects.facts_of(self.entry.raw) if self.resource.storage == _PODS else self.obj
 
     def packed(self, has_settled: bool) -> Packed | None:
         return self.entry if has_settled else None

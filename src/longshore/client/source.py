@@ -66,7 +66,8 @@ class Entry(Packed, Protocol):
 
     @property
     def facts(self) -> Obj:
-        """The object, or the parts of it that are read without unpacking it (`api/facts/settled_pods.py`)."""
+        """The object, or the parts of it that are read without unpacking it
+        (`api/facts/settled_objects.py`)."""
 
     def packed(self, has_settled: bool) -> Packed | None:
         """The form in which a cache holds the object; None to hold it as it is. For `has_settled` see

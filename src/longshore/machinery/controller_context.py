@@ -15,8 +15,8 @@ from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.cache import Key
 from longshore.machinery.informers.informer import Informers
+from longshore.machinery.queues.backoff import RetryLimiter
 from longshore.machinery.queues.queue_metrics import QueueMetrics
-from longshore.machinery.queues.retry_limiter import RetryLimiter
 from longshore.machinery.queues.workqueue import DEFAULT_PAUSES, WorkQueue
 from longshore.machinery.reasons import Reason
 from longshore.machinery.time.clock import Clock

@@ -139,3 +139,15 @@ def _mount_below(top: Path) -> str | None:
         if target == own or target.startswith(own + b"/"):
             return os.fsdecode(target)
     return None
+
+
+# ---- Tells whether a file has changed, without reading it.
+
+
+def identity(path: Path) -> tuple[int, ...] | None:
+    """Device, inode, change time and size of a file: they differ after a change. None if there is no file."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_ctime_ns, found.st_size

@@ -4,7 +4,7 @@
 """
 
 from longshore.store.batch import Staged
-from longshore.store.counters import Commit, Counters
+from longshore.store.commit import Commit, Counters
 from longshore.store.errors import (
     Compacted,
     DataDirBusy,

@@ -17,17 +17,15 @@ import msgspec
 
 from longshore.api.retention import Retention
 from longshore.api.types import Obj, encode
-from longshore.store import contents, notes, pages
+from longshore.store import contents, notes
 from longshore.store.batch import Batch, Staged
-from longshore.store.commit import GroupCommit
-from longshore.store.commit_in_memory import CommitInMemory
+from longshore.store.commit import Commit, CommitInMemory, Counters, GroupCommit
 from longshore.store.contents import Contents
-from longshore.store.counters import Commit, Counters
 from longshore.store.errors import Compacted, DiskFull, FutureRevision, NothingOnDisk, StoreClosed
 from longshore.store.journal import Durability, Journal, NoJournal
 from longshore.store.memory_limits import Limits
 from longshore.store.notes import Bundle, Notes
-from longshore.store.overlay import Overlay
+from longshore.store.state import Overlay
 from longshore.store.types import Entry, Event, EventType, Key, Page, Snapshot
 from longshore.store.watch import Hub, Watch
 from longshore.store.writers import InTurn, WriterThread, beside
@@ -225,7 +223,7 @@ class Store:
     def page(self, storage: str, namespace: str | None, start: tuple[str, str] | None, limit: int) -> Page:
         """Up to `limit` current objects at and after a place. Costs no more in a larger storage."""
         state = self._contents.state
-        found = pages.current(state, storage, namespace, start, limit)
+        found = state.first_page(storage, namespace, start, limit)
         return Page(self.revision, found, state.count_from(storage, namespace, start) - len(found))
 
     def page_at(
@@ -243,7 +241,7 @@ class Store:
         changes = self._contents.window.after(revision, storage, namespace)
         if not changes:
             return msgspec.structs.replace(self.page(storage, namespace, start, limit), revision=revision)
-        return pages.past(self._contents.state, storage, namespace, start, limit, revision, changes)
+        return self._contents.state.past_page(storage, namespace, start, limit, revision, changes)
 
     def watch(self, storage: str, namespace: str | None = None, since: int | None = None) -> Watch:
         """The changes after `since`, then live changes; None starts now. Raises `Compacted`."""

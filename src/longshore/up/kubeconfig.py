@@ -8,14 +8,14 @@ from __future__ import annotations
 import base64
 from pathlib import Path
 
-from longshore.client.config import own_kubeconfig
+from longshore.client.config import kubeconfig
 from longshore.up.files import write_private
 from longshore.up.pki import Pki
 
 
 def text(*, server: str, ca: bytes, token: str) -> str:
     """A kubeconfig for the admin of the server at this URL, whose certificate this authority has signed."""
-    return own_kubeconfig.text(server=server, ca=base64.b64encode(ca).decode("ascii"), token=token)
+    return kubeconfig.own_text(server=server, ca=base64.b64encode(ca).decode("ascii"), token=token)
 
 
 def write(path: Path, *, server: str, pki: Pki, token: str) -> None:

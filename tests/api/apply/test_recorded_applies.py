@@ -18,7 +18,7 @@ from longshore.api.defaults import job, pod
 from longshore.api.errors import StatusError
 from longshore.api.kinds import table
 from longshore.api.resources import Resource
-from longshore.apiserver.request import apply_body, patch_body, patch_formats
+from longshore.apiserver.request import apply_body, patch_body
 from support.places import RECORDED
 
 VECTORS = RECORDED / "vectors/api"
@@ -41,7 +41,7 @@ class Store:
         live = self.objects.get(own)
         found = shape.shape_of(resource)
         manager = query.get("fieldManager", "vectors")
-        if media == patch_formats.APPLY_PATCH:
+        if media == patch_body.APPLY_PATCH:
             new = apply_body.applied(
                 resource,
                 live,

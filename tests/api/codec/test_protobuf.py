@@ -30,7 +30,7 @@ def _message(document: dict[str, Any]) -> str:
 @pytest.mark.parametrize("sample", _SAMPLES)
 def test_recorded_bytes_decode_to_the_recorded_object(sample: dict[str, Any]) -> None:
     document = sample["json"]
-    decoded = codec.decode_protobuf(base64.b64decode(sample["protobuf"]), _message(document))
+    decoded = codec.read_protobuf(base64.b64decode(sample["protobuf"])).decode(_message(document))
     expected = without_type(document)
     if "items" in expected:
         expected["items"] = [without_type(item) for item in expected["items"]]
@@ -45,7 +45,7 @@ def test_recorded_objects_encode_to_the_recorded_bytes(sample: dict[str, Any]) -
     encoded = codec.encode_protobuf(without_type(document), document["apiVersion"], document["kind"], message)
     if b"f:metadata" in recorded:
         # The sample's own JSON inside has spaces, ours has none.
-        assert codec.decode_protobuf(encoded, message) == codec.decode_protobuf(recorded, message)
+        assert codec.read_protobuf(encoded).decode(message) == codec.read_protobuf(recorded).decode(message)
     else:
         assert encoded == recorded
     assert codec.encode_document(document) == encoded
@@ -133,7 +133,7 @@ def test_any_object_survives_the_way_through_protobuf(sample: tuple[str, dict[st
     message, document = sample
     obj = codec.from_value(document, message).obj
     encoded = codec.encode_protobuf(obj, "v1", "Any", message)
-    assert codec.decode_protobuf(encoded, message).obj == obj
+    assert codec.read_protobuf(encoded).decode(message).obj == obj
 
 
 @given(st.binary(max_size=200), st.integers(0, 400))
@@ -142,7 +142,7 @@ def test_damaged_bytes_are_refused_or_read_but_never_crash(noise: bytes, cut: in
     good = codec.encode_protobuf(codec.zero("core/v1.Pod"), "v1", "Pod", "core/v1.Pod")
     for raw in (b"k8s\x00" + noise, b"k8s\x00\x12" + bytes([len(noise) & 0x7F]) + noise, good[:cut] + noise):
         try:
-            codec.decode_protobuf(raw, "core/v1.Pod")
+            codec.read_protobuf(raw).decode("core/v1.Pod")
         except DecodeError:
             continue
 
@@ -160,7 +160,7 @@ def test_damaged_bytes_are_refused_or_read_but_never_crash(noise: bytes, cut: in
 )
 def test_bytes_that_are_no_object_are_refused(raw: bytes, text: str) -> None:
     with pytest.raises(DecodeError, match=text):
-        codec.decode_protobuf(raw, JOB)
+        codec.read_protobuf(raw).decode(JOB)
 
 
 @pytest.mark.parametrize("field", [6, 7, 10], ids=["first", "last", "eventTime"])
@@ -170,24 +170,24 @@ def test_a_time_that_could_not_be_read_again_is_refused(field: int) -> None:
         return enveloped(time, "v1", "Event")
 
     for there in (-62167219200, 253402300799):
-        obj = codec.decode_protobuf(event(there), "core/v1.Event").obj
+        obj = codec.read_protobuf(event(there)).decode("core/v1.Event").obj
         again = codec.encode_protobuf(obj, "v1", "Event", "core/v1.Event")
-        assert codec.decode_protobuf(again, "core/v1.Event").obj == obj
+        assert codec.read_protobuf(again).decode("core/v1.Event").obj == obj
     for beyond in (-62167219201, 253402300800, 2**62):
         with pytest.raises(DecodeError, match="year outside of range"):
-            codec.decode_protobuf(event(beyond), "core/v1.Event")
+            codec.read_protobuf(event(beyond)).decode("core/v1.Event")
 
 
 def test_unknown_fields_are_skipped() -> None:
     meta = b"\n\x03\n\x01x"
     unknown = b"\xf8\x3f\x01" + b"\xfa\x3f\x02hi" + b"\xf9\x3f" + b"\0" * 8 + b"\xfd\x3f" + b"\0" * 4
     raw = b"k8s\x00\x12" + bytes([len(meta + unknown)]) + unknown + meta
-    assert codec.decode_protobuf(raw, JOB).obj["metadata"] == {"name": "x"}
+    assert codec.read_protobuf(raw).decode(JOB).obj["metadata"] == {"name": "x"}
 
 
 def test_a_message_sent_in_two_parts_is_merged() -> None:
     raw = b"k8s\x00\x12\x0a\n\x03\n\x01x\n\x03\x1a\x01n"
-    assert codec.decode_protobuf(raw, JOB).obj["metadata"] == {"name": "x", "namespace": "n"}
+    assert codec.read_protobuf(raw).decode(JOB).obj["metadata"] == {"name": "x", "namespace": "n"}
 
 
 def test_watch_frames_have_a_length_and_an_enveloped_object() -> None:
@@ -197,13 +197,13 @@ def test_watch_frames_have_a_length_and_an_enveloped_object() -> None:
     assert stream[4 + size : 8 + size] == size.to_bytes(4, "big")[:3] + bytes([size + 2 & 0xFF])
     frames = codec.read_watch_frames(stream + b"\0\0")
     assert [kind for kind, _ in frames] == ["ADDED", "DELETED"]
-    assert codec.decode_protobuf(frames[0][1], "core/v1.Pod").obj == codec.zero("core/v1.Pod")
+    assert codec.read_protobuf(frames[0][1]).decode("core/v1.Pod").obj == codec.zero("core/v1.Pod")
 
 
 def test_partial_metadata_has_a_protobuf_form() -> None:
     document = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": {"name": "x"}}
     raw = codec.encode_document(document)
-    assert codec.decode_protobuf(raw, "meta/v1.PartialObjectMetadata").obj == {"metadata": {"name": "x"}}
+    assert codec.read_protobuf(raw).decode("meta/v1.PartialObjectMetadata").obj == {"metadata": {"name": "x"}}
 
 
 def test_schemas_of_custom_kinds_survive_and_may_not_nest_without_end() -> None:
@@ -216,14 +216,14 @@ def test_schemas_of_custom_kinds_survive_and_may_not_nest_without_end() -> None:
     message = "apiextensions/v1.CustomResourceDefinition"
     obj = codec.from_value(json.loads(json.dumps(crd)), message).obj
     raw = codec.encode_protobuf(obj, "apiextensions.k8s.io/v1", "CustomResourceDefinition", message)
-    assert codec.decode_protobuf(raw, message).obj == obj
+    assert codec.read_protobuf(raw).decode(message).obj == obj
     deep: dict[str, Any] = {"type": "object"}
     for _ in range(150):
         deep = {"not": deep}
     obj["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = deep
-    assert codec.decode_protobuf(codec.encode_protobuf(obj, "x", "y", message), message).obj == obj
+    assert codec.read_protobuf(codec.encode_protobuf(obj, "x", "y", message)).decode(message).obj == obj
     for _ in range(60):
         deep = {"not": deep}
     obj["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = deep
     with pytest.raises(DecodeError, match=re.escape("exceeded max depth")):
-        codec.decode_protobuf(codec.encode_protobuf(obj, "x", "y", message), message)
+        codec.read_protobuf(codec.encode_protobuf(obj, "x", "y", message)).decode(message)

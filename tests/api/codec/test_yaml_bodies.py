@@ -54,7 +54,7 @@ def test_duplicate_keys_are_reported_with_their_lines_and_the_last_one_counts() 
 
 
 def test_yaml_findings_come_before_those_of_the_schema() -> None:
-    decoded = codec.decode_yaml(b"spec:\n  z: 1\n  a: 1\nkind: Job\nkind: Job\n", "batch/v1.Job")
+    decoded = codec.read_yaml(b"spec:\n  z: 1\n  a: 1\nkind: Job\nkind: Job\n").decode("batch/v1.Job")
     assert decoded.kind == "Job"
     assert decoded.problems == [
         'yaml: unmarshal errors:\n  line 5: key "kind" already set in map',
@@ -99,7 +99,7 @@ def test_documents_that_explode_through_aliases_are_refused() -> None:
 
 
 def test_a_number_written_as_a_float_fits_an_integer_field() -> None:
-    decoded = codec.decode_yaml(b"spec: {parallelism: 2.0, completions: 1e1}", "batch/v1.Job")
+    decoded = codec.read_yaml(b"spec: {parallelism: 2.0, completions: 1e1}").decode("batch/v1.Job")
     assert (decoded.obj["spec"]["parallelism"], decoded.obj["spec"]["completions"]) == (2, 10)
 
 
@@ -107,4 +107,4 @@ def test_an_unquoted_word_for_a_boolean_does_not_fit_a_string() -> None:
     with pytest.raises(
         DecodeError, match=r"cannot unmarshal bool into Go struct field ObjectMeta.metadata.name"
     ):
-        codec.decode_yaml(b"metadata: {name: y}", "batch/v1.Job")
+        codec.read_yaml(b"metadata: {name: y}").decode("batch/v1.Job")

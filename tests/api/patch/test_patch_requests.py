@@ -13,7 +13,7 @@ from longshore.api.kinds import table
 from longshore.api.resources import Resource
 from longshore.api.strategy import Strategy
 from longshore.apiserver.request import apply_body, patch_body
-from longshore.apiserver.request.patch_formats import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
+from longshore.apiserver.request.patch_body import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
 
 JOBS = table.find("batch", "v1", "jobs")
 assert JOBS is not None

@@ -15,7 +15,7 @@ from longshore.api.errors import StatusError
 from longshore.api.kinds import table as kinds
 from longshore.api.resources import STATUS_VERBS, PrinterColumn, Resource, Subresource
 from longshore.api.strategy import Strategy
-from longshore.apiserver.openapi import Documents, build, enums
+from longshore.apiserver.openapi import Documents, build, schemas
 from support.places import RECORDED
 
 VECTORS = RECORDED / "vectors"
@@ -280,7 +280,7 @@ def test_texts_and_values_are_about_fields_there_are() -> None:
     for name, texts in json.loads(file.read_text()).items():
         if "/" in name:
             assert texts.keys() - {""} <= schema.message(name).fields.keys(), name
-    for name in enums.VALUES:
+    for name in schemas.VALUES:
         message, _, field = name.partition(":")
         assert schema.message(message).fields[field].type.name == "string", name
 

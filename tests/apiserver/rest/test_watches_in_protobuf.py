@@ -23,7 +23,7 @@ async def _told(server, since, form, **query):
         return [(line["type"], {**line["object"], "kind": "", "apiVersion": ""}) for line in lines]
     message = "core/v1.ConfigMap"
     return [
-        (kind, {**codec.decode_protobuf(raw, message).obj, "kind": "", "apiVersion": ""})
+        (kind, {**codec.read_protobuf(raw).decode(message).obj, "kind": "", "apiVersion": ""})
         for kind, raw in codec.read_watch_frames(data)
     ]
 

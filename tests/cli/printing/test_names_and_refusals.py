@@ -11,8 +11,7 @@ from longshore.cli.main import Failure
 from longshore.cli.server import refusals
 from longshore.cli.server.requests import Answer, _at_once, refusal
 from longshore.cli.showing import outcomes
-from longshore.client.credentials import Credentials
-from longshore.client.credentials.static import Token
+from longshore.client.credentials import Credentials, Token
 
 LIST = ("list",)
 JOB = Kind("batch", "v1", "Job", "jobs", "job", True, (), ("all",), LIST)

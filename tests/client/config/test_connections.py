@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from longshore.client.config import connection, incluster
+from longshore.client.config import connection
 from longshore.client.config.connection import Connection
 from longshore.client.config.kubeconfig import Entry, Kubeconfig
 from longshore.client.credentials import NoCredentials
@@ -203,10 +203,10 @@ async def test_a_pod_finds_its_cluster(tmp_path: Path) -> None:
     for name, text in (("token", "tt\n"), ("ca.crt", "CA"), ("namespace", "ns\n")):
         (tmp_path / name).write_text(text)
     environ = {"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"}
-    assert incluster.available(environ, tmp_path)
-    made = incluster.connection(environ, tmp_path)
+    assert connection.in_cluster_available(environ, tmp_path)
+    made = connection.in_cluster(environ, tmp_path)
     assert (made.server, made.namespace, made.ca) == ("https://[fd00::1]:443", "ns", b"CA")
     assert await made.credentials.headers() == {"Authorization": "Bearer tt"}
-    assert not incluster.available({}, tmp_path)
+    assert not connection.in_cluster_available({}, tmp_path)
     with pytest.raises(ConfigError, match="not inside a cluster"):
-        incluster.connection({}, tmp_path)
+        connection.in_cluster({}, tmp_path)

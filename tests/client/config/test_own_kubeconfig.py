@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from longshore.client.config import own_kubeconfig
+from longshore.client.config import kubeconfig
 
 GIVEN = {"server": "https://127.0.0.1:6443", "ca": "LS0tLS1CRUdJTg==", "token": "0a" * 32}
-TEXT = own_kubeconfig.text(**GIVEN)
+TEXT = kubeconfig.own_text(**GIVEN)
 
 
 def test_it_is_read_as_yaml_is() -> None:
-    assert own_kubeconfig.read(TEXT.encode()) == yaml.safe_load(TEXT)
+    assert kubeconfig._read_own(TEXT.encode()) == yaml.safe_load(TEXT)
 
 
 @pytest.mark.parametrize(
@@ -21,10 +21,10 @@ def test_it_is_read_as_yaml_is() -> None:
         TEXT.replace("namespace: default", "namespace: other"),
         TEXT + "extensions: []\n",
         TEXT.replace("preferences", "# preferences"),
-        own_kubeconfig.text(**{**GIVEN, "token": "01" * 32}),
-        own_kubeconfig.text(**{**GIVEN, "token": "1234e567"}),
-        own_kubeconfig.text(**{**GIVEN, "server": "https://[::1]:6443"}),
-        own_kubeconfig.text(**{**GIVEN, "ca": "null"}),
+        kubeconfig.own_text(**{**GIVEN, "token": "01" * 32}),
+        kubeconfig.own_text(**{**GIVEN, "token": "1234e567"}),
+        kubeconfig.own_text(**{**GIVEN, "server": "https://[::1]:6443"}),
+        kubeconfig.own_text(**{**GIVEN, "ca": "null"}),
         "",
         "\0\xff",
     ],
@@ -41,9 +41,9 @@ def test_it_is_read_as_yaml_is() -> None:
     ],
 )
 def test_any_other_file_is_left_to_a_reader_of_yaml(other: str) -> None:
-    assert own_kubeconfig.read(other.encode("latin-1")) is None
+    assert kubeconfig._read_own(other.encode("latin-1")) is None
 
 
 def test_it_is_a_shortcut_that_can_be_turned_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LONGSHORE_SHORTCUTS", "off")
-    assert own_kubeconfig.read(TEXT.encode()) is None
+    assert kubeconfig._read_own(TEXT.encode()) is None

@@ -13,7 +13,7 @@ from longshore.apiserver.api import Api, ApiParts
 from longshore.apiserver.http.server import HttpServer
 from longshore.client import Client
 from longshore.client.config.connection import Connection
-from longshore.client.credentials.static import Token
+from longshore.client.credentials import Token
 from longshore.client.http import HttpClient
 from longshore.client.local import LocalClient
 from longshore.machinery.time.clock import RealClock

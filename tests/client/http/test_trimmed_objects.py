@@ -11,8 +11,7 @@ from client.http.scripted_server import Script, made
 from longshore.api.errors import StatusError
 from longshore.client import What
 from longshore.client.ask import known
-from longshore.client.http.shared_parts import SharedParts
-from longshore.client.http.trimmed_objects import FOR_CONTROLLERS
+from longshore.client.http.trimmed_objects import FOR_CONTROLLERS, SharedParts
 from support.http_server import Asked, Reply
 
 pytestmark = pytest.mark.anyio

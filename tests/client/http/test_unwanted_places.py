@@ -11,7 +11,7 @@ from client.http.scripted_server import Script, made
 from client.http.test_streams import streaming
 from longshore.api.errors import StatusError
 from longshore.client import Unreachable
-from longshore.client.http import unwanted_places
+from longshore.client.http import watch_stream
 from longshore.client.http.trimmed_objects import FOR_CONTROLLERS
 from support.http_server import json_reply
 
@@ -74,12 +74,12 @@ async def test_the_beginning_of_an_event_says_the_same_as_all_of_it() -> None:
     for kind in ("ADDED", "MODIFIED", "DELETED"):
         for namespace in ("mine", "other"):
             found = line(kind, pod(namespace, 7))
-            assert unwanted_places._BEGINNING.match(found)
+            assert watch_stream._BEGINNING.match(found)
             with_blanks = json.dumps(json.loads(found)).encode()
-            assert not unwanted_places._BEGINNING.match(with_blanks)
+            assert not watch_stream._BEGINNING.match(with_blanks)
             expected = "" if namespace == "mine" else "7"
-            assert unwanted_places.version(found, is_mine) == expected
-            assert unwanted_places.version(with_blanks, is_mine) == expected
+            assert watch_stream.unwanted_version(found, is_mine) == expected
+            assert watch_stream.unwanted_version(with_blanks, is_mine) == expected
 
 
 async def test_bookmarks_errors_and_objects_of_no_namespace_always_come(script: Script) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from longshore.api.errors import StatusError
 from longshore.apiserver.http import respond
-from longshore.apiserver.request import body_format, negotiate
+from longshore.apiserver.request import body, negotiate
 from support import growth
 from support.api_in_memory import Server
 
@@ -48,7 +48,7 @@ async def _growth(
 )
 async def test_a_content_type_is_read_once(content_type: str) -> None:
     with pytest.raises(StatusError) as refusal:
-        body_format.of(content_type)
+        body.format_of(content_type)
     assert refusal.value.code == 415
 
 

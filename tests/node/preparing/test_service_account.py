@@ -14,7 +14,7 @@ import pytest
 from longshore.api.types import Obj
 from longshore.apiserver.access.tokens import Tokens
 from longshore.client import Unreachable
-from longshore.client.config import incluster
+from longshore.client.config import connection
 from longshore.client.local import LocalClient
 from longshore.machinery.time.clock import RealClock
 from longshore.node.preparing.types import NotReady
@@ -41,7 +41,7 @@ async def files(world: World, pod: dict[str, Any]) -> Path:
 async def test_an_in_cluster_client_finds_all_it_needs(world: World) -> None:
     pod = await world.pod()
     directory = await files(world, pod)
-    found = incluster.connection(await world.env(pod), directory)
+    found = connection.in_cluster(await world.env(pod), directory)
     assert (found.server, found.namespace) == ("https://127.0.0.1:6443", "default")
     assert found.ca == SERVER.ca_pem.encode()
 

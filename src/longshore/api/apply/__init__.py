@@ -6,7 +6,6 @@ writes. Both work on plain JSON and a shape (`api/shape.py`).
 
 from __future__ import annotations
 
-from longshore.api.apply.applying import apply
-from longshore.api.apply.owned import fields_of
+from longshore.api.apply.applying import apply, fields_of
 
 __all__ = ["apply", "fields_of"]

@@ -4,7 +4,7 @@ Reading gives objects in canonical form, so that everything behind the codec can
 plain values. A valid JSON body takes the compiled path; everything else is read exactly as Go reads
 it, to the wording of the error.
 
-`decode_*` read a body as a known message. A server that has to find out first what a body claims to
+`decode_json` reads a body as a known message. A server that has to find out first what a body claims to
 be uses `read_*`, asks the document to `interpret` itself, and then decodes it.
 """
 
@@ -40,8 +40,6 @@ __all__ = [
     "Kept",
     "Plain",
     "decode_json",
-    "decode_protobuf",
-    "decode_yaml",
     "encode_document",
     "encode_frozen",
     "encode_list",
@@ -140,19 +138,6 @@ def quick_json(raw: bytes, message: str) -> Decoded | None:
 def decode_json(raw: bytes, message: str) -> Decoded:
     """Reads a JSON body as `message`."""
     return quick_json(raw, message) or read_json(raw).decode(message)
-
-
-def decode_yaml(raw: bytes, message: str) -> Decoded:
-    """Reads a YAML body as `message`."""
-    plain = plain_yaml(raw)
-    decoded = from_value(plain.value, message)
-    decoded.problems[:0] = plain.problems
-    return decoded
-
-
-def decode_protobuf(raw: bytes, message: str) -> Decoded:
-    """Reads a protobuf body in its envelope as `message`."""
-    return read_protobuf(raw).decode(message)
 
 
 def from_value(value: Any, message: str) -> Decoded:

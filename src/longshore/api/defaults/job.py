@@ -9,49 +9,29 @@ from __future__ import annotations
 
 from typing import Final
 
-from longshore.api.defaults import pod
+from longshore.api.defaults import fill, pod
 from longshore.api.types import Obj
 
 _UNLIMITED: Final = 2**31 - 1
 
 
 def default_job(job: Obj) -> None:
-    for rule in JOB_RULES:
-        rule(job)
-
-
-def _default_pods(job: Obj) -> None:
-    default_job_spec_pods(job.setdefault("spec", {}))
-
-
-def _default_spec(job: Obj) -> None:
-    spec = job["spec"]
-    if "parallelism" not in spec:
-        if "completions" not in spec:
-            spec["completions"] = 1
-        spec["parallelism"] = 1
-    if "backoffLimit" not in spec:
-        spec["backoffLimit"] = _UNLIMITED if "backoffLimitPerIndex" in spec else 6
-    if "completionMode" not in spec:
-        spec["completionMode"] = "NonIndexed"
-    if "suspend" not in spec:
-        spec["suspend"] = False
-    if "podReplacementPolicy" not in spec:
-        spec["podReplacementPolicy"] = "Failed" if "podFailurePolicy" in spec else "TerminatingOrFailed"
-    if "manualSelector" not in spec:
-        spec["manualSelector"] = False
-
-
-def default_job_metadata(job: Obj) -> None:
+    spec = job.setdefault("spec", {})
+    default_job_spec_pods(spec)
     meta = job.setdefault("metadata", {})
-    labels = job["spec"]["template"].get("metadata", {}).get("labels")
+    labels = spec["template"].get("metadata", {}).get("labels")
     if labels and not meta.get("labels"):
         # The very same dict, as upstream shares it: labels generated into the template while the
         # object is being created show on the Job as well.
         meta["labels"] = labels
-
-
-JOB_RULES: Final = (_default_pods, default_job_metadata, _default_spec)
+    if "parallelism" not in spec:
+        spec.setdefault("completions", 1)
+        spec["parallelism"] = 1
+    spec.setdefault("backoffLimit", _UNLIMITED if "backoffLimitPerIndex" in spec else 6)
+    spec.setdefault("completionMode", "NonIndexed")
+    spec.setdefault("suspend", False)
+    spec.setdefault("podReplacementPolicy", "Failed" if "podFailurePolicy" in spec else "TerminatingOrFailed")
+    spec.setdefault("manualSelector", False)
 
 
 def default_job_spec_pods(spec: Obj) -> None:
@@ -61,8 +41,7 @@ def default_job_spec_pods(spec: Obj) -> None:
     if policy:
         for rule in policy.get("rules") or ():
             for pattern in rule.get("onPodConditions") or ():
-                if not pattern.get("status"):
-                    pattern["status"] = "True"
+                fill(pattern, status="True")
 
 
 # ---- Defaults of a CronJob.
@@ -73,13 +52,9 @@ def default_job_spec_pods(spec: Obj) -> None:
 
 def default_cronjob(cronjob: Obj) -> None:
     spec = cronjob.setdefault("spec", {})
-    if not spec.get("concurrencyPolicy"):
-        spec["concurrencyPolicy"] = "Allow"
-    if "suspend" not in spec:
-        spec["suspend"] = False
-    if "successfulJobsHistoryLimit" not in spec:
-        spec["successfulJobsHistoryLimit"] = 3
-    if "failedJobsHistoryLimit" not in spec:
-        spec["failedJobsHistoryLimit"] = 1
+    fill(spec, concurrencyPolicy="Allow")
+    spec.setdefault("suspend", False)
+    spec.setdefault("successfulJobsHistoryLimit", 3)
+    spec.setdefault("failedJobsHistoryLimit", 1)
     template = spec.setdefault("jobTemplate", {})
     default_job_spec_pods(template.setdefault("spec", {}))

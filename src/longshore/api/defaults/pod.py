@@ -25,11 +25,6 @@ INIT_ANNOTATIONS: Final = (
 
 def default_pod(pod: Obj) -> None:
     """Fills in a whole Pod, spec and status."""
-    for rule in POD_RULES:
-        rule(pod)
-
-
-def _default_whole_spec(pod: Obj) -> None:
     spec = pod.setdefault("spec", {})
     default_pod_spec(spec)
     for part in ("containers", "initContainers"):
@@ -37,25 +32,19 @@ def _default_whole_spec(pod: Obj) -> None:
             _requests_from_limits(container["resources"])
             if spec.get("hostNetwork"):
                 _host_ports(container)
-    if "enableServiceLinks" not in spec:
-        spec["enableServiceLinks"] = True
+    spec.setdefault("enableServiceLinks", True)
     if spec["terminationGracePeriodSeconds"] < 0:
         spec["terminationGracePeriodSeconds"] = 1
     if spec.get("resources"):
         _pod_level_resources(spec)
-
-
-def default_pod_metadata(pod: Obj) -> None:
     if annotations := (pod.get("metadata") or {}).get("annotations"):
         _drop_init_annotations(annotations)
+    default_pod_status(pod)
 
 
 def default_pod_status(pod: Obj) -> None:
     if status := pod.get("status"):
         _pod_ips(status)
-
-
-POD_RULES: Final = (_default_whole_spec, default_pod_metadata, default_pod_status)
 
 
 def default_pod_template(template: Obj) -> None:
@@ -100,7 +89,7 @@ def _container(container: Obj) -> None:
             port["protocol"] = "TCP"
     for variable in container.get("env") or ():
         if source := variable.get("valueFrom"):
-            _env_source(source)
+            pod_volumes.default_refs(source)
     resources = container.get("resources")
     if resources is None:
         container["resources"] = {}
@@ -119,13 +108,6 @@ def _container(container: Obj) -> None:
         container["terminationMessagePolicy"] = "File"
     if not container.get("imagePullPolicy"):
         container["imagePullPolicy"] = images.pull_policy(container.get("image") or "")
-
-
-def _env_source(source: Obj) -> None:
-    if (ref := source.get("fieldRef")) is not None:
-        pod_volumes.default_field_ref(ref)
-    if (ref := source.get("resourceFieldRef")) is not None:
-        ref.setdefault("divisor", "0")
 
 
 def _probe(probe: Obj) -> None:

@@ -18,56 +18,20 @@ def default_volume(volume: Obj) -> None:
         volume["emptyDir"] = {}
         return
     for source, settings in volume.items():
-        fill = _SOURCES.get(source)
-        if fill is not None and settings is not None:
-            fill(settings)
-
-
-def _mode(source: Obj) -> None:
-    source.setdefault("defaultMode", _FILE_MODE)
-
-
-def _host_path(source: Obj) -> None:
-    source.setdefault("type", "")
-
-
-def _iscsi(source: Obj) -> None:
-    source.setdefault("iscsiInterface", "default")
-
-
-def _rbd(source: Obj) -> None:
-    source.setdefault("pool", "rbd")
-    source.setdefault("user", "admin")
-    source.setdefault("keyring", "/etc/ceph/keyring")
-
-
-def _azure_disk(source: Obj) -> None:
-    source.setdefault("cachingMode", "ReadWrite")
-    source.setdefault("kind", "Shared")
-    source.setdefault("fsType", "ext4")
-    source.setdefault("readOnly", False)
-
-
-def _scale_io(source: Obj) -> None:
-    source.setdefault("storageMode", "ThinProvisioned")
-    source.setdefault("fsType", "xfs")
-
-
-def _downward(source: Obj) -> None:
-    source.setdefault("defaultMode", _FILE_MODE)
-    _downward_items(source)
+        if settings is None:
+            continue
+        for key, value in _FIXED.get(source, _NONE).items():
+            settings.setdefault(key, value)
+        if (complete := _SOURCES.get(source)) is not None:
+            complete(settings)
 
 
 def _downward_items(source: Obj) -> None:
     for item in source.get("items") or ():
-        if (ref := item.get("fieldRef")) is not None:
-            default_field_ref(ref)
-        if (ref := item.get("resourceFieldRef")) is not None:
-            ref.setdefault("divisor", "0")
+        default_refs(item)
 
 
 def _projected(source: Obj) -> None:
-    source.setdefault("defaultMode", _FILE_MODE)
     for part in source.get("sources") or ():
         if (downward := part.get("downwardAPI")) is not None:
             _downward_items(downward)
@@ -89,22 +53,30 @@ def _image(source: Obj) -> None:
         source["pullPolicy"] = images.pull_policy(source.get("reference", ""))
 
 
-def default_field_ref(ref: Obj) -> None:
-    """Fills in the `apiVersion` of a field selector."""
-    if not ref.get("apiVersion"):
+def default_refs(source: Obj) -> None:
+    """Fills in the references of a variable or a file to fields of its pod."""
+    if (ref := source.get("fieldRef")) is not None and not ref.get("apiVersion"):
         ref["apiVersion"] = "v1"
+    if (ref := source.get("resourceFieldRef")) is not None:
+        ref.setdefault("divisor", "0")
 
 
+_NONE: Final[Obj] = {}
+_FIXED: Final[dict[str, Obj]] = {
+    "hostPath": {"type": ""},
+    "secret": {"defaultMode": _FILE_MODE},
+    "configMap": {"defaultMode": _FILE_MODE},
+    "downwardAPI": {"defaultMode": _FILE_MODE},
+    "projected": {"defaultMode": _FILE_MODE},
+    "iscsi": {"iscsiInterface": "default"},
+    "rbd": {"pool": "rbd", "user": "admin", "keyring": "/etc/ceph/keyring"},
+    "azureDisk": {"cachingMode": "ReadWrite", "kind": "Shared", "fsType": "ext4", "readOnly": False},
+    "scaleIO": {"storageMode": "ThinProvisioned", "fsType": "xfs"},
+}
+"""The defaults of each source that do not depend on others."""
 _SOURCES: Final[dict[str, Callable[[Obj], None]]] = {
-    "hostPath": _host_path,
-    "secret": _mode,
-    "configMap": _mode,
-    "downwardAPI": _downward,
+    "downwardAPI": _downward_items,
     "projected": _projected,
     "ephemeral": _ephemeral,
     "image": _image,
-    "iscsi": _iscsi,
-    "rbd": _rbd,
-    "azureDisk": _azure_disk,
-    "scaleIO": _scale_io,
 }

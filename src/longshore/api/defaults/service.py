@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from longshore.api.defaults import fill
 from longshore.api.types import Obj
 
 CLUSTER_TYPES: Final = frozenset(("ClusterIP", "NodePort", "LoadBalancer"))
@@ -22,21 +23,16 @@ def default_service(service: Obj) -> None:
     spec = service.get("spec")
     if spec is None:
         spec = service["spec"] = {}
-    if not spec.get("sessionAffinity"):
-        spec["sessionAffinity"] = "None"
+    fill(spec, sessionAffinity="None")
     if spec["sessionAffinity"] == "None":
         spec.pop("sessionAffinityConfig", None)
     elif spec["sessionAffinity"] == "ClientIP":
         config = spec.get("sessionAffinityConfig") or {}
         if (config.get("clientIP") or {}).get("timeoutSeconds") is None:
             spec["sessionAffinityConfig"] = {"clientIP": {"timeoutSeconds": _AFFINITY_SECONDS}}
-    if not spec.get("type"):
-        spec["type"] = "ClusterIP"
+    fill(spec, type="ClusterIP")
     for port in spec.get("ports") or ():
-        if not port.get("protocol"):
-            port["protocol"] = "TCP"
-        if not port.get("targetPort"):
-            port["targetPort"] = port.get("port", 0)
+        fill(port, protocol="TCP", targetPort=port.get("port", 0))
     if externally_accessible(spec) and not spec.get("externalTrafficPolicy"):
         spec["externalTrafficPolicy"] = "Cluster"
     if spec["type"] in CLUSTER_TYPES and spec.get("internalTrafficPolicy") is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from longshore.api.defaults import fill
 from longshore.api.types import Obj
 
 DEFAULT_QUEUE: Final = "default"
@@ -21,9 +22,7 @@ _NEED_SVC: Final = ("tensorflow", "mpi", "pytorch", "ray")
 
 def default_job(spec: Obj) -> None:
     """Fills in the spec of a new Job."""
-    for key, value in (("queue", DEFAULT_QUEUE), ("schedulerName", SCHEDULER), ("maxRetry", _MAX_RETRIES)):
-        if not spec.get(key):
-            spec[key] = value
+    fill(spec, queue=DEFAULT_QUEUE, schedulerName=SCHEDULER, maxRetry=_MAX_RETRIES)
     tasks = spec.get("tasks") or ()
     for index, task in enumerate(tasks):
         _task(task, index)
@@ -38,15 +37,13 @@ def default_job(spec: Obj) -> None:
 
 
 def _task(task: Obj, index: int) -> None:
-    if not task.get("name"):
-        task["name"] = f"default{index}"
+    fill(task, name=f"default{index}")
     pod = (task.get("template") or {}).get("spec") or {}
     if pod.get("hostNetwork") and not pod.get("dnsPolicy"):
         pod["dnsPolicy"] = "ClusterFirstWithHostNet"
     if task.get("minAvailable") is None:
         task["minAvailable"] = _least(task)
-    if not task.get("maxRetry"):
-        task["maxRetry"] = _MAX_RETRIES
+    fill(task, maxRetry=_MAX_RETRIES)
 
 
 def _least(task: Obj) -> int:
@@ -67,8 +64,7 @@ def default_queue(queue: Obj) -> None:
         spec = queue["spec"] = {}
     if spec.get("reclaimable") is None:
         spec["reclaimable"] = True
-    if not spec.get("weight"):
-        spec["weight"] = 1
+    fill(spec, weight=1)
 
 
 def default_pod_group(spec: Obj, namespace: Obj | None) -> None:

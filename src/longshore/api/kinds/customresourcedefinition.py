@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from longshore.api.defaults import fill
 from longshore.api.field import FieldError
 from longshore.api.strategy import Context, Strategy, keep_spec
 from longshore.api.types import Obj
@@ -24,10 +25,7 @@ def _default(obj: Obj) -> None:
     spec = obj.setdefault("spec", {})
     names = spec.setdefault("names", {})
     if kind := names.get("kind"):
-        if not names.get("singular"):
-            names["singular"] = kind.lower()
-        if not names.get("listKind"):
-            names["listKind"] = f"{kind}List"
+        fill(names, singular=kind.lower(), listKind=f"{kind}List")
     conversion = spec.setdefault("conversion", {"strategy": "None"})
     service = ((conversion.get("webhook") or {}).get("clientConfig") or {}).get("service")
     if service is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api import field, identifiers, label_syntax, names
+from longshore.api.defaults import fill
 from longshore.api.field import FieldError
 from longshore.api.strategy import Strategy
 from longshore.api.types import Obj
@@ -17,8 +18,7 @@ _DEPRECATED: Final = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io
 def _default(obj: Obj) -> None:
     for subset in obj.get("subsets") or ():
         for port in subset.get("ports") or ():
-            if not port.get("protocol"):
-                port["protocol"] = "TCP"
+            fill(port, protocol="TCP")
 
 
 def _validate_create(obj: Obj) -> list[FieldError]:
@@ -60,13 +60,10 @@ def _port(port: Obj, needs_name: bool, path: str) -> list[FieldError]:
     elif needs_name:
         found.append(field.required(f"{path}.name"))
     found += [field.invalid(f"{path}.port", number, text) for text in identifiers.port_number(number)]
-    if protocol not in _PROTOCOLS:
-        found.append(field.not_supported(f"{path}.protocol", protocol, _PROTOCOLS))
+    found += field.one_of(f"{path}.protocol", protocol, _PROTOCOLS)
     app = port.get("appProtocol")
     if app is not None:
-        found += [
-            field.invalid(f"{path}.appProtocol", app, text) for text in label_syntax.qualified_name(app)
-        ]
+        found += field.each(f"{path}.appProtocol", app, label_syntax.qualified_name(app))
     return found
 
 

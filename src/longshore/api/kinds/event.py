@@ -186,7 +186,7 @@ def validate_new_update(new: Obj, old: Obj) -> list[FieldError]:
     for key, shown_as, unset in _FIXED:
         value = new.get(key, unset)
         if value != old.get(key, unset):
-            found.append(field.invalid(shown_as, _internal(key, value), metadata.IMMUTABLE))
+            found.append(field.invalid(shown_as, _internal(key, value), field.IMMUTABLE))
     return found
 
 

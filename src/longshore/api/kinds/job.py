@@ -33,7 +33,7 @@ def _prepare_create(obj: Obj, ctx: Context) -> None:
 
 
 def _warnings_create(obj: Obj) -> list[str]:
-    return [text for warnings in _WARNINGS for text in warnings(obj)]
+    return name_warnings(obj["metadata"]["name"]) + spec_warnings(obj["spec"], None, "spec")
 
 
 def _warnings_update(new: Obj, old: Obj) -> list[str]:
@@ -72,17 +72,6 @@ def name_warnings(name: str) -> list[str]:
         "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; "
         f"a DNS label is recommended: [{' '.join(problems)}]"
     ]
-
-
-def _name_warnings(obj: Obj) -> list[str]:
-    return name_warnings(obj["metadata"]["name"])
-
-
-def _spec_warnings(obj: Obj) -> list[str]:
-    return spec_warnings(obj["spec"], None, "spec")
-
-
-_WARNINGS: Final = (_name_warnings, _spec_warnings)
 
 
 def spec_warnings(spec: Obj, old: Obj | None, path: str) -> list[str]:

@@ -17,9 +17,7 @@ def _validate_create(obj: Obj) -> list[FieldError]:
     seconds = spec.get("leaseDurationSeconds")
     if seconds is not None and seconds <= 0:
         found.append(field.invalid("spec.leaseDurationSeconds", seconds, "must be greater than 0"))
-    transitions = spec.get("leaseTransitions")
-    if transitions is not None and transitions < 0:
-        found.append(field.invalid("spec.leaseTransitions", transitions, metadata.NOT_NEGATIVE))
+    found += field.negative(spec, "spec", "leaseTransitions")
     strategy = spec.get("strategy")
     if strategy is not None:
         # The doubled word is in Kubernetes' own paths.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api import errors, field, label_syntax
+from longshore.api.defaults import fill
 from longshore.api.field import FieldError
 from longshore.api.strategy import Context, Strategy, keep_status
 from longshore.api.types import Obj
@@ -26,8 +27,7 @@ def _default(obj: Obj) -> None:
     _label(obj.setdefault("metadata", {}))
     obj.setdefault("spec", {})
     status = obj.setdefault("status", {})
-    if not status.get("phase"):
-        status["phase"] = ACTIVE
+    fill(status, phase=ACTIVE)
 
 
 def _prepare_create(obj: Obj, ctx: Context) -> None:

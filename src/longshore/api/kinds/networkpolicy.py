@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api import field, identifiers
+from longshore.api.defaults import fill
 from longshore.api.field import FieldError
 from longshore.api.strategy import Strategy
 from longshore.api.types import Obj
@@ -21,8 +22,7 @@ def _default(obj: Obj) -> None:
     for direction, _ in _DIRECTIONS:
         for rule in spec.get(direction) or ():
             for port in rule.get("ports") or ():
-                if not port.get("protocol"):
-                    port["protocol"] = "TCP"
+                fill(port, protocol="TCP")
     if not spec.get("policyTypes"):
         spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
 
@@ -42,16 +42,14 @@ def _validate_create(obj: Obj) -> list[FieldError]:
         text = "may not specify more than two policyTypes"
         return [*found, field.invalid("spec.policyTypes", types, text)]
     for i, each in enumerate(types):
-        if each not in _TYPES:
-            found.append(field.not_supported(f"spec.policyTypes[{i}]", each, _TYPES))
+        found += field.one_of(f"spec.policyTypes[{i}]", each, _TYPES)
     return found
 
 
 def _port(port: Obj, path: str) -> list[FieldError]:
     found: list[FieldError] = []
     protocol, number, end = port["protocol"], port.get("port"), port.get("endPort")
-    if protocol not in _PROTOCOLS:
-        found.append(field.not_supported(f"{path}.protocol", protocol, _PROTOCOLS))
+    found += field.one_of(f"{path}.protocol", protocol, _PROTOCOLS)
     if number is None:
         if end is not None:
             text = "may not be specified when `port` is not specified"

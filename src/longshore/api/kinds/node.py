@@ -90,10 +90,7 @@ def _taints(spec: Obj) -> list[FieldError]:
         wrong = label_syntax.label_value(value)
         if wrong:
             found.append(field.invalid(f"{path}.value", value, ";".join(wrong)))
-        if not effect:
-            found.append(field.required(f"{path}.effect"))
-        elif effect not in _EFFECTS:
-            found.append(field.not_supported(f"{path}.effect", effect, _EFFECTS))
+        found += field.chosen(f"{path}.effect", effect, _EFFECTS)
         if (effect, key) in seen:
             shown = {"Key": key, "Value": value, "Effect": effect, "TimeAdded": taint.get("timeAdded")}
             text = "taints must be unique by key and effect pair"

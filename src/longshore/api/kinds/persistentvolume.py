@@ -6,12 +6,13 @@ import posixpath
 from typing import Final
 
 from longshore.api import field, names, quantity
+from longshore.api.defaults import fill
 from longshore.api.defaults.pod_volumes import default_volume
 from longshore.api.field import FieldError
 from longshore.api.quantity import round_up_list
 from longshore.api.strategy import Context, Strategy, keep_spec
 from longshore.api.types import Obj
-from longshore.api.validation import changes, metadata
+from longshore.api.validation import metadata
 from longshore.api.validation.pod import affinity
 
 SOURCES: Final = (
@@ -36,8 +37,7 @@ def validate(volume: Obj) -> list[FieldError]:
     spec = volume["spec"]
     found = _access_modes(spec) + _capacity(spec)
     policy = spec["persistentVolumeReclaimPolicy"]
-    if policy not in _RECLAIM:
-        found.append(field.not_supported("spec.persistentVolumeReclaimPolicy", policy, _RECLAIM))
+    found += field.one_of("spec.persistentVolumeReclaimPolicy", policy, _RECLAIM)
     wanted = (spec.get("nodeAffinity") or {}).get("required")
     if spec.get("nodeAffinity") is not None:
         if wanted is None:
@@ -53,8 +53,7 @@ def validate(volume: Obj) -> list[FieldError]:
     class_ = spec.get("storageClassName")
     if class_:
         found += [field.invalid("spec.storageClassName", class_, t) for t in names.dns1123_subdomain(class_)]
-    if spec["volumeMode"] not in _VOLUME_MODES:
-        found.append(field.not_supported("spec.volumeMode", spec["volumeMode"], _VOLUME_MODES))
+    found += field.one_of("spec.volumeMode", spec["volumeMode"], _VOLUME_MODES)
     return found
 
 
@@ -97,13 +96,10 @@ def _sources(spec: Obj) -> list[FieldError]:
             if not (spec.get("nodeAffinity") or {}).get("required"):
                 found.append(field.required("spec.nodeAffinity", "Local volume requires node affinity"))
         case "nfs":
-            if not source.get("server"):
-                found.append(field.required("spec.nfs.server"))
+            found += field.missing(source, "spec.nfs", "server")
             found += _path(source, "spec.nfs", absolute=True)
         case "csi":
-            found += [
-                field.required(f"spec.csi.{k}") for k in ("driver", "volumeHandle") if not source.get(k)
-            ]
+            found += field.missing(source, "spec.csi", "driver", "volumeHandle")
     return found
 
 
@@ -126,13 +122,12 @@ def validate_update(new: Obj, old: Obj) -> list[FieldError]:
     spec, before = new["spec"], old["spec"]
     source, was = source_of(spec), source_of(before)
     if source != was:
-        text = "spec.persistentvolumesource is immutable after creation\n" + changes.diff(was, source)
+        text = "spec.persistentvolumesource is immutable after creation\n" + field.diff(was, source)
         found.append(field.forbidden("spec.persistentvolumesource", text))
-    if spec["volumeMode"] != before["volumeMode"]:
-        found.append(field.invalid("volumeMode", spec["volumeMode"], metadata.IMMUTABLE))
+    found += field.changed(spec, before, "volumeMode")
     constraints = spec.get("nodeAffinity")
     if before.get("nodeAffinity") is not None and constraints != before["nodeAffinity"]:
-        text = f"{metadata.IMMUTABLE}, except for updating from beta label to GA"
+        text = f"{field.IMMUTABLE}, except for updating from beta label to GA"
         found.append(field.invalid("nodeAffinity", constraints, text))
     if before.get("volumeAttributesClassName") and not spec.get("volumeAttributesClassName"):
         text = "update from non-nil value to nil is forbidden"
@@ -140,14 +135,9 @@ def validate_update(new: Obj, old: Obj) -> list[FieldError]:
     return found
 
 
-def validate_status(new: Obj, old: Obj) -> list[FieldError]:
-    return metadata.validate_update_again(new["metadata"], old["metadata"])
-
-
 def _default(obj: Obj) -> None:
     spec = obj.setdefault("spec", {})
-    if not spec.get("persistentVolumeReclaimPolicy"):
-        spec["persistentVolumeReclaimPolicy"] = "Retain"
+    fill(spec, persistentVolumeReclaimPolicy="Retain")
     if spec.get("volumeMode") is None:
         spec["volumeMode"] = "Filesystem"
     if spec.get("capacity"):
@@ -181,5 +171,5 @@ STRATEGY: Final = Strategy(
     validate_create=validate,
     validate_update=validate_update,
     prepare_status=_prepare_status,
-    validate_status=validate_status,
+    validate_status=metadata.again(lambda obj: []),
 )

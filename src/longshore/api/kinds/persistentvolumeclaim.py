@@ -9,7 +9,7 @@ from longshore.api.field import FieldError
 from longshore.api.quantity import round_up, round_up_list
 from longshore.api.strategy import Context, Strategy, keep_status
 from longshore.api.types import Obj
-from longshore.api.validation import changes, metadata
+from longshore.api.validation import metadata
 from longshore.api.validation.pod import pod_volumes, resources
 
 _FIXED: Final = (
@@ -35,10 +35,9 @@ def validate_update(new: Obj, old: Obj) -> list[FieldError]:
         if key in before:
             compared[key] = before[key]
     if compared != before:
-        found.append(field.forbidden("spec", _FIXED + changes.diff(before, compared)))
+        found.append(field.forbidden("spec", _FIXED + field.diff(before, compared)))
     found += _size(spec, before, old.get("status") or {})
-    if spec["volumeMode"] != before["volumeMode"]:
-        found.append(field.invalid("volumeMode", spec["volumeMode"], metadata.IMMUTABLE))
+    found += field.changed(spec, before, "volumeMode")
     if before.get("volumeAttributesClassName") and not spec.get("volumeAttributesClassName"):
         text = "update from non-nil value to nil is forbidden"
         found.append(field.forbidden("spec.volumeAttributesClassName", text))

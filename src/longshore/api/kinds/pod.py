@@ -10,7 +10,7 @@ from longshore.api.field import FieldError
 from longshore.api.kinds.pod_binding import with_condition
 from longshore.api.pod_resources import qos_class
 from longshore.api.strategy import Context, Strategy, keep_spec
-from longshore.api.types import Obj
+from longshore.api.types import Obj, keep
 from longshore.api.validation import pod as checks
 from longshore.api.warnings import pod as pod_warnings
 
@@ -18,23 +18,23 @@ _KEPT_METADATA: Final = ("labels", "annotations", "finalizers", "ownerReferences
 
 
 def _prepare_create(obj: Obj, ctx: Context) -> None:
-    for prepare in _PREPARE:
-        prepare(obj, ctx)
+    _merge_label_keys(obj)
+    _begin_status(obj, ctx)
 
 
 def _warnings_create(obj: Obj) -> list[str]:
-    return [text for warnings in _WARNINGS for text in warnings(obj)]
+    return _name_warnings(obj) + pod_warnings.pod_warnings(obj)
 
 
 def _prepare_status(new: Obj, old: Obj, ctx: Context) -> None:
     """Keeps the spec, and the owners too, which old kubelets used to damage in status writes."""
     keep_spec(new, old)
-    _keep(new["metadata"], old["metadata"], "ownerReferences")
+    keep(new["metadata"], old["metadata"], "ownerReferences")
     before = old.get("status") or {}
     status = dict(new.get("status") or {})
     for key in ("qosClass", "observedGeneration"):
         if not status.get(key):
-            _keep(status, before, key)
+            keep(status, before, key)
     if status.get("conditions"):
         status["conditions"] = _observed(status["conditions"], before.get("conditions") or [])
     new["status"] = status
@@ -44,13 +44,13 @@ def _prepare_subresource(new: Obj, old: Obj, ctx: Context) -> None:
     """`ephemeralcontainers` changes only the ephemeral containers, `resize` only containers' resources."""
     asked, spec = new["spec"], dict(old["spec"])
     if ctx.subresource == "ephemeralcontainers":
-        _keep(spec, asked, "ephemeralContainers")
+        keep(spec, asked, "ephemeralContainers")
     elif not _resized(spec, asked):
         spec = asked
     new["spec"] = spec
     new["status"] = old["status"]
     for key in _KEPT_METADATA:
-        _keep(new["metadata"], old["metadata"], key)
+        keep(new["metadata"], old["metadata"], key)
     if spec != old["spec"]:
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
@@ -87,13 +87,6 @@ def _name_warnings(pod: Obj) -> list[str]:
     ]
 
 
-def _keep(target: Obj, source: Obj, key: str) -> None:
-    if key in source:
-        target[key] = source[key]
-    else:
-        target.pop(key, None)
-
-
 def _observed(new: list[Obj], old: list[Obj]) -> list[Obj]:
     """Fills in missing `observedGeneration` from the old conditions of the same type."""
     if all(entry.get("observedGeneration") for entry in new):
@@ -121,13 +114,13 @@ def _resized(spec: Obj, asked: Obj) -> bool:
         if mine:
             spec[part] = [dict(c) for c in mine]
             for container, wanted in zip(spec[part], theirs, strict=True):
-                _keep(container, wanted, "resources")
-                _keep(container, wanted, "resizePolicy")
-    _keep(spec, asked, "resources")
+                keep(container, wanted, "resources")
+                keep(container, wanted, "resizePolicy")
+    keep(spec, asked, "resources")
     return True
 
 
-def _merge_label_keys(pod: Obj, ctx: Context) -> None:
+def _merge_label_keys(pod: Obj) -> None:
     """Turns `matchLabelKeys` and `mismatchLabelKeys` into expressions with the pod's own label values."""
     spec = pod["spec"]
     if "affinity" not in spec and "topologySpreadConstraints" not in spec:
@@ -152,10 +145,6 @@ def _merge_term(term: Obj, labels: Obj) -> None:
             if label in labels:
                 rule = {"key": label, "operator": operator, "values": [labels[label]]}
                 selector.setdefault("matchExpressions", []).append(rule)
-
-
-_PREPARE: Final = (_merge_label_keys, _begin_status)
-_WARNINGS: Final = (_name_warnings, pod_warnings.pod_warnings)
 
 
 STRATEGY: Final = Strategy(

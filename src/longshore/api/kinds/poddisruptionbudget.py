@@ -29,10 +29,7 @@ def _default(obj: Obj) -> None:
 def _validate_status(new: Obj, old: Obj) -> list[FieldError]:
     status = new["status"]
     found = validate_conditions(status.get("conditions") or (), "status.conditions")
-    for key in _COUNTS:
-        if status[key] < 0:
-            found.append(field.invalid(f"status.{key}", status[key], metadata.NOT_NEGATIVE))
-    return found
+    return found + field.negative(status, "status", *_COUNTS)
 
 
 def _spec(spec: Obj) -> list[FieldError]:
@@ -44,16 +41,14 @@ def _spec(spec: Obj) -> list[FieldError]:
         if spec.get(key) is not None:
             found += _amount(spec[key], f"spec.{key}")
     found += metadata.validate_label_selector(spec.get("selector"), "spec.selector")
-    policy = spec.get("unhealthyPodEvictionPolicy")
-    if policy is not None and policy not in _POLICIES:
-        found.append(field.not_supported("spec.unhealthyPodEvictionPolicy", policy, _POLICIES))
+    found += field.unsupported(spec, "unhealthyPodEvictionPolicy", "spec", _POLICIES)
     return found
 
 
 def _amount(value: int | str, path: str) -> list[FieldError]:
     """Checks a number of pods, or a percentage of at most 100."""
     if isinstance(value, int):
-        return [field.invalid(path, value, metadata.NOT_NEGATIVE)] if value < 0 else []
+        return [field.invalid(path, value, field.NOT_NEGATIVE)] if value < 0 else []
     if not _is_percent(value):
         return [field.invalid(path, value, _PERCENT_TEXT)]
     percent = indexes.integer(value[:-1])
@@ -109,8 +104,7 @@ def validate_conditions(conditions: Iterable[Obj], path: str) -> list[FieldError
 def _condition(condition: Obj, path: str) -> list[FieldError]:
     kind, status = condition.get("type", ""), condition.get("status", "")
     found = [field.invalid(f"{path}.type", kind, text) for text in label_syntax.qualified_name(kind)]
-    if status not in _STATUSES:
-        found.append(field.not_supported(f"{path}.status", status, _STATUSES))
+    found += field.one_of(f"{path}.status", status, _STATUSES)
     generation = condition.get("observedGeneration", 0)
     if generation < 0:
         text = "must be greater than or equal to zero"

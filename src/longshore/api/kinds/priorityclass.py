@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api import field
+from longshore.api.defaults import fill
 from longshore.api.field import FieldError
 from longshore.api.strategy import Strategy
 from longshore.api.types import Obj
@@ -21,8 +22,7 @@ _POLICIES: Final = ("Never", "PreemptLowerPriority")
 
 def _default(obj: Obj) -> None:
     obj.setdefault("value", 0)
-    if not obj.get("preemptionPolicy"):
-        obj["preemptionPolicy"] = "PreemptLowerPriority"
+    fill(obj, preemptionPolicy="PreemptLowerPriority")
 
 
 def _validate_create(obj: Obj) -> list[FieldError]:
@@ -45,9 +45,7 @@ def _validate_update(new: Obj, old: Obj) -> list[FieldError]:
     found = metadata.validate_update_again(new["metadata"], old["metadata"])
     if new["value"] != old["value"]:
         found.append(field.forbidden("value", "may not be changed in an update."))
-    if new["preemptionPolicy"] != old["preemptionPolicy"]:
-        found.append(field.invalid("preemptionPolicy", new["preemptionPolicy"], metadata.IMMUTABLE))
-    return found
+    return found + field.changed(new, old, "preemptionPolicy")
 
 
 def _system_problem(obj: Obj) -> str:

@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from longshore.api import field, names
+from longshore.api.defaults import fill
 from longshore.api.field import FieldError
 from longshore.api.strategy import Strategy
 from longshore.api.types import Obj
@@ -94,8 +95,7 @@ def _rule(rule: Obj, namespaced: bool, path: str) -> list[FieldError]:
 
 def _default_binding(obj: Obj) -> None:
     ref = obj.setdefault("roleRef", {})
-    if not ref.get("apiGroup"):
-        ref["apiGroup"] = GROUP
+    fill(ref, apiGroup=GROUP)
     for subject in obj.get("subjects") or ():
         if subject.get("kind") in ("User", "Group") and not subject.get("apiGroup"):
             subject["apiGroup"] = GROUP
@@ -107,8 +107,7 @@ def _binding_problems(obj: Obj, *, namespaced: bool) -> list[FieldError]:
     found: list[FieldError] = []
     if ref["apiGroup"] != GROUP:
         found.append(field.not_supported("roleRef.apiGroup", ref["apiGroup"], (GROUP,)))
-    if ref.get("kind", "") not in kinds:
-        found.append(field.not_supported("roleRef.kind", ref.get("kind", ""), kinds))
+    found += field.one_of("roleRef.kind", ref.get("kind", ""), kinds)
     name = ref.get("name", "")
     if not name:
         found.append(field.required("roleRef.name"))

@@ -36,11 +36,11 @@ def _default(obj: Obj) -> None:
 
 def _validate_create(obj: Obj) -> list[FieldError]:
     spec = obj["spec"]
-    found = _not_negative(spec, "minReadySeconds", "spec")
+    found = field.negative(spec, "spec", "minReadySeconds")
     selector, template = spec.get("selector"), spec.get("template")
     if not selector:
         found.append(field.required("spec.selector"))
-    found += _not_negative(spec, "replicas", "spec")
+    found += field.negative(spec, "spec", "replicas")
     if template is None:
         return [*found, field.required("spec.template")]
     labels = (template.get("metadata") or {}).get("labels") or {}
@@ -60,8 +60,7 @@ def _validate_create(obj: Obj) -> list[FieldError]:
 def _validate_status(new: Obj, old: Obj) -> list[FieldError]:
     found = metadata.validate_update_again(new["metadata"], old["metadata"])
     status = new["status"]
-    for key in _COUNTS:
-        found += _not_negative(status, key, "status")
+    found += field.negative(status, "status", *_COUNTS)
     for key in _COUNTS[1:4]:
         if status.get(key, 0) > status["replicas"]:
             text = "cannot be greater than status.replicas"
@@ -70,11 +69,6 @@ def _validate_status(new: Obj, old: Obj) -> list[FieldError]:
         text = "cannot be greater than readyReplicas"
         found.append(field.invalid("status.availableReplicas", status["availableReplicas"], text))
     return found
-
-
-def _not_negative(part: Obj, key: str, path: str) -> list[FieldError]:
-    value = part.get(key, 0)
-    return [field.invalid(f"{path}.{key}", value, metadata.NOT_NEGATIVE)] if value < 0 else []
 
 
 STRATEGY: Final = Strategy(

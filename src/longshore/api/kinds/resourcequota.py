@@ -54,7 +54,7 @@ def validate_update(new: Obj, old: Obj) -> list[FieldError]:
     found += validate(new)
     scopes = new["spec"].get("scopes") or []
     if set(scopes) != set(old["spec"].get("scopes") or ()):
-        found.append(field.invalid("spec.scopes", scopes, metadata.IMMUTABLE))
+        found.append(field.invalid("spec.scopes", scopes, field.IMMUTABLE))
     return found
 
 

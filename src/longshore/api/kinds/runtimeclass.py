@@ -33,9 +33,7 @@ def _validate_create(obj: Obj) -> list[FieldError]:
 
 def _validate_update(new: Obj, old: Obj) -> list[FieldError]:
     found = metadata.validate_update_again(new["metadata"], old["metadata"])
-    if new["handler"] != old["handler"]:
-        found.append(field.invalid("handler", new["handler"], metadata.IMMUTABLE))
-    return found
+    return found + field.changed(new, old, "handler")
 
 
 STRATEGY: Final = Strategy(

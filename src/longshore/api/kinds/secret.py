@@ -11,6 +11,7 @@ from typing import Final
 
 from longshore.api import field, identifiers
 from longshore.api.codec import gosyntax
+from longshore.api.defaults import fill
 from longshore.api.field import FieldError
 from longshore.api.kinds.configmap import MAX_DATA_BYTES, decoded_size, frozen
 from longshore.api.strategy import Strategy
@@ -31,8 +32,7 @@ def _default(obj: Obj) -> None:
         data = obj["data"] = dict(obj.get("data") or {})
         for key, text in texts.items():
             data[key] = base64.b64encode(text.encode()).decode()
-    if not obj.get("type"):
-        obj["type"] = OPAQUE
+    fill(obj, type=OPAQUE)
 
 
 def _validate_create(obj: Obj) -> list[FieldError]:
@@ -51,8 +51,7 @@ def _validate_create(obj: Obj) -> list[FieldError]:
 
 def _validate_update(new: Obj, old: Obj) -> list[FieldError]:
     found = metadata.validate_update_again(new["metadata"], old["metadata"])
-    if new["type"] != old["type"]:
-        found.append(field.invalid("type", new["type"], metadata.IMMUTABLE))
+    found += field.changed(new, old, "type")
     if old.get("immutable"):
         found += frozen(new, old, ("data",))
     found += metadata.validate_create(new["metadata"], namespaced=True, name_rule="subdomain")

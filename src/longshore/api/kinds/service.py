@@ -10,6 +10,7 @@ import zlib
 from typing import Final
 
 from longshore.api import errors
+from longshore.api.defaults import fill
 from longshore.api.defaults.service import CLUSTER_TYPES, default_service, externally_accessible
 from longshore.api.strategy import Context, Strategy, keep_status
 from longshore.api.types import Obj
@@ -50,8 +51,7 @@ def _allocate(spec: Obj, uid: str) -> None:
     headless = spec.get("clusterIPs") == ["None"]
     # Endpoints of a headless service without selector are whatever its owner writes, so both families.
     both = headless and not spec.get("selector")
-    if not spec.get("ipFamilies"):
-        spec["ipFamilies"] = ["IPv4", "IPv6"] if both else ["IPv4"]
+    fill(spec, ipFamilies=["IPv4", "IPv6"] if both else ["IPv4"])
     if spec.get("ipFamilyPolicy") is None:
         spec["ipFamilyPolicy"] = "RequireDualStack" if both else "SingleStack"
     if not spec.get("clusterIP") and not spec.get("clusterIPs"):

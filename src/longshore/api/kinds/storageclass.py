@@ -31,10 +31,8 @@ def _validate_create(obj: Obj) -> list[FieldError]:
     else:
         found = [field.required("provisioner")]
     found += _parameters(obj.get("parameters") or {})
-    if obj["reclaimPolicy"] not in _RECLAIM:
-        found.append(field.not_supported("reclaimPolicy", obj["reclaimPolicy"], _RECLAIM))
-    if obj["volumeBindingMode"] not in _BINDING:
-        found.append(field.not_supported("volumeBindingMode", obj["volumeBindingMode"], _BINDING))
+    found += field.one_of("reclaimPolicy", obj["reclaimPolicy"], _RECLAIM)
+    found += field.one_of("volumeBindingMode", obj["volumeBindingMode"], _BINDING)
     return found
 
 
@@ -44,10 +42,7 @@ def _validate_update(new: Obj, old: Obj) -> list[FieldError]:
         found.append(field.forbidden("parameters", "updates to parameters are forbidden."))
     if new.get("provisioner", "") != old.get("provisioner", ""):
         found.append(field.forbidden("provisioner", "updates to provisioner are forbidden."))
-    for key in ("reclaimPolicy", "volumeBindingMode"):
-        if new[key] != old[key]:
-            found.append(field.invalid(key, new[key], metadata.IMMUTABLE))
-    return found
+    return found + field.changed(new, old, "reclaimPolicy", "volumeBindingMode")
 
 
 def _parameters(parameters: dict[str, str]) -> list[FieldError]:

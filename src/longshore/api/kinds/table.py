@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from functools import partial
 from typing import Final
 
 from longshore.api.kinds import (
@@ -47,95 +48,90 @@ _CREATE: Final = ("create",)
 _CONNECT: Final = ("create", "get")
 _PROXY: Final = ("create", "delete", "get", "patch", "update")
 _NO_COLLECTION: Final = tuple(v for v in ALL_VERBS if v != "deletecollection")
-
-
-def _subs(*subs: Subresource) -> Mapping[str, Subresource]:
-    return {s.name: s for s in subs}
-
-
-def _status(kind: str) -> Mapping[str, Subresource]:
-    return _subs(Subresource("status", STATUS_VERBS, kind))
-
-
 _PLAIN: Final = Strategy()
+_ALL: Final = ("all",)
+
+
+def _status(kind: str) -> dict[str, Subresource]:
+    return {"status": Subresource("status", STATUS_VERBS, kind)}
+
+
+def _row(
+    group: str,
+    kind: str,
+    plural: str,
+    strategy: Strategy = _PLAIN,
+    *short_names: str,
+    namespaced: bool = True,
+    categories: tuple[str, ...] = (),
+    verbs: tuple[str, ...] = ALL_VERBS,
+    status: bool = False,
+    subresources: tuple[Subresource, ...] = (),
+    storage: str = "",
+) -> Resource:
+    """One of Kubernetes' own kinds; the core group is empty."""
+    subs = {each.name: each for each in subresources}
+    return Resource(
+        group=group,
+        version="v1",
+        kind=kind,
+        plural=plural,
+        singular=kind.lower(),
+        namespaced=namespaced,
+        strategy=strategy,
+        message=f"{group.partition('.')[0] or 'core'}/v1.{kind}",
+        short_names=short_names,
+        categories=categories,
+        verbs=verbs,
+        subresources=subs | _status(kind) if status else subs,
+        storage=storage,
+    )
 
 
 def _core() -> Iterable[Resource]:
-    def row(
-        kind: str,
-        plural: str,
-        *short_names: str,
-        strategy: Strategy = _PLAIN,
-        namespaced: bool = True,
-        categories: tuple[str, ...] = (),
-        verbs: tuple[str, ...] = ALL_VERBS,
-        subresources: Mapping[str, Subresource] | None = None,
-    ) -> Resource:
-        return Resource(
-            group="",
-            version="v1",
-            kind=kind,
-            plural=plural,
-            singular=kind.lower(),
-            namespaced=namespaced,
-            strategy=strategy,
-            message=f"core/v1.{kind}",
-            short_names=short_names,
-            categories=categories,
-            verbs=verbs,
-            subresources=subresources or {},
-        )
-
+    row = partial(_row, "")
     yield row("Binding", "bindings", verbs=_CREATE)
-    yield row("ConfigMap", "configmaps", "cm", strategy=configmap.STRATEGY)
-    yield row("Endpoints", "endpoints", "ep", strategy=endpoints.STRATEGY)
-    yield row("Event", "events", "ev", strategy=event.CORE)
-    yield row("LimitRange", "limitranges", "limits", strategy=limitrange.STRATEGY)
+    yield row("ConfigMap", "configmaps", configmap.STRATEGY, "cm")
+    yield row("Endpoints", "endpoints", endpoints.STRATEGY, "ep")
+    yield row("Event", "events", event.CORE, "ev")
+    yield row("LimitRange", "limitranges", limitrange.STRATEGY, "limits")
     yield row(
         "Namespace",
         "namespaces",
+        namespace.STRATEGY,
         "ns",
-        strategy=namespace.STRATEGY,
         namespaced=False,
         verbs=_NO_COLLECTION,
-        subresources=_subs(
-            Subresource("finalize", ("update",), "Namespace"),
-            Subresource("status", STATUS_VERBS, "Namespace"),
-        ),
+        subresources=(Subresource("finalize", ("update",), "Namespace"),),
+        status=True,
     )
     yield row(
         "Node",
         "nodes",
+        node.STRATEGY,
         "no",
-        strategy=node.STRATEGY,
         namespaced=False,
-        subresources=_subs(
-            Subresource("proxy", _PROXY, "NodeProxyOptions"),
-            Subresource("status", STATUS_VERBS, "Node"),
-        ),
+        subresources=(Subresource("proxy", _PROXY, "NodeProxyOptions"),),
+        status=True,
     )
     yield row(
-        "PersistentVolumeClaim",
-        "persistentvolumeclaims",
-        "pvc",
-        strategy=persistentvolumeclaim.STRATEGY,
-        subresources=_status("PersistentVolumeClaim"),
+        "PersistentVolumeClaim", "persistentvolumeclaims", persistentvolumeclaim.STRATEGY, "pvc", status=True
     )
     yield row(
         "PersistentVolume",
         "persistentvolumes",
+        persistentvolume.STRATEGY,
         "pv",
-        strategy=persistentvolume.STRATEGY,
         namespaced=False,
-        subresources=_status("PersistentVolume"),
+        status=True,
     )
     yield row(
         "Pod",
         "pods",
+        pod.STRATEGY,
         "po",
-        strategy=pod.STRATEGY,
-        categories=("all",),
-        subresources=_subs(
+        categories=_ALL,
+        subresources=(
             Subresource("attach", _CONNECT, "PodAttachOptions"),
             Subresource("binding", _CREATE, "Binding"),
             Subresource("ephemeralcontainers", STATUS_VERBS, "Pod"),
@@ -145,147 +141,84 @@ def _core() -> Iterable[Resource]:
             Subresource("portforward", _CONNECT, "PodPortForwardOptions"),
             Subresource("proxy", _PROXY, "PodProxyOptions"),
             Subresource("resize", STATUS_VERBS, "Pod"),
-            Subresource("status", STATUS_VERBS, "Pod"),
         ),
+        status=True,
     )
-    yield row("PodTemplate", "podtemplates", strategy=podtemplate.STRATEGY)
+    yield row("PodTemplate", "podtemplates", podtemplate.STRATEGY)
     yield row(
         "ReplicationController",
         "replicationcontrollers",
+        replicationcontroller.STRATEGY,
         "rc",
-        strategy=replicationcontroller.STRATEGY,
-        categories=("all",),
-        subresources=_status("ReplicationController"),
+        categories=_ALL,
+        status=True,
     )
-    yield row(
-        "ResourceQuota",
-        "resourcequotas",
-        "quota",
-        strategy=resourcequota.STRATEGY,
-        subresources=_status("ResourceQuota"),
-    )
-    yield row("Secret", "secrets", strategy=secret.STRATEGY)
+    yield row("ResourceQuota", "resourcequotas", resourcequota.STRATEGY, "quota", status=True)
+    yield row("Secret", "secrets", secret.STRATEGY)
     yield row(
         "ServiceAccount",
         "serviceaccounts",
+        serviceaccount.STRATEGY,
         "sa",
-        strategy=serviceaccount.STRATEGY,
-        subresources=_subs(Subresource("token", _CREATE, "TokenRequest", "authentication.k8s.io/v1")),
+        subresources=(Subresource("token", _CREATE, "TokenRequest", "authentication.k8s.io/v1"),),
     )
-    yield row(
-        "Service",
-        "services",
-        "svc",
-        strategy=service.STRATEGY,
-        categories=("all",),
-        subresources=_status("Service"),
-    )
+    yield row("Service", "services", service.STRATEGY, "svc", categories=_ALL, status=True)
 
 
 def _groups() -> Iterable[Resource]:
     """The rows of Kubernetes' own named groups."""
 
-    def row(
-        group: str,
-        kind: str,
-        plural: str,
-        *short_names: str,
-        strategy: Strategy = _PLAIN,
-        singular: str = "",
-        namespaced: bool = True,
-        categories: tuple[str, ...] = (),
-        verbs: tuple[str, ...] = ALL_VERBS,
-        status: bool = False,
-        storage: str = "",
-    ) -> Resource:
-        return Resource(
-            group=group,
-            version="v1",
-            kind=kind,
-            plural=plural,
-            singular=singular or kind.lower(),
-            namespaced=namespaced,
-            strategy=strategy,
-            message=f"{group.partition('.')[0]}/v1.{kind}",
-            short_names=short_names,
-            categories=categories,
-            verbs=verbs,
-            subresources=_status(kind) if status else {},
-            storage=storage,
-        )
-
     def review(group: str, kind: str, namespaced: bool = False) -> Resource:
-        return row(group, kind, kind.lower() + "s", namespaced=namespaced, verbs=_CREATE)
+        return _row(group, kind, kind.lower() + "s", namespaced=namespaced, verbs=_CREATE)
 
-    yield row("events.k8s.io", "Event", "events", "ev", strategy=event.NEW, storage="events")
+    yield _row("events.k8s.io", "Event", "events", event.NEW, "ev", storage="events")
     yield review("authentication.k8s.io", "SelfSubjectReview")
     yield review("authentication.k8s.io", "TokenReview")
     yield review("authorization.k8s.io", "LocalSubjectAccessReview", namespaced=True)
     yield review("authorization.k8s.io", "SelfSubjectAccessReview")
     yield review("authorization.k8s.io", "SelfSubjectRulesReview")
     yield review("authorization.k8s.io", "SubjectAccessReview")
-    yield row(
-        "batch", "CronJob", "cronjobs", "cj", strategy=cronjob.STRATEGY, categories=("all",), status=True
-    )
-    yield row("batch", "Job", "jobs", strategy=job.STRATEGY, categories=("all",), status=True)
-    yield row(
-        "networking.k8s.io", "NetworkPolicy", "networkpolicies", "netpol", strategy=networkpolicy.STRATEGY
-    )
-    yield row(
+    yield _row("batch", "CronJob", "cronjobs", cronjob.STRATEGY, "cj", categories=_ALL, status=True)
+    yield _row("batch", "Job", "jobs", job.STRATEGY, categories=_ALL, status=True)
+    yield _row("networking.k8s.io", "NetworkPolicy", "networkpolicies", networkpolicy.STRATEGY, "netpol")
+    yield _row(
         "policy",
         "PodDisruptionBudget",
         "poddisruptionbudgets",
+        poddisruptionbudget.STRATEGY,
         "pdb",
-        strategy=poddisruptionbudget.STRATEGY,
         status=True,
     )
     for namespaced, prefix in ((False, "Cluster"), (True, "")):
-        binding, role = f"{prefix}RoleBinding", f"{prefix}Role"
-        yield row(
-            rbac.GROUP,
-            binding,
-            binding.lower() + "s",
-            strategy=rbac.role_binding(namespaced=namespaced),
-            namespaced=namespaced,
-        )
-        yield row(
-            rbac.GROUP,
-            role,
-            role.lower() + "s",
-            strategy=rbac.role(namespaced=namespaced),
-            namespaced=namespaced,
-        )
-    yield row(
-        "storage.k8s.io",
-        "StorageClass",
-        "storageclasses",
-        "sc",
-        strategy=storageclass.STRATEGY,
-        namespaced=False,
+        for kind, strategy in (("RoleBinding", rbac.role_binding), ("Role", rbac.role)):
+            plural = f"{prefix}{kind}s".lower()
+            yield _row(
+                rbac.GROUP, prefix + kind, plural, strategy(namespaced=namespaced), namespaced=namespaced
+            )
+    yield _row(
+        "storage.k8s.io", "StorageClass", "storageclasses", storageclass.STRATEGY, "sc", namespaced=False
     )
-    yield row(
+    yield _row(
         "apiextensions.k8s.io",
         "CustomResourceDefinition",
         "customresourcedefinitions",
+        customresourcedefinition.STRATEGY,
         "crd",
         "crds",
-        strategy=customresourcedefinition.STRATEGY,
         categories=("api-extensions",),
         namespaced=False,
         status=True,
     )
-    yield row(
+    yield _row(
         "scheduling.k8s.io",
         "PriorityClass",
         "priorityclasses",
+        priorityclass.STRATEGY,
         "pc",
-        strategy=priorityclass.STRATEGY,
         namespaced=False,
     )
-    yield row("coordination.k8s.io", "Lease", "leases", strategy=lease.STRATEGY)
-    yield row(
-        "node.k8s.io", "RuntimeClass", "runtimeclasses", strategy=runtimeclass.STRATEGY, namespaced=False
-    )
+    yield _row("coordination.k8s.io", "Lease", "leases", lease.STRATEGY)
+    yield _row("node.k8s.io", "RuntimeClass", "runtimeclasses", runtimeclass.STRATEGY, namespaced=False)
 
 
 def _volcano() -> Iterable[Resource]:

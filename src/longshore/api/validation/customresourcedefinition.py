@@ -12,7 +12,6 @@ from typing import Any, Final
 from longshore.api import field, names
 from longshore.api.field import FieldError
 from longshore.api.types import Obj
-from longshore.api.validation import metadata
 
 _COLUMN_TYPES: Final = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS: Final = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
@@ -60,7 +59,7 @@ def is_true(crd: Obj, condition: str) -> bool:
 
 
 def _immutable(new: Any, old: Any, path: str) -> list[FieldError]:
-    return [] if new == old else [field.invalid(path, new, metadata.IMMUTABLE)]
+    return [] if new == old else [field.invalid(path, new, field.IMMUTABLE)]
 
 
 def _named(spec: Obj, which: str) -> str:
@@ -119,7 +118,7 @@ def _spec(spec: Obj) -> list[FieldError]:
         found.append(field.invalid("spec.group", group, ",".join(wrong)))
     elif "." not in group:
         found.append(field.invalid("spec.group", group, "should be a domain with at least one dot"))
-    found += _one_of(spec.get("scope", ""), ("Cluster", "Namespaced"), "spec.scope")
+    found += field.chosen("spec.scope", spec.get("scope", ""), ("Cluster", "Namespaced"))
     if spec.get("preserveUnknownFields"):
         found.append(field.invalid("spec.preserveUnknownFields", True, "must be false"))
     versions: list[Obj] = spec.get("versions") or []
@@ -142,12 +141,6 @@ def _spec(spec: Obj) -> list[FieldError]:
             if word in shared:
                 found += _part(versions[0], word, f"spec.{_SHARED[word]}")
     return found + _conversion(spec.get("conversion") or {})
-
-
-def _one_of(value: str, supported: tuple[str, ...], path: str) -> list[FieldError]:
-    if not value:
-        return [field.required(path)]
-    return [] if value in supported else [field.not_supported(path, value, supported)]
 
 
 def schema_of(version: Obj) -> Obj | None:
@@ -264,8 +257,7 @@ def _simple_path(value: str, path: str) -> list[FieldError]:
 
 def _column(column: Obj, path: str) -> list[FieldError]:
     found: list[FieldError] = []
-    if not column.get("name"):
-        found.append(field.required(f"{path}.name"))
+    found += field.missing(column, path, "name")
     kind, text = column.get("type", ""), f"must be one of {','.join(_COLUMN_TYPES)}"
     if not kind:
         found.append(field.required(f"{path}.type", text))
@@ -304,7 +296,7 @@ def _selectable(fields: list[Obj], path: str) -> list[FieldError]:
 def _conversion(conversion: Obj) -> list[FieldError]:
     path = "spec.conversion"
     strategy = conversion.get("strategy", "")
-    found = _one_of(strategy, ("None", "Webhook"), f"{path}.strategy")
+    found = field.chosen(f"{path}.strategy", strategy, ("None", "Webhook"))
     webhook = conversion.get("webhook")
     if strategy == "Webhook":
         config = (webhook or {}).get("clientConfig")

@@ -15,7 +15,7 @@ from longshore.api.job_labels import CONTROLLER_UID, JOB_NAME, LEGACY_CONTROLLER
 from longshore.api.selectors import labels as label_selectors
 from longshore.api.types import Obj
 from longshore.api.validation import internal, job_policies, pod
-from longshore.api.validation.metadata import NOT_NEGATIVE, validate_label_selector
+from longshore.api.validation.metadata import validate_label_selector
 
 # Limits that keep the text of completedIndexes and failedIndexes bounded.
 _MAX_PARALLELISM: Final = 100_000
@@ -114,10 +114,7 @@ def validate_job_spec(spec: Obj, path: str, *, old: Obj | None = None) -> list[F
 def validate_spec(spec: Obj, path: str, *, old: Obj | None = None) -> list[FieldError]:
     """Checks the spec without the selector, as for Jobs inside a CronJob. On an update `old` saves the most
     expensive part: an unchanged pod template has passed before."""
-    found: list[FieldError] = []
-    for key in _COUNTS:
-        if key in spec and spec[key] < 0:
-            found.append(field.invalid(f"{path}.{key}", spec[key], NOT_NEGATIVE))
+    found = field.negative(spec, path, *_COUNTS)
     if "maxFailedIndexes" in spec and "backoffLimitPerIndex" not in spec:
         found.append(field.required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified"))
     if "managedBy" in spec:
@@ -147,10 +144,6 @@ def validate_spec(spec: Obj, path: str, *, old: Obj | None = None) -> list[Field
     if old is None or spec["template"] != old["template"]:
         found += pod.validate_pod_template(spec["template"], f"{path}.template")
     return found + _restart_policy(spec, f"{path}.template.spec.restartPolicy")
-
-
-CREATE_RULES: Final = (validate_generated_selector, _validate_spec, validate_last_hostname)
-"""The checks of `validate_job` for a new Job."""
 
 
 def _managed_by(value: str, path: str) -> list[FieldError]:

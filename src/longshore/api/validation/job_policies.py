@@ -8,7 +8,6 @@ from typing import Final
 from longshore.api import field, indexes, label_syntax
 from longshore.api.field import FieldError
 from longshore.api.types import Obj
-from longshore.api.validation.metadata import NOT_NEGATIVE
 
 _MAX_RULES: Final = 20
 _MAX_PATTERNS: Final = 20
@@ -91,9 +90,7 @@ def _patterns(patterns: list[Obj], path: str) -> list[FieldError]:
         found.append(field.too_many(path, len(patterns), _MAX_PATTERNS))
     for i, pattern in enumerate(patterns):
         name = pattern.get("type", "")
-        found += [
-            field.invalid(f"{path}[{i}].type", name, text) for text in label_syntax.qualified_name(name)
-        ]
+        found += field.each(f"{path}[{i}].type", name, label_syntax.qualified_name(name))
         found += _choice(pattern.get("status", ""), f"{path}[{i}].status", _STATUSES)
     return found
 
@@ -130,7 +127,7 @@ def _success_rule(rule: Obj, path: str, completions: int) -> Iterable[FieldError
     if count is not None:
         at = f"{path}.succeededCount"
         if count < 0:
-            yield field.invalid(at, count, NOT_NEGATIVE)
+            yield field.invalid(at, count, field.NOT_NEGATIVE)
         if count > completions:
             yield field.invalid(
                 at,

@@ -16,7 +16,6 @@ from longshore.api import field, indexes
 from longshore.api.field import FieldError
 from longshore.api.types import Obj
 from longshore.api.validation import internal, metadata
-from longshore.api.validation.metadata import IMMUTABLE, NOT_NEGATIVE
 
 
 class _View:
@@ -69,9 +68,7 @@ def validate_job_status(new: Obj, old: Obj) -> list[FieldError]:
 
 
 def _counters(status: Obj, found: list[FieldError]) -> None:
-    for key in _COUNTERS:
-        if key in status and status[key] is not None and status[key] < 0:
-            found.append(field.invalid(f"status.{key}", status[key], NOT_NEGATIVE))
+    found += field.negative(status, "status", *_COUNTERS)
     pods = status.get("uncountedTerminatedPods")
     if not pods:
         return
@@ -119,7 +116,7 @@ def _transitions(now: _View, before: _View, found: list[FieldError]) -> None:
         found.append(field.invalid("status.succeeded", succeeded, "cannot decrease the succeeded counter"))
     ended, had_ended = get("completionTime"), was("completionTime")
     if ended is not None and had_ended is not None and ended != had_ended:
-        found.append(field.invalid("status.completionTime", ended, IMMUTABLE))
+        found.append(field.invalid("status.completionTime", ended, field.IMMUTABLE))
     started, had_started = get("startTime"), was("startTime")
     if (
         had_started is not None

@@ -10,9 +10,8 @@ from typing import Any, Final
 
 from longshore.api import field, job_labels
 from longshore.api.field import FieldError
-from longshore.api.types import Obj
+from longshore.api.types import Obj, keep
 from longshore.api.validation import internal, job, metadata
-from longshore.api.validation.metadata import IMMUTABLE
 
 _SCHEDULING: Final = ("nodeSelector", "tolerations", "schedulingGates")
 
@@ -68,7 +67,7 @@ def _changes(spec: Obj, old: Obj, *, template_is_open: bool) -> list[FieldError]
 
 def _fixed(found: list[FieldError], spec: Obj, old: Obj, key: str, shown: Any = lambda value: value) -> None:
     if spec.get(key) != old.get(key):
-        found.append(field.invalid(f"spec.{key}", shown(spec.get(key)), IMMUTABLE))
+        found.append(field.invalid(f"spec.{key}", shown(spec.get(key)), field.IMMUTABLE))
 
 
 def _completions(spec: Obj, old: Obj) -> list[FieldError]:
@@ -76,7 +75,7 @@ def _completions(spec: Obj, old: Obj) -> list[FieldError]:
     if value == old.get("completions"):
         return []
     if spec.get("completionMode") != "Indexed":
-        return [field.invalid("spec.completions", value, IMMUTABLE)]
+        return [field.invalid("spec.completions", value, field.IMMUTABLE)]
     if value is None or value == spec.get("parallelism"):
         return []  # that Indexed Jobs need completions has been said already
     text = "can only be modified in tandem with spec.parallelism"
@@ -87,28 +86,20 @@ def _open_template(template: Obj, old: Obj) -> list[FieldError]:
     """Refuses changes that even an open template may not have: all but those of metadata, of scheduling
     directives, and of the resources of a container that kept its name and place."""
     spec, was = template.get("spec") or {}, dict(old.get("spec") or {})
-    for key in _SCHEDULING:
-        _take(was, spec, key)
+    for key in _SCHEDULING:  # set to the new value, so that the comparison ignores it
+        keep(was, spec, key)
     _take_node_affinity(was, spec)
     for key in ("containers", "initContainers"):
         _take_resources(was, spec, key)
     if spec == was:
         return []
-    return [field.invalid("spec.template.spec", internal.go_shaped(spec), IMMUTABLE)]
-
-
-def _take(was: Obj, spec: Obj, key: str) -> None:
-    """Sets the old value to the new one, so that a comparison ignores it."""
-    if key in spec:
-        was[key] = spec[key]
-    else:
-        was.pop(key, None)
+    return [field.invalid("spec.template.spec", internal.go_shaped(spec), field.IMMUTABLE)]
 
 
 def _take_node_affinity(was: Obj, spec: Obj) -> None:
     if "affinity" in spec:
         was["affinity"] = dict(was.get("affinity") or {})
-        _take(was["affinity"], spec["affinity"], "nodeAffinity")
+        keep(was["affinity"], spec["affinity"], "nodeAffinity")
     elif not was.get("affinity", {}).keys() - {"nodeAffinity"}:
         was.pop("affinity", None)
 
@@ -120,4 +111,4 @@ def _take_resources(was: Obj, spec: Obj, key: str) -> None:
     if before:
         was[key] = [dict(c) for c in before]
         for container, changed in zip(was[key], after, strict=True):
-            _take(container, changed, "resources")
+            keep(container, changed, "resources")

@@ -18,8 +18,6 @@ from longshore.api.field import FieldError
 from longshore.api.strategy import NameRule
 from longshore.api.types import Obj
 
-IMMUTABLE: Final = "field is immutable"
-NOT_NEGATIVE: Final = "must be greater than or equal to 0"
 MAX_ANNOTATIONS_BYTES: Final = 256 * 1024
 STANDARD_FINALIZERS: Final = frozenset(("kubernetes", "orphan", "foregroundDeletion"))
 
@@ -60,7 +58,7 @@ def validate_create(
     else:
         found += [field.invalid(f"{path}.namespace", namespace, t) for t in names.dns1123_label(namespace)]
     if meta.get("generation", 0) < 0:
-        found.append(field.invalid(f"{path}.generation", meta["generation"], NOT_NEGATIVE))
+        found.append(field.invalid(f"{path}.generation", meta["generation"], field.NOT_NEGATIVE))
     found += _parts(meta, path, old)
     finalizers = meta.get("finalizers")
     if finalizers:
@@ -169,7 +167,7 @@ def _changes(new: Obj, old: Obj, path: str) -> list[FieldError]:
     for key, absent in _FIXED:
         value = new.get(key, absent)
         if value != old.get(key, absent):
-            found.append(field.invalid(f"{path}.{key}", value, IMMUTABLE))
+            found.append(field.invalid(f"{path}.{key}", value, field.IMMUTABLE))
     return found + _parts(new, path, old)
 
 

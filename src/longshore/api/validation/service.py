@@ -45,8 +45,7 @@ def validate(service: Obj) -> list[FieldError]:
     for i, address in enumerate(spec.get("externalIPs") or ()):
         path = f"spec.externalIPs[{i}]"
         found += net.validate_ip(address, path) or net.validate_not_special(address, path)
-    if kind not in _TYPES:
-        found.append(field.not_supported("spec.type", kind, _TYPES))
+    found += field.one_of("spec.type", kind, _TYPES)
     found += _ports_together(spec)
     found += _load_balancer(spec)
     return found + _traffic(spec)
@@ -81,14 +80,11 @@ def _port(port: Obj, needs_name: bool, seen: set[str], path: str) -> list[FieldE
         found.append(field.required(f"{path}.name"))
     number = port.get("port", 0)
     found += [field.invalid(f"{path}.port", number, text) for text in identifiers.port_number(number)]
-    if port["protocol"] not in _PROTOCOLS:
-        found.append(field.not_supported(f"{path}.protocol", port["protocol"], _PROTOCOLS))
+    found += field.one_of(f"{path}.protocol", port["protocol"], _PROTOCOLS)
     found += net.validate_port_or_name(port["targetPort"], f"{path}.targetPort")
     protocol = port.get("appProtocol")
     if protocol is not None:
-        found += [
-            field.invalid(f"{path}.appProtocol", protocol, t) for t in label_syntax.qualified_name(protocol)
-        ]
+        found += field.each(f"{path}.appProtocol", protocol, label_syntax.qualified_name(protocol))
     return found
 
 
@@ -118,14 +114,11 @@ def _cluster_ips(spec: Obj) -> list[FieldError]:
     families = spec.get("ipFamilies") or []
     seen: set[str] = set()
     for i, family in enumerate(families):
-        if family not in _FAMILIES:
-            found.append(field.not_supported(f"spec.ipFamilies[{i}]", family, _FAMILIES))
+        found += field.one_of(f"spec.ipFamilies[{i}]", family, _FAMILIES)
         if family in seen:
             found.append(field.duplicate(f"spec.ipFamilies[{i}]", family))
         seen.add(family)
-    policy = spec.get("ipFamilyPolicy")
-    if policy is not None and policy not in _FAMILY_POLICIES:
-        found.append(field.not_supported("spec.ipFamilyPolicy", policy, _FAMILY_POLICIES))
+    found += field.unsupported(spec, "ipFamilyPolicy", "spec", _FAMILY_POLICIES)
     broken = False
     for i, each in enumerate(addresses):
         if i == 0 and each == "None":
@@ -210,18 +203,12 @@ def _traffic(spec: Obj) -> list[FieldError]:
         found.append(field.not_supported(path, outside, _TRAFFIC_POLICIES))
     health = spec.get("healthCheckNodePort", 0)
     if spec["type"] == "LoadBalancer" and outside == "Local":
-        found += [
-            field.invalid("spec.healthCheckNodePort", health, t) for t in identifiers.port_number(health)
-        ]
+        found += field.each("spec.healthCheckNodePort", health, identifiers.port_number(health))
     elif health:
         text = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
         found.append(field.invalid("spec.healthCheckNodePort", health, text))
-    inside = spec.get("internalTrafficPolicy")
-    if inside is not None and inside not in _TRAFFIC_POLICIES:
-        found.append(field.not_supported("spec.internalTrafficPolicy", inside, _TRAFFIC_POLICIES))
-    spread = spec.get("trafficDistribution")
-    if spread is not None and spread not in _DISTRIBUTIONS:
-        found.append(field.not_supported("spec.trafficDistribution", spread, _DISTRIBUTIONS))
+    found += field.unsupported(spec, "internalTrafficPolicy", "spec", _TRAFFIC_POLICIES)
+    found += field.unsupported(spec, "trafficDistribution", "spec", _DISTRIBUTIONS)
     return found
 
 
@@ -236,7 +223,7 @@ def validate_update(new: Obj, old: Obj) -> list[FieldError]:
             found.append(field.invalid("spec.loadBalancerClass", class_, _FIXED_ONCE_SET))
         policies = {spec.get("externalTrafficPolicy"), before.get("externalTrafficPolicy")}
         if policies == {"Local"} and spec.get("healthCheckNodePort") != before.get("healthCheckNodePort"):
-            found.append(field.forbidden("spec.healthCheckNodePort", metadata.IMMUTABLE))
+            found.append(field.forbidden("spec.healthCheckNodePort", field.IMMUTABLE))
     found += metadata.validate_create(new["metadata"], namespaced=True, name_rule="label")
     return found + validate(new)
 

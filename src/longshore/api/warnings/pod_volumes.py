@@ -51,19 +51,17 @@ def _claim(source: Obj, path: str) -> Iterator[str]:
 
 def _overlaps(volume: Obj) -> Iterator[str]:
     name = f"volume {field.quoted(volume.get('name') or '')}"
-    if (source := volume.get("configMap")) is not None:
-        yield from _clashes(source, f"{name} (ConfigMap {field.quoted(source.get('name') or '')})")
-    if (source := volume.get("secret")) is not None:
-        yield from _clashes(source, f"{name} (Secret {field.quoted(source.get('secretName') or '')})")
-    if (source := volume.get("downwardAPI")) is not None:
-        yield from _clashes(source, f"{name} (DownwardAPI)")
+    for kind, key in (("configMap", "name"), ("secret", "secretName"), ("downwardAPI", "")):
+        if (source := volume.get(kind)) is not None:
+            files = [(item.get("path") or "", "") for item in source.get("items") or ()]
+            yield from _report(files, [], f"{name} ({_label(source, kind, key)}): overlapping paths")
     if (source := volume.get("projected")) is not None:
         yield from _projected(source, name)
 
 
-def _clashes(source: Obj, label: str) -> Iterator[str]:
-    files = [(item.get("path") or "", "") for item in source.get("items") or ()]
-    yield from _report(files, [], f"{label}: overlapping paths")
+def _label(source: Obj, kind: str, key: str) -> str:
+    label = f"{kind[0].upper()}{kind[1:]}"
+    return f"{label} {field.quoted(source.get(key) or '')}" if key else label
 
 
 def _projected(source: Obj, name: str) -> Iterator[str]:
@@ -78,17 +76,12 @@ def _projected(source: Obj, name: str) -> Iterator[str]:
 
 
 def _files(part: Obj) -> list[_Placed]:
-    if items := (part.get("configMap") or {}).get("items"):
-        label = f"ConfigMap {field.quoted(part['configMap'].get('name') or '')}"
-    elif items := (part.get("secret") or {}).get("items"):
-        label = f"Secret {field.quoted(part['secret'].get('name') or '')}"
-    elif items := (part.get("downwardAPI") or {}).get("items"):
-        label = "DownwardAPI"
-    elif (token := part.get("serviceAccountToken")) is not None:
-        return [(token.get("path") or "", "ServiceAccountToken")]
-    else:
-        return []
-    return [(item.get("path") or "", label) for item in items]
+    for kind, key in (("configMap", "name"), ("secret", "name"), ("downwardAPI", "")):
+        if items := (part.get(kind) or {}).get("items"):
+            label = _label(part[kind], kind, key)
+            return [(item.get("path") or "", label) for item in items]
+    token = part.get("serviceAccountToken")
+    return [] if token is None else [(token.get("path") or "", "ServiceAccountToken")]
 
 
 def _report(files: list[_Placed], earlier: list[_Placed], text: str) -> Iterator[str]:

@@ -197,7 +197,7 @@ def _grants(rule: Obj, wish: Wish) -> bool:
     if not _has(rule.get("verbs"), wish.verb):
         return False
     if wish.path:
-        return _path_fits(wish.path, rule.get("nonResourceURLs") or ())
+        return any(policy_rules.path_covers(own, wish.path) for own in rule.get("nonResourceURLs") or ())
     if not _has(rule.get("apiGroups"), wish.group):
         return False
     resources = rule.get("resources") or ()
@@ -210,7 +210,3 @@ def _grants(rule: Obj, wish: Wish) -> bool:
 
 def _has(options: Sequence[str] | None, wanted: str) -> bool:
     return options is not None and (wanted in options or "*" in options)
-
-
-def _path_fits(path: str, patterns: Sequence[str]) -> bool:
-    return any(path == p or (p.endswith("*") and path.startswith(p.rstrip("*"))) for p in patterns)

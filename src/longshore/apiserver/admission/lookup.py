@@ -25,3 +25,8 @@ def shown_name(obj: Obj) -> str:
 def forbidden(resource: Resource, obj: Obj, why: str) -> errors.StatusError:
     """The 403 of an object that admission turns away."""
     return errors.forbidden(resource.group, resource.plural, shown_name(obj), why)
+
+
+def forbidden_pod(pod: Obj, why: str) -> errors.StatusError:
+    """The 403 of a pod that admission turns away."""
+    return errors.forbidden("", "pods", shown_name(pod), why)

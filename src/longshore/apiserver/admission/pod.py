@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from longshore.api import errors, field
+from longshore.api import field
 from longshore.api.facts import account_volume, queue_gate, taints
 from longshore.api.types import Obj
 from longshore.apiserver.admission import runtimeclass
-from longshore.apiserver.admission.lookup import Get, List, shown_name
+from longshore.apiserver.admission.lookup import Get, List, forbidden_pod
 
 _GANG_SCHEDULER: Final = "volcano"
 _ACCOUNTS: Final = "serviceaccounts"
@@ -20,10 +20,13 @@ _TROUBLES: Final = (taints.NOT_READY, taints.UNREACHABLE)
 
 
 def admit_create(pod: Obj, get: Get, every: List) -> None:
-    """Applies `CREATE_RULES` to a new Pod, or raises a 403."""
+    """Sets what the cluster decides for a new Pod, or raises a 403."""
     spec = pod.setdefault("spec", {})
-    for rule in CREATE_RULES:
-        rule(pod, spec, get, every)
+    _wait_for_queue(pod, spec)
+    _set_account(pod, spec, get)
+    _set_priority(pod, spec, get, every)
+    add_tolerations(spec)
+    runtimeclass.set_class(pod, spec, get)
 
 
 def admit_update(new: Obj, old: Obj) -> None:
@@ -40,7 +43,7 @@ def _set_priority(pod: Obj, spec: Obj, get: Get, every: List) -> None:
     if name:
         chosen = get(_CLASSES, "", name)
         if chosen is None:
-            raise _forbidden(pod, f"no PriorityClass with name {name} was found")
+            raise forbidden_pod(pod, f"no PriorityClass with name {name} was found")
     else:
         # Of several defaults, which only a race can make, the lowest counts.
         defaults = [c for c in every(_CLASSES, "") if c.get("globalDefault")]
@@ -54,7 +57,7 @@ def _set_priority(pod: Obj, spec: Obj, get: Get, every: List) -> None:
     ):
         asked = spec.get(key)
         if computed is not None and asked not in (None, computed):
-            raise _forbidden(
+            raise forbidden_pod(
                 pod,
                 f"{words} ({asked}) must not be provided in pod spec; priority admission controller computed "
                 f"{computed} from the given PriorityClass name",
@@ -63,7 +66,7 @@ def _set_priority(pod: Obj, spec: Obj, get: Get, every: List) -> None:
             spec[key] = computed
 
 
-def _set_account(pod: Obj, spec: Obj, get: Get, every: List) -> None:
+def _set_account(pod: Obj, spec: Obj, get: Get) -> None:
     """A pod that names no account runs as `default`; a pod that names a missing account is refused. In a
     namespace without `default`, upstream refuses every pod; here pods are taken as they are, since the
     controller that creates accounts may be turned off."""
@@ -75,35 +78,18 @@ def _set_account(pod: Obj, spec: Obj, get: Get, every: List) -> None:
     account = get(_ACCOUNTS, namespace, named)
     if account is None:
         missing = f"serviceaccount {field.quoted(named)} not found"
-        raise _forbidden(pod, f"error looking up service account {namespace}/{named}: {missing}")
+        raise forbidden_pod(pod, f"error looking up service account {namespace}/{named}: {missing}")
     if account_volume.is_wanted(spec, account):
         account_volume.add(spec, f"{namespace}/{named}")
 
 
-def _tolerate_trouble(pod: Obj, spec: Obj, get: Get, every: List) -> None:
-    add_tolerations(spec)
-
-
-def _wait_for_queue(pod: Obj, spec: Obj, get: Get, every: List) -> None:
+def _wait_for_queue(pod: Obj, spec: Obj) -> None:
     """Adds a scheduling gate, until the queue has room, to a pod of Volcano's scheduler that asks for it."""
     gates = spec.get("schedulingGates") or []
     if spec.get("schedulerName") != _GANG_SCHEDULER or not queue_gate.is_asked_for(pod):
         return
     if not any(gate.get("name") == queue_gate.KEY for gate in gates):
         spec["schedulingGates"] = [*gates, {"name": queue_gate.KEY}]
-
-
-CREATE_RULES: Final = (
-    _wait_for_queue,
-    _set_account,
-    _set_priority,
-    _tolerate_trouble,
-    runtimeclass.set_class,
-)
-
-
-def _forbidden(pod: Obj, why: str) -> errors.StatusError:
-    return errors.forbidden("", "pods", shown_name(pod), why)
 
 
 def add_tolerations(spec: Obj) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from longshore.api import errors, field, quantity
+from longshore.api import field, quantity
 from longshore.api.types import Obj, copy_of
-from longshore.apiserver.admission.lookup import Get, List, shown_name
+from longshore.apiserver.admission.lookup import Get, forbidden_pod
 
 _CLASSES: Final = "node.k8s.io/runtimeclasses"
 _ENGINES: Final = ("process", "podman")
@@ -20,17 +20,17 @@ _OTHER_OVERHEAD: Final = "pod rejected: Pod's Overhead doesn't match RuntimeClas
 _NO_OVERHEAD: Final = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
 
 
-def set_class(pod: Obj, spec: Obj, get: Get, every: List) -> None:
+def set_class(pod: Obj, spec: Obj, get: Get) -> None:
     """Adds the overhead, node selector and tolerations of the pod's class, or raises a 403."""
     name = spec.get("runtimeClassName")
     found = get(_CLASSES, "", name) if name is not None else None
     if name is not None and found is None and name not in _ENGINES:
-        raise _forbidden(pod, f"pod rejected: RuntimeClass {field.quoted(name)} not found")
+        raise forbidden_pod(pod, f"pod rejected: RuntimeClass {field.quoted(name)} not found")
     overhead = (found or {}).get("overhead")
     if overhead is not None:
         _set_overhead(pod, spec, overhead.get("podFixed") or {})
     elif spec.get("overhead"):
-        raise _forbidden(pod, _NO_OVERHEAD)
+        raise forbidden_pod(pod, _NO_OVERHEAD)
     if found is not None and (rules := found.get("scheduling")) is not None:
         _set_scheduling(pod, spec, rules)
 
@@ -40,7 +40,7 @@ def _set_overhead(pod: Obj, spec: Obj, fixed: Mapping[str, str]) -> None:
     if asked and (
         asked.keys() != fixed.keys() or any(quantity.compare(asked[key], fixed[key]) for key in fixed)
     ):
-        raise _forbidden(pod, _OTHER_OVERHEAD)
+        raise forbidden_pod(pod, _OTHER_OVERHEAD)
     if fixed:
         spec["overhead"] = dict(fixed)
 
@@ -50,7 +50,9 @@ def _set_scheduling(pod: Obj, spec: Obj, rules: Obj) -> None:
     for key, value in (rules.get("nodeSelector") or {}).items():
         if selector.get(key, value) != value:
             where = f"pod.spec.nodeSelector[{key}] = {selector[key]}"
-            raise _forbidden(pod, f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; {where}")
+            raise forbidden_pod(
+                pod, f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; {where}"
+            )
         selector[key] = value
     if selector:
         spec["nodeSelector"] = selector
@@ -91,7 +93,3 @@ def _covers(wide: Obj, one: Obj) -> bool:
         return True
     is_equal = (wide.get("operator") or "Equal") == "Equal" and one.get("operator") == "Equal"
     return is_equal and (one.get("value") or "") == (wide.get("value") or "")
-
-
-def _forbidden(pod: Obj, why: str) -> errors.StatusError:
-    return errors.forbidden("", "pods", shown_name(pod), why)

@@ -15,7 +15,7 @@ from longshore.api.strategy import Strategy
 from longshore.api.structural import scale
 from longshore.api.types import Obj, copy_of
 from longshore.apiserver.answer import DocumentAnswer, served
-from longshore.apiserver.request import body, options, patch_body, patch_formats
+from longshore.apiserver.request import body, options, patch_body
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest import update as main
 from longshore.apiserver.rest.update import key_of, same_name
@@ -56,8 +56,8 @@ def update(api: Api, call: Call) -> DocumentAnswer:
 def patch(api: Api, call: Call) -> DocumentAnswer:
     """PATCH of the Scale, not of the object behind it."""
     media_type = (call.content_type or "").partition(";")[0].strip()
-    if media_type not in (patch_formats.JSON_PATCH, patch_formats.MERGE_PATCH):
-        raise patch_formats.unsupported(call.resource)
+    if media_type not in (patch_body.JSON_PATCH, patch_body.MERGE_PATCH):
+        raise patch_body.unsupported_format(call.resource)
     wanted = options.write_options(call, "PatchOptions")
     old = _current(api, call)
     new = patch_body.patched(

@@ -6,16 +6,18 @@ from __future__ import annotations
 
 import hashlib
 import ssl
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
 
-from longshore.api import errors
-from longshore.apiserver.access.tokens import AUTHENTICATED, credential
-from longshore.apiserver.http import cookie_authn, impersonation
+from longshore.api import errors, names
+from longshore.apiserver.access.authz import Wish
+from longshore.apiserver.access.tokens import ACCOUNT_PREFIX, AUTHENTICATED, credential, groups_of
+from longshore.apiserver.http import cookie_authn
 from longshore.apiserver.request.call import ANONYMOUS, User
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
-    from longshore.apiserver.http.request import Request
+    from longshore.apiserver.http.request import Headers, Request
 
 
 def authenticate(api: Api, request: Request) -> User:
@@ -25,7 +27,7 @@ def authenticate(api: Api, request: Request) -> User:
     if user is ANONYMOUS and "cookie" in headers:
         user = cookie_authn.user_of(api, request)
     request.is_known = user is not ANONYMOUS
-    return impersonation.impersonated(api, user, headers) if impersonation.wanted(headers) else user
+    return _impersonated(api, user, headers) if _wants_impersonation(headers) else user
 
 
 def _presented(api: Api, authorization: str | None) -> User:
@@ -58,3 +60,77 @@ def user_of_certificate(tls: ssl.SSLObject) -> User | None:
         return None
     extra = credential(f"X509SHA256={hashlib.sha256(raw).hexdigest()}")
     return User(name, (*groups, AUTHENTICATED), extra=extra)
+
+
+# ---- Impersonation: the `Impersonate-*` headers. Each name, group, uid and extra value needs a right.
+#
+# The rights are Kubernetes': the verb `impersonate` on `users`, `groups` and `serviceaccounts` of the core
+# group, and on `uids` and `userextras/KEY` of authentication.k8s.io. Headers without a user are refused: else
+# a client could believe to act as a group while it acts as itself.
+
+_USER, _GROUP, _UID, _EXTRA = "impersonate-user", "impersonate-group", "impersonate-uid", "impersonate-extra-"
+_AUTHENTICATION: Final = "authentication.k8s.io"
+_UNAUTHENTICATED: Final = ANONYMOUS.groups[0]
+
+
+def _wants_impersonation(headers: Headers) -> bool:
+    """Whether a request may ask for impersonation. Runs for every request: searching the joined names takes
+    half the time of a loop."""
+    return "impersonate-" in " ".join(headers)
+
+
+def _impersonated(api: Api, user: User, headers: Headers) -> User:
+    """The user that the headers name. Raises 403 if `user` lacks a right to it, 400 if they name no user."""
+    name, uid, groups = headers.get(_USER, ""), headers.get(_UID, ""), tuple(headers.all(_GROUP))
+    extra = {
+        unquote(key[len(_EXTRA) :]): tuple(headers.all(key)) for key in headers if key.startswith(_EXTRA)
+    }
+    if not name:
+        if groups or uid or extra:
+            raise _without_user(groups, uid, extra)
+        return user
+    account = _account(name)
+    if account is not None:
+        wishes = [Wish("impersonate", "", "serviceaccounts", account[1], account[0])]
+    else:
+        wishes = [Wish("impersonate", "", "users", name)]
+    wishes += [Wish("impersonate", "", "groups", group) for group in groups]
+    for key, values in extra.items():
+        wishes += [Wish("impersonate", _AUTHENTICATION, f"userextras/{key}", value) for value in values]
+    if uid:
+        wishes.append(Wish("impersonate", _AUTHENTICATION, "uids", uid))
+    for wish in wishes:
+        api.authorizer.insist(user, wish)
+    if account is not None and not groups:
+        groups = groups_of(account[0])
+    return User(name, _completed(name, groups), uid, extra)
+
+
+def _completed(name: str, groups: tuple[str, ...]) -> tuple[str, ...]:
+    """The groups, plus system:authenticated or system:unauthenticated unless one of them is named."""
+    if name == ANONYMOUS.name:
+        return groups if _UNAUTHENTICATED in groups else (*groups, _UNAUTHENTICATED)
+    if AUTHENTICATED in groups or _UNAUTHENTICATED in groups:
+        return groups
+    return (*groups, AUTHENTICATED)
+
+
+def _account(user: str) -> tuple[str, str] | None:
+    """Namespace and name of the service account that a user's name stands for."""
+    if not user.startswith(ACCOUNT_PREFIX):
+        return None
+    namespace, _, name = user[len(ACCOUNT_PREFIX) :].partition(":")
+    if names.dns1123_label(namespace) or names.dns1123_subdomain(name):
+        return None
+    return namespace, name
+
+
+def _without_user(groups: tuple[str, ...], uid: str, extra: dict[str, tuple[str, ...]]) -> errors.StatusError:
+    """The 400, with upstream's Go structs: kind, namespace, name, uid, apiVersion, resourceVersion,
+    fieldPath."""
+    version = f"{_AUTHENTICATION}/v1"
+    asked = [f"{{Group  {group}    }}" for group in groups]
+    asked += [f"{{UserExtra  {v}  {version}  {key}}}" for key, values in extra.items() for v in values]
+    if uid:
+        asked.append(f"{{UID  {uid}  {version}  }}")
+    return errors.bad_request(f"requested [{' '.join(asked)}] without impersonating a user")

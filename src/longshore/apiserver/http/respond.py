@@ -12,7 +12,7 @@ from longshore.apiserver import tables
 from longshore.apiserver.answer import Answer, DocumentAnswer, ListAnswer, Rendered, served
 from longshore.apiserver.documents import metadata_only
 from longshore.apiserver.documents.document import Document
-from longshore.apiserver.http import render, render_protobuf
+from longshore.apiserver.http import render
 from longshore.apiserver.http.request import Request
 from longshore.apiserver.http.response import NO_CACHE, NOSNIFF, Fields, Reply
 from longshore.apiserver.request import negotiate, router
@@ -80,9 +80,9 @@ def _body(request: Request, api: Api, call: Call, output: Output, found: Rendere
         return render.object_json(found.resource, found.raw()) + b"\n"
     if output.media_type == negotiate.PROTOBUF and not output.transform:
         if isinstance(found, ListAnswer):
-            return render_protobuf.list_protobuf(found)
+            return render.list_protobuf(found)
         if isinstance(found, Answer) and found.entry is not None and found.obj is None:
-            return render_protobuf.written(api).entry(found.resource, found.entry)
+            return render.protobuf_of(api).entry(found.resource, found.entry)
     document = _document(api, call, output, found)
     if output.media_type == "application/yaml":
         return codec.encode_yaml(document)

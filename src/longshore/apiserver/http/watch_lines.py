@@ -10,7 +10,7 @@ from longshore.api.types import Obj, encode
 from longshore.apiserver import tables
 from longshore.apiserver.answer import served
 from longshore.apiserver.documents import metadata_only
-from longshore.apiserver.http import render, render_protobuf
+from longshore.apiserver.http import render
 from longshore.apiserver.http.fanout import Render
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.request.negotiate import PROTOBUF
@@ -95,7 +95,7 @@ def _plain_renderer(api: Api, call: Call) -> Render:
 
 
 def _protobuf_renderer(api: Api, call: Call, output: Output) -> Render:
-    resource, written = call.resource, render_protobuf.written(api)
+    resource, written = call.resource, render.protobuf_of(api)
 
     def to_bytes(change: Change) -> bytes:
         if output.transform or isinstance(change, Notice):

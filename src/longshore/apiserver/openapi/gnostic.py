@@ -10,6 +10,7 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from longshore.api.codec.protowire import FIXED64, VARINT, delimited, tag, varint
 from longshore.api.types import Obj
 from longshore.api.types import encode as to_json
 
@@ -23,37 +24,24 @@ def encode(document: Obj) -> bytes:
     return _message(document, _DOCUMENT, 16)
 
 
-def _varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def _bytes(number: int, body: bytes) -> bytes:
-    return _varint(number << 3 | 2) + _varint(len(body)) + body
-
-
 def _text(number: int, value: str) -> bytes:
-    return _bytes(number, value.encode())
+    return delimited(number, value.encode())
 
 
 def _flag(number: int, value: bool) -> bytes:
-    return _varint(number << 3) + b"\x01" if value else b""
+    return _integer(number, 1) if value else b""
 
 
 def _integer(number: int, value: int) -> bytes:
-    return _varint(number << 3) + _varint(value & 0xFFFFFFFFFFFFFFFF)
+    return tag(number, VARINT) + varint(value)
 
 
 def _double(number: int, value: float) -> bytes:
-    return _varint(number << 3 | 1) + struct.pack("<d", value)
+    return tag(number, FIXED64) + struct.pack("<d", value)
 
 
 def _any(number: int, value: Any) -> bytes:
-    return _bytes(number, _bytes(2, to_json(value)))
+    return delimited(number, delimited(2, to_json(value)))
 
 
 def _each(encoder: Encoder) -> Encoder:
@@ -65,19 +53,19 @@ def _named(encoder: Encoder, field: int = 1) -> Encoder:
 
     def encode_map(number: int, entries: Mapping[str, Any]) -> bytes:
         pairs = (_text(1, name) + encoder(2, value) for name, value in entries.items())
-        return _bytes(number, b"".join(_bytes(field, pair) for pair in pairs))
+        return delimited(number, b"".join(delimited(field, pair) for pair in pairs))
 
     return encode_map
 
 
 def _inside(field: int, encoder: Encoder) -> Encoder:
     """A message with just one field, which holds the value."""
-    return lambda number, value: _bytes(number, encoder(field, value))
+    return lambda number, value: delimited(number, encoder(field, value))
 
 
 def _of(table: Callable[[], Table], vendor: int) -> Encoder:
     """A message by its table; tables refer to each other, hence the delay."""
-    return lambda number, value: _bytes(number, _message(value, table(), vendor))
+    return lambda number, value: delimited(number, _message(value, table(), vendor))
 
 
 def _message(value: Obj, table: Table, vendor: int) -> bytes:
@@ -88,27 +76,27 @@ def _message(value: Obj, table: Table, vendor: int) -> bytes:
             number, encoder = entry
             out.append(encoder(number, each))
         elif key.startswith("x-"):
-            out.append(_bytes(vendor, _text(1, key) + _any(2, each)))
+            out.append(delimited(vendor, _text(1, key) + _any(2, each)))
     return b"".join(out)
 
 
 def _additional(number: int, value: Obj | bool) -> bytes:
-    return _bytes(number, _flag(2, value) if isinstance(value, bool) else _schema(1, value))
+    return delimited(number, _flag(2, value) if isinstance(value, bool) else _schema(1, value))
 
 
 def _type(number: int, value: str) -> bytes:
-    return _bytes(number, _text(1, value))
+    return delimited(number, _text(1, value))
 
 
 def _parameter(number: int, value: Obj) -> bytes:
     match value["in"]:
         case "body":
-            inner = _bytes(1, _message(value, _BODY, 6))
+            inner = delimited(1, _message(value, _BODY, 6))
         case "path":
-            inner = _bytes(2, _bytes(4, _message(value, _PATH_PARAMETER, 22)))
+            inner = delimited(2, delimited(4, _message(value, _PATH_PARAMETER, 22)))
         case _:
-            inner = _bytes(2, _bytes(3, _message(value, _QUERY_PARAMETER, 23)))
-    return _bytes(number, _bytes(1, inner))
+            inner = delimited(2, delimited(3, _message(value, _QUERY_PARAMETER, 23)))
+    return delimited(number, delimited(1, inner))
 
 
 _schema: Final = _of(lambda: _SCHEMA, 31)

@@ -19,7 +19,7 @@ from longshore.api.patch import unstructured
 from longshore.api.resources import Resource
 from longshore.api.shape import MapShape, Shape
 from longshore.api.types import Obj
-from longshore.apiserver.request.go_mismatch import MAP, mismatch
+from longshore.apiserver.request.patch_body import MAP, mismatch
 
 
 def applied(

@@ -8,18 +8,59 @@ body is limited before it gets here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from typing import Final
+from functools import lru_cache
+from typing import Final, Literal
 
 from longshore.api import codec, errors, field, schema
 from longshore.api.codec import DecodeError, Document
 from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.types import Obj, encode
-from longshore.apiserver.request import body_format, kind_names
-from longshore.apiserver.request.body_format import NO_KIND, Format
+from longshore.apiserver.request import kind_names
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.request.kind_names import Kind
+
+# ---- The format of a request's body: JSON, YAML or protobuf, as its Content-Type says.
+
+Format = Literal["json", "yaml", "protobuf"]
+_FORMS: Final[dict[str, Format]] = {
+    "application/json": "json",
+    "application/yaml": "yaml",
+    "application/vnd.kubernetes.protobuf": "protobuf",
+}
+READ: Final[dict[Format, Callable[[bytes], Document]]] = {
+    "json": codec.read_json,
+    "yaml": codec.read_yaml,
+    "protobuf": codec.read_protobuf,
+}
+# Possessive throughout: a head may bring 128 KiB, and no part is worth reading twice.
+_TOKEN: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]++"
+_MEDIA_TYPE: Final = re.compile(
+    rf"\s*+({_TOKEN}/{_TOKEN})\s*+"
+    rf"(?:;\s*+{_TOKEN}\s*+=\s*+(?:{_TOKEN}|\"(?:[^\"\\]|\\.)*+\")\s*+)*+;?\s*+"
+)
+NO_KIND: Final = "couldn't get version/kind; json parse error: "
+"""The beginning of refusals of JSON whose kind cannot be read."""
+
+
+@lru_cache(maxsize=64)
+def format_of(content_type: str | None) -> Format:
+    """The format a Content-Type names; a missing one means JSON."""
+    if not content_type:
+        return "json"
+    match = _MEDIA_TYPE.fullmatch(content_type)
+    form = _FORMS.get(match[1].lower()) if match else None
+    if form is None:
+        raise StatusError(
+            415,
+            "UnsupportedMediaType",
+            "the body of the request was in an unknown format - accepted media types include: "
+            + ", ".join(_FORMS),
+        )
+    return form
+
 
 _SUMMARY_BYTES: Final = 30
 _NOT_PROTOBUF: Final = (
@@ -57,7 +98,7 @@ def object_of(call: Call, field_validation: str, *, kind: str = "", group_versio
             call.warnings,
             lambda why: _cannot_be_handled(expected, expected.kind, why),
         )
-    return _with_wish(decoded.obj, call.value)
+    return with_wish(decoded.obj, call.value)
 
 
 def object_from(
@@ -76,7 +117,7 @@ def object_from(
     (Binding, Eviction, TokenRequest, Scale). What strict decoding finds is an error, a warning or
     nothing, as `field_validation` says. Custom kinds are read by their own schema.
     """
-    form = body_format.of(content_type)
+    form = format_of(content_type)
     if resource.style == "custom" and not kind:
         return _custom(body, form, resource, field_validation, warnings)
     return _builtin(body, form, resource, field_validation, warnings, kind=kind, group_version=group_version)
@@ -103,7 +144,7 @@ def _builtin(
     return _with_reset(obj, body, form)
 
 
-def _with_wish(obj: Obj, value: Obj) -> Obj:
+def with_wish(obj: Obj, value: Obj) -> Obj:
     """Keeps an empty managedFields of `value`, which asks to forget all managers."""
     meta = value.get("metadata")
     if isinstance(meta, dict) and meta.get("managedFields") == []:
@@ -185,7 +226,7 @@ def _custom(body: bytes, form: Format, resource: Resource, field_validation: str
 
 def _read(body: bytes, form: Format, expected: str) -> Document:
     try:
-        return body_format.READ[form](body)
+        return READ[form](body)
     except DecodeError as error:
         raise _unrecognized(NO_KIND + str(error) if form == "json" else str(error), body, expected) from None
 

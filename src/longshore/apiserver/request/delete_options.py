@@ -8,7 +8,8 @@ from typing import Final
 from longshore.api import codec, errors
 from longshore.api.codec import DecodeError
 from longshore.api.types import Obj
-from longshore.apiserver.request import body_format, kind_names, options
+from longshore.apiserver.request import kind_names, options
+from longshore.apiserver.request.body import NO_KIND, READ, format_of
 from longshore.apiserver.request.kind_names import Kind
 
 _OPTIONS: Final = Kind("meta.k8s.io", "v1", "DeleteOptions")
@@ -21,16 +22,16 @@ def options_from(body: bytes, content_type: str | None, query: Mapping[str, Sequ
     """DeleteOptions of a DELETE: from its body, or from the query when there is no body."""
     if not body:
         return _from_query(query)
-    form = body_format.of(content_type)
+    form = format_of(content_type)
     if form == "json":
         quick = codec.quick_json(body, "meta/v1.DeleteOptions")
         if quick is not None and (quick.api_version, quick.kind) in _USUAL_KINDS:
             return quick.obj
     try:
-        document = body_format.READ[form](body)
+        document = READ[form](body)
         api_version, kind = document.interpret()
     except DecodeError as error:
-        raise errors.bad_request(body_format.NO_KIND + str(error) if form == "json" else str(error)) from None
+        raise errors.bad_request(NO_KIND + str(error) if form == "json" else str(error)) from None
     found = kind_names.parse(api_version, kind)
     if found is None:
         raise errors.bad_request(f"unexpected GroupVersion string: {api_version}")

@@ -16,10 +16,27 @@ from longshore.api.patch import json_patch, merge_patch, strategic, unstructured
 from longshore.api.patch.strategic_lists import PatchError, PatchFormat
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
-from longshore.apiserver.request import kind_names, patch_formats
-from longshore.apiserver.request.go_mismatch import MAP, mismatch, word
+from longshore.apiserver.request import kind_names
+from longshore.apiserver.request.body import with_wish
 from longshore.apiserver.request.kind_names import Kind
-from longshore.apiserver.request.patch_formats import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
+
+# ---- The formats of PATCH bodies, and the refusal of all others.
+
+JSON_PATCH: Final = "application/json-patch+json"
+MERGE_PATCH: Final = "application/merge-patch+json"
+STRATEGIC_MERGE_PATCH: Final = "application/strategic-merge-patch+json"
+APPLY_PATCH: Final = "application/apply-patch+yaml"
+FORMATS: Final = (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH)
+
+
+def unsupported_format(resource: Resource) -> StatusError:
+    """The 415 for a patch format that this resource does not take."""
+    if resource.style == "builtin":
+        return StatusError(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
+    accepted = ", ".join((JSON_PATCH, MERGE_PATCH, APPLY_PATCH))
+    text = f"the body of the request was in an unknown format - accepted media types include: {accepted}"
+    return StatusError(415, "UnsupportedMediaType", text)
+
 
 _MAX_OPERATIONS: Final = 10_000
 
@@ -43,7 +60,7 @@ def patched(
     elif media_type == MERGE_PATCH:
         result, problems = _by_merging(whole, body, field_validation)
     else:
-        raise patch_formats.unsupported(resource)
+        raise unsupported_format(resource)
     return _read_back(resource, current, result, problems, field_validation, warnings)
 
 
@@ -130,7 +147,7 @@ def _strategically(
         problem = unstructured.problem_of(result, resource.message) or str(error)
         raise _invalid(gotext.plain(patch), problem) from None
     _judge([*document.problems, *decoded.problems], field_validation, warnings, lambda: gotext.plain(patch))
-    return _with_wish(decoded.obj, result)
+    return with_wish(decoded.obj, result)
 
 
 def _read_back(
@@ -165,7 +182,7 @@ def _read_back(
     except DecodeError as error:
         raise _invalid(text(), str(error)) from None
     _judge([*problems, *decoded.problems], field_validation, warnings, text)
-    return _with_wish(decoded.obj, result)
+    return with_wish(decoded.obj, result)
 
 
 def _wrong_kind(resource: Resource, api_version: str, kind: str) -> str:
@@ -179,14 +196,6 @@ def _wrong_kind(resource: Resource, api_version: str, kind: str) -> str:
     if message is None:
         return kind_names.not_registered(found, kind_names.scheme_of(expected))
     return kind_names.wrong_kind(found, message, expected)
-
-
-def _with_wish(obj: Obj, result: Obj) -> Obj:
-    """Keeps an empty managedFields of `result`, which asks to forget all managers."""
-    meta = result.get("metadata")
-    if isinstance(meta, dict) and meta.get("managedFields") == []:
-        obj["metadata"]["managedFields"] = []
-    return obj
 
 
 def _judge(problems: list[str], field_validation: str, warnings: list[str], shown: Callable[[], str]) -> None:
@@ -220,3 +229,25 @@ def _check_custom_kind(resource: Resource, current: Obj, api_version: Any, kind:
 
 def _invalid(value: str, detail: str) -> StatusError:
     return errors.invalid("", "", "", [field.invalid("patch", value, detail)])
+
+
+# ---- Go's words for JSON that is of another type than the value it is read into.
+
+MAP: Final = "map[string]interface {}"
+"""Go's name for an object of unknown fields."""
+
+
+def mismatch(value: Any, target: str) -> str:
+    """The error message for a value that is no `target`."""
+    return f"json: cannot unmarshal {word(value)} into Go value of type {target}"
+
+
+def word(value: Any) -> str:
+    """The JSON type of a value, as Go calls it."""
+    if type(value) is bool:
+        return "bool"
+    if type(value) is str:
+        return "string"
+    if type(value) is dict:
+        return "object"
+    return "array" if type(value) is list else "number"

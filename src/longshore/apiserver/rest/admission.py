@@ -15,15 +15,7 @@ import msgspec
 
 from longshore.api import embedded_pods
 from longshore.api.types import Obj
-from longshore.apiserver.admission import (
-    limitranger,
-    namespace,
-    pod,
-    pod_security,
-    priorityclass,
-    quota,
-    storageclass,
-)
+from longshore.apiserver.admission import default_classes, limitranger, namespace, pod, pod_security, quota
 from longshore.apiserver.request.call import Call
 from longshore.store import Key
 
@@ -214,11 +206,11 @@ def _admit_pod(api: Api, call: Call, obj: Obj) -> None:
 
 
 def _set_storage_class(api: Api, call: Call, obj: Obj) -> None:
-    storageclass.set_default(obj, Lookup(api).list("storage.k8s.io/storageclasses", ""))
+    default_classes.set_default(obj, Lookup(api).list("storage.k8s.io/storageclasses", ""))
 
 
 def _check_only_default(api: Api, call: Call, new: Obj, old: Obj | None = None) -> None:
-    priorityclass.check_only_default(call.resource, new, Lookup(api).list(_CLASSES, ""))
+    default_classes.check_only_default(call.resource, new, Lookup(api).list(_CLASSES, ""))
 
 
 def _count_quota(api: Api, call: Call, new: Obj, old: Obj | None = None) -> None:

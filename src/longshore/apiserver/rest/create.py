@@ -12,12 +12,14 @@ from longshore.apiserver.access import escalation, pod_rights, queue_commands
 from longshore.apiserver.answer import Answer
 from longshore.apiserver.request import body, options
 from longshore.apiserver.request.call import Call
-from longshore.apiserver.rest import admission, generated_names, versions
+from longshore.apiserver.rest import admission, versions
 from longshore.store import Key
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
+    from longshore.apiserver.request.call import Call
     from longshore.store import Staged
+
 
 _SERVER_SET: Final = frozenset((
     "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink",
@@ -131,7 +133,7 @@ def _fill(api: Api, call: Call, meta: Obj, *, counts_generation: bool) -> None:
     for name in meta.keys() & _SERVER_SET:
         del meta[name]
     if not meta.get("name") and meta.get("generateName"):
-        meta["name"] = generated_names.free_name(api, call, meta["generateName"])
+        meta["name"] = free_name(api, call, meta["generateName"])
     meta["uid"] = api.new_uid()
     meta["creationTimestamp"] = api.now()
     if counts_generation:
@@ -150,3 +152,23 @@ def _exists(call: Call, name: str, *, deleting: bool, generated: bool) -> errors
     if deleting:
         error.message = "object is being deleted: " + error.message
     return error
+
+
+# ---- Generates names for objects that have only a generateName.
+
+MAX_PREFIX_CHARACTERS: Final = 58
+"""Characters of a generateName that go into the name: 63 of a label, less the random suffix."""
+ANY_SUFFIX: Final = "xxxxx"
+"""A stand-in with the length and letters of a random suffix."""
+_MAX_TRIES: Final = 8  # as many as upstream makes before it gives up on a generateName
+
+
+def free_name(api: Api, call: Call, prefix: str) -> str:
+    """A random name that begins with `prefix`. It is free, unless all 8 tries gave names in use."""
+    stem = prefix[:MAX_PREFIX_CHARACTERS]
+    name = stem
+    for _ in range(_MAX_TRIES):
+        name = stem + api.suffix()
+        if api.store.latest(Key(call.resource.storage, call.namespace, name)) is None:
+            return name
+    return name

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from longshore.api import errors, types
 from longshore.apiserver.answer import Answer, served
-from longshore.apiserver.request import apply_body, options, patch_body, patch_formats
+from longshore.apiserver.request import apply_body, options, patch_body
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest.create import create_object
 from longshore.apiserver.rest.update import check_place, key_of, store_update
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 def patch(api: Api, call: Call) -> Answer:
     """Applies the body to the stored object."""
     media_type = (call.content_type or "").partition(";")[0].strip()
-    if media_type not in patch_formats.ALL:
-        raise patch_formats.unsupported(call.resource)
+    if media_type not in patch_body.FORMATS:
+        raise patch_body.unsupported_format(call.resource)
     wanted = options.write_options(call, "PatchOptions")
-    if media_type == patch_formats.APPLY_PATCH:
+    if media_type == patch_body.APPLY_PATCH:
         return _apply(api, call, wanted)
     old = api.store.latest(key_of(call))
     if old is None:

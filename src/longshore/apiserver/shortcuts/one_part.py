@@ -19,7 +19,7 @@ from longshore.api.resources import Resource
 from longshore.api.types import Obj, copy_of
 from longshore.api.validation import metadata
 from longshore.apiserver.answer import Answer, served
-from longshore.apiserver.request.patch_formats import MERGE_PATCH, STRATEGIC_MERGE_PATCH
+from longshore.apiserver.request.patch_body import MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from longshore.apiserver.rest import update
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from longshore.api.validation import metadata
 from longshore.apiserver.access import pod_rights
 from longshore.apiserver.answer import Answer
 from longshore.apiserver.request.negotiate import PROTOBUF
-from longshore.apiserver.rest import admission, create, generated_names
+from longshore.apiserver.rest import admission, create
 from longshore.apiserver.shortcuts import spec_differences
 from longshore.store import Key
 
@@ -212,7 +212,7 @@ def _created(api: Api, call: Call, known: Known, asked: _Asked, wanted: WriteOpt
     meta["namespace"] = call.namespace
     generated = "name" not in meta
     # The rules that are asked again do not care which of its suffixes a generated name gets.
-    any_name = meta["generateName"] + generated_names.ANY_SUFFIX if generated else meta["name"]
+    any_name = meta["generateName"] + create.ANY_SUFFIX if generated else meta["name"]
     lookup = admission.Lookup(api)
     if not asked.kind.passes({**obj, "metadata": {**meta, "name": any_name}}, lookup.get, lookup.list):
         return None
@@ -224,7 +224,7 @@ def _created(api: Api, call: Call, known: Known, asked: _Asked, wanted: WriteOpt
         own = entries.made(wanted.manager, "Update", resource.group_version, owned, now, "")
         meta["managedFields"] = [own]
     if generated:
-        meta["name"] = generated_names.free_name(api, call, meta["generateName"])
+        meta["name"] = create.free_name(api, call, meta["generateName"])
     key = Key(storage, call.namespace, meta["name"])
     if generated and api.store.latest(key) is not None:
         return None  # chance gave no free name
@@ -248,7 +248,7 @@ def _metadata_of(sent: Obj, namespace: str) -> Obj | None:
     if meta is None or not meta.keys() <= _USUAL_METADATA or meta.get("namespace", namespace) != namespace:
         return None
     prefix = meta.get("generateName", "")
-    if ("name" in meta) == bool(prefix) or len(prefix) > generated_names.MAX_PREFIX_CHARACTERS:
+    if ("name" in meta) == bool(prefix) or len(prefix) > create.MAX_PREFIX_CHARACTERS:
         return None
     if names.dns1123_label(meta.get("name") or prefix + "x") or not metadata.is_plain(meta):
         return None

@@ -157,10 +157,10 @@ def _names_no_queue(get: Get, every: List, namespace: str) -> bool:
 
 
 def _group_passes(group: Obj, get: Get, every: List) -> bool:
-    from longshore.apiserver.admission.volcano import podgroup
+    from longshore.apiserver.admission.volcano import job
 
     queue = (group.get("spec") or {}).get("queue", "")
-    return "finalizers" not in group["metadata"] and not podgroup.validate_queue(queue, get, every)
+    return "finalizers" not in group["metadata"] and not job.validate_queue(queue, get, every)
 
 
 _KINDS: Final = {

@@ -15,7 +15,7 @@ from longshore.api import errors, field
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.apiserver.documents import metadata_only
-from longshore.apiserver.tables import batch, core, custom, events, others, pods, storage
+from longshore.apiserver.tables import batch, core, custom, others, pods, storage
 from longshore.apiserver.tables.cells import NAME, Column, Printer, column, name_of
 
 __all__ = ["Include", "columns", "include_of", "rows", "table"]
@@ -35,7 +35,6 @@ _PLAIN: Final = Printer((NAME, column("Created At", "Time the object was created
 _PRINTERS: Final = {
     **batch.PRINTERS,
     **pods.PRINTERS,
-    **events.PRINTERS,
     **core.PRINTERS,
     **storage.PRINTERS,
     **others.PRINTERS,

@@ -21,7 +21,7 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
     """The form of help texts, as wide as the terminal.
 
     argparse makes one for every argument that is added, and would import shutil for the width: with YAML
-    (own_kubeconfig.py) a seventh of the instructions of `longshore get pods` (cachegrind).
+    (client/config/kubeconfig.py) a seventh of the instructions of `longshore get pods` (cachegrind).
     """
 
     def __init__(self, prog: str) -> None:

@@ -19,6 +19,7 @@ import msgspec
 from longshore.client.config import kubeconfig, user
 from longshore.client.config.kubeconfig import Entry, Kubeconfig
 from longshore.client.credentials import Credentials, NoCredentials
+from longshore.client.credentials.token_file import TokenFile
 from longshore.client.errors import ConfigError
 
 log = logging.getLogger(__name__)
@@ -51,10 +52,8 @@ def from_kubeconfig(
     """The connection that kubectl would use; in a pod without any kubeconfig, that to the pod's cluster."""
     config = kubeconfig.load(path, environ)
     if config.empty and path is None and not context:
-        from longshore.client.config import incluster
-
-        if incluster.available(environ):
-            return incluster.connection(environ)
+        if in_cluster_available(environ):
+            return in_cluster(environ)
         if environ.get("KUBECONFIG") and not config.files:
             raise ConfigError(
                 f"$KUBECONFIG names {environ['KUBECONFIG']}, which does not exist; unset it, "
@@ -152,3 +151,35 @@ def _linked(chosen: Entry, key: str, among: Mapping[str, Entry]) -> Entry:
 
 def _names(config: Kubeconfig) -> str:
     return ", ".join(config.contexts) or "none"
+
+
+# ---- The connection of a pod to its own cluster: two environment variables and the service account's files.
+
+FILES = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+
+
+def in_cluster_available(environ: Mapping[str, str], files: Path = FILES) -> bool:
+    """Whether this process runs in a pod that may talk to its cluster."""
+    return bool(environ.get("KUBERNETES_SERVICE_HOST")) and (files / "token").is_file()
+
+
+def in_cluster(environ: Mapping[str, str], files: Path = FILES) -> Connection:
+    host = environ.get("KUBERNETES_SERVICE_HOST", "")
+    port = environ.get("KUBERNETES_SERVICE_PORT", "")
+    if not host or not port:
+        raise ConfigError(
+            "not inside a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set"
+        )
+    if ":" in host:
+        host = f"[{host}]"
+    try:
+        ca = (files / "ca.crt").read_bytes()
+    except OSError as err:
+        raise ConfigError(f"cannot read {files / 'ca.crt'}: {err.strerror}") from None
+    try:
+        namespace = (files / "namespace").read_text().strip()
+    except OSError:
+        namespace = "default"
+    return Connection(
+        server=f"https://{host}:{port}", namespace=namespace, ca=ca, credentials=TokenFile(files / "token")
+    )

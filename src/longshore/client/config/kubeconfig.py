@@ -8,14 +8,14 @@ current context wins. Paths inside a file are relative to that file.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from longshore.api.types import Obj
-from longshore.client.config import own_kubeconfig
 from longshore.client.errors import ConfigError
 
 
@@ -111,7 +111,7 @@ def _read(path: Path, merged: Kubeconfig, *, must_exist: bool) -> None:
         return
     except OSError as err:
         raise ConfigError(f"kubeconfig {path}: cannot read it: {err.strerror}") from None
-    content = own_kubeconfig.read(raw) or _parsed(path, raw)
+    content = _read_own(raw) or _parsed(path, raw)
     if content is None:
         content = {}
     if not isinstance(content, dict):
@@ -169,3 +169,67 @@ def _entries(path: Path, content: Obj, plural: str, singular: str) -> list[Entry
             raise ConfigError(f"kubeconfig {path}: {where}.{singular}: must be a mapping")
         out.append(Entry(row["name"], inner, path, f"{where}.{singular}"))
     return out
+
+
+# ---- The kubeconfig that `longshore up` writes: one cluster, one user, everything inlined.
+#
+# Reading it back by its layout is a shortcut: importing a YAML parser takes longer than reading the file
+# (`cli.arguments.parsers.Formatter` has the figure). `_read_own` returns what the parser would, or None for
+# any other text. LONGSHORE_SHORTCUTS=off turns it off.
+
+USER: Final = "longshore-admin"
+_TEXT: Final = """\
+# Written by `longshore up` at every start. Anyone who can read this file has full access to this longshore.
+apiVersion: v1
+kind: Config
+clusters:
+- name: longshore
+  cluster:
+    certificate-authority-data: {ca}
+    server: {server}
+users:
+- name: longshore-admin
+  user:
+    token: {token}
+contexts:
+- name: longshore
+  context:
+    cluster: longshore
+    user: longshore-admin
+    namespace: default
+current-context: longshore
+preferences: {{}}
+"""
+_PLAIN: Final = re.compile(
+    "data: (?P<ca>LS0t[A-Za-z0-9+/]+=*)\n"
+    " +server: (?P<server>https://[a-z0-9.-]+:[0-9]+)\n.*"
+    " +token: (?P<token>[0-9a-f]*[acdf][0-9a-f]*)\n",
+    re.DOTALL,
+)
+"""Values that YAML reads as text. A token of digits alone, for example, would be a number."""
+
+
+def own_text(*, server: str, ca: str, token: str) -> str:
+    """The file's text. `ca` is the certificate of the authority that signs the server's, in base64."""
+    return _TEXT.format(server=server, ca=ca, token=token)
+
+
+def _read_own(content: bytes) -> Obj | None:
+    """The file as a mapping; None if `longshore up` did not write it."""
+    if os.environ.get("LONGSHORE_SHORTCUTS") == "off":
+        return None
+    whole = content.decode(errors="replace")
+    values = _PLAIN.search(whole)
+    if values is None or own_text(**values.groupdict()) != whole:
+        return None
+    cluster = {"certificate-authority-data": values["ca"], "server": values["server"]}
+    context = {"cluster": "longshore", "user": USER, "namespace": "default"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "longshore", "cluster": cluster}],
+        "users": [{"name": USER, "user": {"token": values["token"]}}],
+        "contexts": [{"name": "longshore", "context": context}],
+        "current-context": "longshore",
+        "preferences": {},
+    }

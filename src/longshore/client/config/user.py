@@ -11,8 +11,7 @@ from urllib.parse import quote
 
 from longshore.api.types import Obj
 from longshore.client.config.kubeconfig import Entry
-from longshore.client.credentials import Credentials, NoCredentials
-from longshore.client.credentials.static import Basic, ClientCertificate, Token
+from longshore.client.credentials import Basic, ClientCertificate, Credentials, NoCredentials, Token
 from longshore.client.credentials.token_file import TokenFile
 
 if TYPE_CHECKING:

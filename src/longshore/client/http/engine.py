@@ -25,7 +25,7 @@ from longshore.api.types import Obj
 from longshore.client.ask import Ask, Page, built_in, untyped
 from longshore.client.client import Client
 from longshore.client.config.connection import Connection, from_kubeconfig
-from longshore.client.http import answers, discovery, packed_json, unwanted_places, watch_stream
+from longshore.client.http import answers, discovery, packed_json, watch_stream
 from longshore.client.http.asyncio_driver import HttpConnection
 from longshore.client.http.transport import Transport
 from longshore.client.http.trimmed_objects import Listed, Trimmed, whole_line
@@ -138,7 +138,7 @@ class HttpClient(Client):
         read, only = _listed if trimmed is None else trimmed.page, self._only
         if only is not None:
             one = answers.obj if trimmed is None else trimmed.one
-            read = partial(unwanted_places.page, only=only, read=one)
+            read = partial(watch_stream.wanted_page, only=only, read=one)
         answer = await self._read(ask, read)
         if answer.kind == "Status":  # some servers answer a deletecollection like this
             return Page([], "")

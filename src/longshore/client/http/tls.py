@@ -5,7 +5,7 @@ from __future__ import annotations
 import ssl
 
 from longshore.client.config.connection import Connection
-from longshore.client.credentials import certificate_pairs
+from longshore.client.credentials import certificate_files
 from longshore.client.errors import ConfigError, CredentialsError
 
 
@@ -26,7 +26,7 @@ def context(connection: Connection, certificate: tuple[bytes, bytes] | None) -> 
         made.verify_mode = ssl.CERT_NONE
     if certificate is not None:
         try:
-            certificate_pairs.load(made, certificate)
+            certificate_files.load(made, certificate)
         except ssl.SSLError as err:
             text = f"the client certificate and key for {connection.server} cannot be used: {err}"
             raise CredentialsError(text) from None  # somebody may be renewing them

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Callable, Iterator
-from typing import Final
+from typing import Any, Final
+
+import msgspec
 
 from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.client.ask import untyped
 from longshore.client.errors import Garbled, TimedOut, Unreachable
-from longshore.client.http import unwanted_places
 from longshore.client.http.answers import UNREADABLE
 from longshore.client.http.asyncio_driver import HttpConnection
 from longshore.client.http.http1 import BrokenOff
-from longshore.client.http.trimmed_objects import Line, whole_line
+from longshore.client.http.trimmed_objects import Line, Listed, whole_line
 from longshore.client.protocol import Only, WatchEvent
 
 _TYPES: Final = frozenset(("ADDED", "MODIFIED", "DELETED", "BOOKMARK"))
@@ -80,7 +82,7 @@ class _Sieve:
             line, start = self._joined(chunk[start:end]), end + 1
             if not line:
                 continue
-            self.skipped = "" if only is None else unwanted_places.version(line, only)
+            self.skipped = "" if only is None else unwanted_version(line, only)
             if not self.skipped:
                 yield line
         if start < len(chunk):
@@ -156,3 +158,57 @@ def _event(read: Callable[[bytes], Line[Obj]], line: bytes, resource: Resource) 
 
 def _no_event(resource: Resource, why: str) -> Garbled:
     return Garbled(f"the watch of {resource.qualified} sent something that is no event: {why}")
+
+
+# ---- Finds the namespace of an object without decoding the rest of its JSON, so that objects in unwanted
+# namespaces cost little.
+
+
+class _Meta(msgspec.Struct, frozen=True, gc=False):
+    namespace: str = ""
+    resourceVersion: str = ""
+
+
+class _Placed(msgspec.Struct, gc=False):
+    metadata: _Meta = _Meta()
+
+
+class _Line(msgspec.Struct, gc=False):
+    object: _Placed
+
+
+_BEGINNING: Final = re.compile(
+    rb'\{"type":"(?:ADDED|MODIFIED|DELETED)","object":\{'
+    rb'(?:"kind":"\w+","apiVersion":"[\w./]+"|"apiVersion":"[\w./]+","kind":"\w+"),"metadata":\{"name":"[^"\\]*",'
+    rb'(?:"generateName":"[^"\\]*",)?"namespace":"([^"\\]+)","uid":"[^"\\]*","resourceVersion":"(\d+)"'
+)
+"""An event of a built-in kind, with its fields in Kubernetes' order. Matching it takes 1.2 us, finding the
+two fields anywhere in the 7 kB of a pod 5.8, and decoding what controllers read of a pod 12.8."""
+_in_line: Final = msgspec.json.Decoder(_Line).decode
+_in_object: Final = msgspec.json.Decoder(_Placed).decode
+_items: Final = msgspec.json.Decoder(Listed[msgspec.Raw]).decode
+
+
+def unwanted_version(line: bytes, only: Only) -> str:
+    """The resourceVersion of the object in a line of a watch, if it is in a namespace that is not wanted;
+    else empty."""
+    beginning = _BEGINNING.match(line)
+    if beginning is not None:
+        namespace, last = beginning.groups()
+        return "" if only(namespace.decode()) else last.decode()
+    try:
+        meta = _in_line(line).object.metadata
+    except UNREADABLE:
+        return ""  # whoever reads all of it says what is wrong
+    return meta.resourceVersion if meta.namespace and not only(meta.namespace) else ""
+
+
+def wanted_page(body: bytes, only: Only, read: Callable[[bytes], Any]) -> Listed[Any]:
+    """A page of a list without objects in namespaces that are not wanted; `read` decodes one."""
+    found = _items(body)
+    wanted = []
+    for item in found.items or ():
+        namespace = _in_object(item).metadata.namespace
+        if not namespace or only(namespace):
+            wanted.append(read(bytes(item)))
+    return Listed(found.kind, found.metadata, wanted)

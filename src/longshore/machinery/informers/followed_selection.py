@@ -13,7 +13,6 @@ a creation.
 from __future__ import annotations
 
 import asyncio
-import logging
 import random
 from collections import deque
 from collections.abc import Iterable, Sequence, Set
@@ -45,8 +44,6 @@ from longshore.machinery.time.clock import Clock, Timer
 
 _TURN_CHANGES: Final = 512
 """Changes applied before other callbacks of the event loop run."""
-
-log = logging.getLogger(__name__)
 
 
 class Kind(Enum):

@@ -22,8 +22,8 @@ class Handler:
 
     def on_settled(self, facts: Obj, packed: Packed) -> None:
         """An object existed before the informer's first list and has settled: its deletion is the only change
-        left (`api/facts/settled_objects.py`). `facts` has only the fields named in
-        `api/facts/settled_pods.py`; override this method if those are enough."""
+        left. `facts` has only the fields named in `api/facts/settled_objects.py`; override this method if
+        those are enough."""
         self.on_add(packed.obj, True)
 
     def on_update(self, old: Obj, new: Obj) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Final
 
-from longshore.api.time.backoff import Doubling
+from longshore.api.time.backoff import Doubling, TokenBucket
 from longshore.machinery.time.clock import Clock
 
 _PAUSES: Final = Doubling(0.8, 30.0)
@@ -32,3 +32,19 @@ class Backoff:
     def begin_anew(self) -> None:
         """Makes the next pause the shortest again."""
         self._pause = 0.0
+
+
+class RetryLimiter:
+    """A limit that the queues of one controller share.
+
+    Thousands of objects that all fail (a right is missing, a webhook is down) would otherwise load the server
+    as much as normal work does. Retries because of `TryAgain` are not counted.
+    """
+
+    def __init__(self, clock: Clock, rate: float, burst: int) -> None:
+        self._clock = clock
+        self._bucket = TokenBucket(rate, burst, clock.monotonic())
+
+    def pause(self) -> float:
+        """Reserves the next retry; returns the seconds until it may run."""
+        return self._bucket.reserve(self._clock.monotonic())

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from longshore.api.codec.decoded import DecodeError
-from longshore.machinery.followed_files import identity
+from longshore.machinery.file_trees import identity
 from longshore.machinery.time.clock import Clock
 from longshore.node.images import image_table
 from longshore.node.images.image_table import BadImages, Entry, Row, Table, rows_of

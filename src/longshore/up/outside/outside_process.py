@@ -36,8 +36,7 @@ from longshore.client.config.connection import Connection, from_kubeconfig
 from longshore.client.http import HttpClient
 from longshore.client.http.trimmed_objects import FOR_CONTROLLERS
 from longshore.machinery.fence import Fence
-from longshore.machinery.queues.backoff import Backoff
-from longshore.machinery.queues.retry_limiter import RetryLimiter
+from longshore.machinery.queues.backoff import Backoff, RetryLimiter
 from longshore.machinery.reason_book import Tellers, Untold
 from longshore.machinery.records import Record
 from longshore.machinery.sharding import replica

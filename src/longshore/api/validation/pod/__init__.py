@@ -4,17 +4,11 @@ Functions that take a list called `found` add to it; the public ones return a li
 """
 
 from longshore.api.validation.pod.resize import validate_ephemeral_containers_update, validate_resize
-from longshore.api.validation.pod.spec import (
-    CREATE_RULES,
-    validate_pod_create,
-    validate_pod_spec,
-    validate_pod_template,
-)
+from longshore.api.validation.pod.spec import validate_pod_create, validate_pod_spec, validate_pod_template
 from longshore.api.validation.pod.status import validate_pod_status_update
 from longshore.api.validation.pod.update import validate_pod_update
 
 __all__ = [
-    "CREATE_RULES",
     "validate_ephemeral_containers_update",
     "validate_pod_create",
     "validate_pod_spec",

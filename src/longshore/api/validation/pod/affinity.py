@@ -118,9 +118,7 @@ def _pod_term(term: Obj, path: str, found: list[FieldError]) -> None:
     topology = term.get("topologyKey") or ""
     if not topology:
         found.append(field.required(f"{path}.topologyKey", "can not be empty"))
-    found += [
-        field.invalid(f"{path}.topologyKey", topology, text) for text in label_syntax.qualified_name(topology)
-    ]
+    found += field.each(f"{path}.topologyKey", topology, label_syntax.qualified_name(topology))
 
 
 def validate_label_keys(

@@ -27,26 +27,23 @@ def needs(*keys: str) -> Callable[[Obj, str, list[FieldError]], None]:
     """A check that all these keys are there and not empty."""
 
     def check(source: Obj, path: str, found: list[FieldError]) -> None:
-        found.extend(field.required(f"{path}.{key}") for key in keys if not source.get(key))
+        found += field.missing(source, path, *keys)
 
     return check
 
 
-def gce_disk(source: Obj, path: str, found: list[FieldError]) -> None:
-    _disk(source, "pdName", path, found)
+def disk(key: str) -> Callable[[Obj, str, list[FieldError]], None]:
+    """The check of a disk that is named by this key."""
 
+    def check(source: Obj, path: str, found: list[FieldError]) -> None:
+        found += field.missing(source, path, key)
+        partition = source.get("partition") or 0
+        if not 0 <= partition <= 255:
+            # The text says 1 although 0, which means unset, is fine.
+            text = "must be between 1 and 255, inclusive"
+            found.append(field.invalid(f"{path}.partition", partition, text))
 
-def aws_disk(source: Obj, path: str, found: list[FieldError]) -> None:
-    _disk(source, "volumeID", path, found)
-
-
-def _disk(source: Obj, key: str, path: str, found: list[FieldError]) -> None:
-    if not source.get(key):
-        found.append(field.required(f"{path}.{key}"))
-    partition = source.get("partition") or 0
-    if not 0 <= partition <= 255:
-        # The text says 1 although 0, which means unset, is fine.
-        found.append(field.invalid(f"{path}.partition", partition, "must be between 1 and 255, inclusive"))
+    return check
 
 
 def _iscsi_name_problem(name: str) -> str:
@@ -58,8 +55,7 @@ def _iscsi_name_problem(name: str) -> str:
 
 
 def iscsi(source: Obj, path: str, found: list[FieldError]) -> None:
-    if not source.get("targetPortal"):
-        found.append(field.required(f"{path}.targetPortal"))
+    found += field.missing(source, path, "targetPortal")
     iqn = source.get("iqn") or ""
     if not iqn:
         found.append(field.required(f"{path}.iqn"))
@@ -97,8 +93,7 @@ def flocker(source: Obj, path: str, found: list[FieldError]) -> None:
 
 
 def cinder(source: Obj, path: str, found: list[FieldError]) -> None:
-    if not source.get("volumeID"):
-        found.append(field.required(f"{path}.volumeID"))
+    found += field.missing(source, path, "volumeID")
     _secret_name(source, path, found)
 
 
@@ -120,8 +115,7 @@ def quobyte(source: Obj, path: str, found: list[FieldError]) -> None:
         for part in registry.split(","):
             if part.count(":") != 1 and not (part.startswith("[") and "]:" in part):
                 found.append(field.invalid(f"{path}.registry", registry, pair))
-    if not source.get("volume"):
-        found.append(field.required(f"{path}.volume"))
+    found += field.missing(source, path, "volume")
 
 
 def fibre_channel(source: Obj, path: str, found: list[FieldError]) -> None:
@@ -141,8 +135,7 @@ def fibre_channel(source: Obj, path: str, found: list[FieldError]) -> None:
 
 
 def flex(source: Obj, path: str, found: list[FieldError]) -> None:
-    if not source.get("driver"):
-        found.append(field.required(f"{path}.driver"))
+    found += field.missing(source, path, "driver")
     for key in source.get("options") or ():
         namespace = "." + key.partition("/")[0].lower()
         if namespace.endswith((".kubernetes.io", ".k8s.io")):
@@ -152,17 +145,12 @@ def flex(source: Obj, path: str, found: list[FieldError]) -> None:
 
 def azure_disk(source: Obj, path: str, found: list[FieldError]) -> None:
     uri = source.get("diskURI") or ""
-    if not source.get("diskName"):
-        found.append(field.required(f"{path}.diskName"))
-    if not uri:
-        found.append(field.required(f"{path}.diskURI"))
-    caching, kind = source.get("cachingMode"), source.get("kind")
-    if caching is not None and caching not in _CACHING:
-        found.append(field.not_supported(f"{path}.cachingMode", caching, _CACHING))
+    found += field.missing(source, path, "diskName", "diskURI")
+    found += field.unsupported(source, "cachingMode", path, _CACHING)
+    found += field.unsupported(source, "kind", path, _DISK_KINDS)
+    kind = source.get("kind")
     if kind is None:
         return
-    if kind not in _DISK_KINDS:
-        found.append(field.not_supported(f"{path}.kind", kind, _DISK_KINDS))
     if kind == "Managed" and not uri.startswith("/subscriptions/"):
         found.append(field.not_supported(f"{path}.diskURI", uri, [_MANAGED_URI]))
     if kind != "Managed" and not uri.startswith("https://"):
@@ -171,10 +159,7 @@ def azure_disk(source: Obj, path: str, found: list[FieldError]) -> None:
 
 def storage_os(source: Obj, path: str, found: list[FieldError]) -> None:
     name = source.get("volumeName") or ""
-    if not name:
-        found.append(field.required(f"{path}.volumeName"))
-    else:
-        found += [field.invalid(f"{path}.volumeName", name, text) for text in names.dns1123_label(name)]
+    found += field.named(f"{path}.volumeName", name, names.dns1123_label)
     if space := source.get("volumeNamespace"):
         found += [field.invalid(f"{path}.volumeNamespace", space, t) for t in names.dns1123_label(space)]
     _secret_name(source, path, found)

@@ -147,8 +147,7 @@ def _common(container: Obj, around: Surroundings, path: str, found: list[FieldEr
     policy = container.get("terminationMessagePolicy") or ""
     if policy not in _MESSAGE_POLICIES:
         where = f"{path}.terminationMessagePolicy"
-        problem = field.not_supported(where, policy, _MESSAGE_POLICIES) if policy else field.required(where)
-        found.append(problem)
+        found += field.chosen(where, policy, _MESSAGE_POLICIES)
     if listed := container.get("ports"):
         validate_ports(listed, f"{path}.ports", found)
     if listed := container.get("env"):
@@ -160,7 +159,7 @@ def _common(container: Obj, around: Surroundings, path: str, found: list[FieldEr
     if container.get("volumeDevices"):
         mounts.validate_devices(container, around.volumes, path, found)
     if (policy := container.get("imagePullPolicy") or "") not in pod_volumes.PULL_POLICIES:
-        pod_volumes.validate_pull_policy(policy, f"{path}.imagePullPolicy", found)
+        found += field.chosen(f"{path}.imagePullPolicy", policy, pod_volumes.PULL_POLICIES)
     if wanted := container.get("resources"):
         resources.validate_requirements(wanted, around.claim_names, f"{path}.resources", found)
     if listed := container.get("resizePolicy"):
@@ -171,7 +170,6 @@ def _common(container: Obj, around: Surroundings, path: str, found: list[FieldEr
 
 # ---- Restarts of containers: restartPolicy and its rules, and restarts by a resize.
 
-_POD_POLICIES: Final = ("Always", "OnFailure", "Never")
 _CONTAINER_POLICIES: Final = ("Always", "Never", "OnFailure")
 _ACTIONS: Final = ("Restart", "RestartAllContainers")
 _OPERATORS: Final = ("In", "NotIn")
@@ -179,11 +177,6 @@ _RESIZE: Final = ("NotRequired", "RestartContainer")
 _RESIZABLE: Final = ("cpu", "memory")
 _MAX_RULES: Final = 20
 _MAX_CODES: Final = 255
-
-
-def validate_pod_policy(policy: str, path: str, found: list[FieldError]) -> None:
-    if policy not in _POD_POLICIES:
-        found.append(field.not_supported(path, policy, _POD_POLICIES) if policy else field.required(path))
 
 
 def validate_container_policy(container: Obj, path: str, found: list[FieldError]) -> None:
@@ -204,14 +197,12 @@ def validate_container_policy(container: Obj, path: str, found: list[FieldError]
 
 def _rule(rule: Obj, path: str, found: list[FieldError]) -> None:
     action, codes = rule.get("action") or "", rule.get("exitCodes")
-    if action not in _ACTIONS:
-        found.append(field.not_supported(f"{path}.action", action, _ACTIONS))
+    found += field.one_of(f"{path}.action", action, _ACTIONS)
     if codes is None:
         found.append(field.required(f"{path}.exitCodes", "must be specified"))
         return
     operator, values = codes.get("operator") or "", codes.get("values") or ()
-    if operator not in _OPERATORS:
-        found.append(field.not_supported(f"{path}.exitCodes.operator", operator, _OPERATORS))
+    found += field.one_of(f"{path}.exitCodes.operator", operator, _OPERATORS)
     if len(values) > _MAX_CODES:
         found.append(field.too_many(f"{path}.exitCodes.values", len(values), _MAX_CODES))
 
@@ -225,10 +216,7 @@ def validate_resize_policy(
         if name in seen:
             found.append(field.duplicate(f"{path}[{i}]", name))
         seen.add(name)
-        if name not in _RESIZABLE:
-            found.append(field.not_supported(path, name, _RESIZABLE) if name else field.required(path))
-        if restart not in _RESIZE:
-            found.append(field.not_supported(path, restart, _RESIZE) if restart else field.required(path))
+        found += field.chosen(path, name, _RESIZABLE) + field.chosen(path, restart, _RESIZE)
         if pod_policy == "Never" and restart != "NotRequired":
             text = "must be 'NotRequired' when pod `restartPolicy` is 'Never'"
             found.append(field.invalid(path, restart, text))
@@ -254,17 +242,12 @@ def validate_ports(ports: Sequence[Obj], path: str, found: list[FieldError]) -> 
         if number == 0:
             found.append(field.required(f"{path}[{i}].containerPort"))
         elif not 1 <= number <= 65535:
-            found += [
-                field.invalid(f"{path}[{i}].containerPort", number, t)
-                for t in identifiers.port_number(number)
-            ]
+            found += field.each(f"{path}[{i}].containerPort", number, identifiers.port_number(number))
         if host := port.get("hostPort"):
             found += [field.invalid(f"{path}[{i}].hostPort", host, t) for t in identifiers.port_number(host)]
         protocol = port.get("protocol") or ""
-        if not protocol:
-            found.append(field.required(f"{path}[{i}].protocol"))
-        elif protocol not in PROTOCOLS:
-            found.append(field.not_supported(f"{path}[{i}].protocol", protocol, PROTOCOLS))
+        if protocol not in PROTOCOLS:
+            found += field.chosen(f"{path}[{i}].protocol", protocol, PROTOCOLS)
 
 
 def validate_host_ports(containers: Iterable[tuple[str, Obj]], found: list[FieldError]) -> None:

@@ -109,8 +109,7 @@ def validate_field_ref(ref: Obj, allowed: Sequence[str], path: str, found: list[
         found += [field.invalid(path, checked, text) for text in label_syntax.qualified_name(checked)]
     else:
         base = "spec.nodeName" if base == "spec.host" else base
-        if base not in allowed:
-            found.append(field.not_supported(f"{path}.fieldPath", base, allowed))
+        found += field.one_of(f"{path}.fieldPath", base, allowed)
 
 
 def split_subscript(label: str) -> tuple[str, str | None]:
@@ -163,22 +162,13 @@ def _divisor(resource: str, divisor: str, path: str, found: list[FieldError]) ->
 def _key_ref(ref: Obj, path: str, found: list[FieldError]) -> None:
     name, key = ref.get("name") or "", ref.get("key") or ""
     found += [field.invalid(f"{path}.name", name, text) for text in names.dns1123_subdomain(name)]
-    if not key:
-        found.append(field.required(f"{path}.key"))
-    else:
-        found += [field.invalid(f"{path}.key", key, text) for text in identifiers.config_map_key(key)]
+    found += field.named(f"{path}.key", key, identifiers.config_map_key)
 
 
 def _file_ref(ref: Obj, path: str, found: list[FieldError]) -> None:
     key, volume, file = ref.get("key") or "", ref.get("volumeName") or "", ref.get("path") or ""
-    if not key:
-        found.append(field.required(f"{path}.key"))
-    else:
-        found += [field.invalid(f"{path}.key", key, text) for text in identifiers.env_var_name(key)]
-    if not volume:
-        found.append(field.required(f"{path}.volumeName"))
-    else:
-        found += [field.invalid(f"{path}.volumeName", volume, t) for t in names.dns1123_label(volume)]
+    found += field.named(f"{path}.key", key, identifiers.env_var_name)
+    found += field.named(f"{path}.volumeName", volume, names.dns1123_label)
     if not file:
         found.append(field.required(f"{path}.path"))
     else:
@@ -188,9 +178,7 @@ def _file_ref(ref: Obj, path: str, found: list[FieldError]) -> None:
 def validate_env_from(sources: Sequence[Obj], path: str, found: list[FieldError]) -> None:
     for i, source in enumerate(sources):
         if prefix := source.get("prefix"):
-            found += [
-                field.invalid(f"{path}[{i}].prefix", prefix, t) for t in identifiers.env_var_name(prefix)
-            ]
+            found += field.each(f"{path}[{i}].prefix", prefix, identifiers.env_var_name(prefix))
         count = 0
         for kind in ("configMapRef", "secretRef"):
             if (ref := source.get(kind)) is None:

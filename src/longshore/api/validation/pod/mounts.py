@@ -55,8 +55,7 @@ def _mount_options(mount: Obj, container: Obj, path: str, i: int, found: list[Fi
         paths.descending(expression, f"{path}.subPathExpr", found)
     propagation = mount.get("mountPropagation")
     if propagation is not None:
-        if propagation not in _PROPAGATION:
-            found.append(field.not_supported(f"{path}.mountPropagation", propagation, _PROPAGATION))
+        found += field.one_of(f"{path}.mountPropagation", propagation, _PROPAGATION)
         privileged = (container.get("securityContext") or {}).get("privileged")
         if propagation == "Bidirectional" and not privileged:
             text = "Bidirectional mount propagation is available only to privileged containers"

@@ -17,11 +17,6 @@ SECCOMP_CONTAINER: Final = "container.seccomp.security.alpha.kubernetes.io/"
 APPARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"
 _TOLERATIONS: Final = "scheduler.alpha.kubernetes.io/tolerations"
 _DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
-READ: Final = tuple(
-    f"metadata.annotations[{key}]"
-    for key in (MIRROR, _TOLERATIONS, _DELETION_COST, SECCOMP_POD, f"{SECCOMP_CONTAINER}*", f"{APPARMOR}*")
-)
-"""The annotations that the rules here read."""
 _LOCALHOST: Final = "localhost/"
 _SECCOMP_VALUES: Final = ("runtime/default", "docker/default", "unconfined")
 _APPARMOR_VALUES: Final = ("", "runtime/default", "unconfined")

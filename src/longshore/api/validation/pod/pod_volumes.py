@@ -96,42 +96,29 @@ def _host_path(source: Obj, path: str, found: list[FieldError]) -> None:
         found.append(field.required(f"{path}.path"))
         return
     paths.no_backsteps(where, f"{path}.path", found)
-    kind = source.get("type")
-    if kind is not None and kind not in _HOST_PATH_TYPES:
-        found.append(field.not_supported(f"{path}.type", kind, _HOST_PATH_TYPES))
+    found += field.unsupported(source, "type", path, _HOST_PATH_TYPES)
 
 
 def _git_repo(source: Obj, path: str, found: list[FieldError]) -> None:
-    if not source.get("repository"):
-        found.append(field.required(f"{path}.repository"))
+    found += field.missing(source, path, "repository")
     paths.descending(source.get("directory") or "", f"{path}.directory", found)
 
 
-def _secret(source: Obj, path: str, found: list[FieldError]) -> None:
-    if not source.get("secretName"):
-        found.append(field.required(f"{path}.secretName"))
-    projected.validate_items(source, path, found)
+def _files_of(key: str) -> Check:
+    """The check of a secret or config map, which is named by this key."""
 
+    def check(source: Obj, path: str, found: list[FieldError]) -> None:
+        found += field.missing(source, path, key)
+        projected.validate_items(source, path, found)
 
-def _config_map(source: Obj, path: str, found: list[FieldError]) -> None:
-    if not source.get("name"):
-        found.append(field.required(f"{path}.name"))
-    projected.validate_items(source, path, found)
+    return check
 
 
 def _nfs(source: Obj, path: str, found: list[FieldError]) -> None:
-    if not source.get("server"):
-        found.append(field.required(f"{path}.server"))
+    found += field.missing(source, path, "server", "path")
     where = source.get("path") or ""
-    if not where:
-        found.append(field.required(f"{path}.path"))
     if not where.startswith("/"):
         found.append(field.invalid(f"{path}.path", where, "must be an absolute path"))
-
-
-def _claim(source: Obj, path: str, found: list[FieldError]) -> None:
-    if not source.get("claimName"):
-        found.append(field.required(f"{path}.claimName"))
 
 
 def _csi(source: Obj, path: str, found: list[FieldError]) -> None:
@@ -162,18 +149,8 @@ def _ephemeral(source: Obj, path: str, found: list[FieldError]) -> None:
 
 
 def _image(source: Obj, path: str, found: list[FieldError]) -> None:
-    if not source.get("reference"):
-        found.append(field.required(f"{path}.reference"))
-    validate_pull_policy(source.get("pullPolicy") or "", f"{path}.pullPolicy", found)
-
-
-def validate_pull_policy(policy: str, path: str, found: list[FieldError]) -> None:
-    """Checks the pull policy of an image volume or a container."""
-    if policy not in PULL_POLICIES:
-        if policy:
-            found.append(field.not_supported(path, policy, PULL_POLICIES))
-        else:
-            found.append(field.required(path))
+    found += field.missing(source, path, "reference")
+    found += field.chosen(f"{path}.pullPolicy", source.get("pullPolicy") or "", PULL_POLICIES)
 
 
 PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
@@ -182,14 +159,14 @@ _CHECKS: Final[dict[str, Check]] = {
     "emptyDir": _empty_dir,
     "hostPath": _host_path,
     "gitRepo": _git_repo,
-    "gcePersistentDisk": cloud_volumes.gce_disk,
-    "awsElasticBlockStore": cloud_volumes.aws_disk,
-    "secret": _secret,
+    "gcePersistentDisk": cloud_volumes.disk("pdName"),
+    "awsElasticBlockStore": cloud_volumes.disk("volumeID"),
+    "secret": _files_of("secretName"),
     "nfs": _nfs,
     "iscsi": cloud_volumes.iscsi,
     "glusterfs": cloud_volumes.needs("endpoints", "path"),
     "flocker": cloud_volumes.flocker,
-    "persistentVolumeClaim": _claim,
+    "persistentVolumeClaim": cloud_volumes.needs("claimName"),
     "rbd": cloud_volumes.needs("monitors", "image"),
     "cinder": cloud_volumes.cinder,
     "cephfs": cloud_volumes.needs("monitors"),
@@ -197,7 +174,7 @@ _CHECKS: Final[dict[str, Check]] = {
     "downwardAPI": projected.validate_downward,
     "fc": cloud_volumes.fibre_channel,
     "flexVolume": cloud_volumes.flex,
-    "configMap": _config_map,
+    "configMap": _files_of("name"),
     "azureFile": cloud_volumes.needs("secretName", "shareName"),
     "vsphereVolume": cloud_volumes.needs("volumePath"),
     "photonPersistentDisk": cloud_volumes.needs("pdID"),
@@ -256,8 +233,7 @@ def validate_claim_spec(spec: Obj, path: str, found: list[FieldError]) -> None:
     if (selector := spec.get("selector")) is not None:
         found += metadata.validate_label_selector(selector, f"{path}.selector")
     for mode in modes:
-        if mode not in _ACCESS_MODES:
-            found.append(field.not_supported(f"{path}.accessModes", mode, _ACCESS_MODES))
+        found += field.one_of(f"{path}.accessModes", mode, _ACCESS_MODES)
     if "ReadWriteOncePod" in modes and any(m in _ACCESS_MODES[:3] for m in modes):
         text = "may not use ReadWriteOncePod with other access modes"
         found.append(field.forbidden(f"{path}.accessModes", text))
@@ -268,9 +244,7 @@ def validate_claim_spec(spec: Obj, path: str, found: list[FieldError]) -> None:
         found.append(field.invalid(f"{path}.resources[storage]", size, "must be greater than zero"))
     if name := spec.get("storageClassName"):
         found += [field.invalid(f"{path}.storageClassName", name, t) for t in names.dns1123_subdomain(name)]
-    mode = spec.get("volumeMode")
-    if mode is not None and mode not in _VOLUME_MODES:
-        found.append(field.not_supported(f"{path}.volumeMode", mode, _VOLUME_MODES))
+    found += field.unsupported(spec, "volumeMode", path, _VOLUME_MODES)
     _sources(spec, path, found)
     if name := spec.get("volumeAttributesClassName"):
         problems = names.dns1123_subdomain(name)
@@ -298,10 +272,7 @@ def _sources(spec: Obj, path: str, found: list[FieldError]) -> None:
 
 def _claim_source(source: Obj, path: str, found: list[FieldError]) -> None:
     kind, group = source.get("kind") or "", source.get("apiGroup") or ""
-    if not source.get("name"):
-        found.append(field.required(f"{path}.name"))
-    if not kind:
-        found.append(field.required(f"{path}.kind"))
+    found += field.missing(source, path, "name", "kind")
     if not group and kind != "PersistentVolumeClaim":
         text = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
         found.append(field.invalid(path, kind, text))

@@ -44,10 +44,7 @@ def _once(probe: Obj, path: str, found: list[FieldError]) -> None:
 
 def _probe(probe: Obj, grace: int | None, path: str, found: list[FieldError]) -> None:
     _handler(probe, _PROBE_HANDLERS, grace, path, found)
-    for name in _NUMBERS:
-        value = probe.get(name) or 0
-        if value < 0:
-            found.append(field.invalid(f"{path}.{name}", value, "must be greater than or equal to 0"))
+    found += field.negative(probe, path, *_NUMBERS)
     own = probe.get("terminationGracePeriodSeconds")
     if own is not None and own <= 0:
         found.append(field.invalid(f"{path}.terminationGracePeriodSeconds", own, "must be greater than 0"))
@@ -78,20 +75,15 @@ def _handler(
 
 def _action(kind: str, action: Obj, grace: int | None, path: str, found: list[FieldError]) -> None:
     if kind == "exec":
-        if not action.get("command"):
-            found.append(field.required(f"{path}.command"))
+        found += field.missing(action, path, "command")
     elif kind == "httpGet":
-        if not action.get("path"):
-            found.append(field.required(f"{path}.path"))
+        found += field.missing(action, path, "path")
         validate_port(action.get("port", 0), f"{path}.port", found)
         scheme = action.get("scheme") or ""
-        if scheme not in _SCHEMES:
-            found.append(field.not_supported(f"{path}.scheme", scheme, _SCHEMES))
+        found += field.one_of(f"{path}.scheme", scheme, _SCHEMES)
         for header in action.get("httpHeaders") or ():
             name = header.get("name") or ""
-            found += [
-                field.invalid(f"{path}.httpHeaders", name, t) for t in identifiers.http_header_name(name)
-            ]
+            found += field.each(f"{path}.httpHeaders", name, identifiers.http_header_name(name))
     elif kind == "sleep":
         seconds = action.get("seconds") or 0
         if grace is not None and not 0 <= seconds <= grace:

@@ -26,11 +26,8 @@ def validate_items(source: Obj, path: str, found: list[FieldError]) -> None:
 
 
 def _key_to_path(item: Obj, path: str, found: list[FieldError]) -> None:
-    if not item.get("key"):
-        found.append(field.required(f"{path}.key"))
+    found += field.missing(item, path, "key", "path")
     file = item.get("path") or ""
-    if not file:
-        found.append(field.required(f"{path}.path"))
     paths.not_reserved(file, f"{path}.path", found)
     _mode(item.get("mode"), f"{path}.mode", found)
 

@@ -7,7 +7,6 @@ from typing import Final
 from longshore.api import field, pod_resources, types
 from longshore.api.field import FieldError
 from longshore.api.types import Obj
-from longshore.api.validation import changes
 from longshore.api.validation.pod import pod_annotations, update
 
 _SIZES: Final = ("cpu", "memory")
@@ -26,7 +25,7 @@ def validate_ephemeral_containers_update(new: Obj, old: Obj) -> list[FieldError]
             text = f"existing ephemeral containers {name} may not be removed\n"
             found.append(field.forbidden("spec.ephemeralContainers", text))
         elif after != before:
-            text = f"existing ephemeral containers {name} may not be changed\n{changes.diff(before, after)}"
+            text = f"existing ephemeral containers {name} may not be changed\n{field.diff(before, after)}"
             found.append(field.forbidden("spec.ephemeralContainers", text))
     return found
 

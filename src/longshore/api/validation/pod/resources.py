@@ -85,7 +85,7 @@ def _amount(name: str, amount: str, check: NameCheck, path: str, found: list[Fie
 def validate_quantity(name: str, amount: str, path: str, found: list[FieldError]) -> None:
     """Checks that an amount is not negative, and whole for resources that are counted."""
     if amount.startswith("-"):
-        found.append(field.invalid(path, amount, "must be greater than or equal to 0"))
+        found.append(field.invalid(path, amount, field.NOT_NEGATIVE))
     if (name in _COUNTED or pod_resources.is_extended(name)) and quantity.milli_value(amount) % 1000:
         found.append(field.invalid(path, amount, "must be an integer"))
 

@@ -17,7 +17,7 @@ _ALL_OPERATORS: Final = ("Equal", "Exists", "Lt", "Gt")
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _UNSATISFIABLE: Final = ("DoNotSchedule", "ScheduleAnyway")
 _INCLUSION: Final = ("Honor", "Ignore")
-_PREEMPTION: Final = ("PreemptLowerPriority", "Never")
+PREEMPTION: Final = ("PreemptLowerPriority", "Never")
 
 
 def validate_tolerations(tolerations: Sequence[Obj], path: str, found: list[FieldError]) -> None:
@@ -73,9 +73,7 @@ def validate_spread(constraints: Sequence[Obj], path: str, found: list[FieldErro
                 text = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
                 found.append(field.invalid(f"{here}.minDomains", domains, text))
         for name in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
-            policy = constraint.get(name)
-            if policy is not None and policy not in _INCLUSION:
-                found.append(field.not_supported(f"{here}.{name}", policy, _INCLUSION))
+            found += field.unsupported(constraint, name, here, _INCLUSION)
         selector = constraint.get("labelSelector")
         affinity.validate_label_keys(constraint.get("matchLabelKeys") or (), (), selector, here, found)
         found += metadata.validate_label_selector(selector, f"{here}.labelSelector")
@@ -94,12 +92,4 @@ def validate_scheduling_gates(gates: Sequence[Obj], path: str, found: list[Field
 def validate_readiness_gates(gates: Sequence[Obj], path: str, found: list[FieldError]) -> None:
     for i, gate in enumerate(gates):
         kind = gate.get("conditionType") or ""
-        found += [
-            field.invalid(f"{path}[{i}].conditionType", kind, t) for t in label_syntax.qualified_name(kind)
-        ]
-
-
-def validate_preemption(policy: str, path: str, found: list[FieldError]) -> None:
-    """Checks the preemption policy of a pod or PriorityClass."""
-    if policy not in _PREEMPTION:
-        found.append(field.not_supported(path, policy, _PREEMPTION) if policy else field.required(path))
+        found += field.each(f"{path}[{i}].conditionType", kind, label_syntax.qualified_name(kind))

@@ -42,12 +42,10 @@ def validate_pod(spec: Obj, path: str, found: list[FieldError]) -> None:
     validate_shared_processes(spec, path, found)
     if sysctls := context.get("sysctls"):
         _sysctls(sysctls, spec, f"{path}.sysctls", found)
-    _one_of(context.get("fsGroupChangePolicy"), _FS_GROUP, f"{path}.fsGroupChangePolicy", found)
+    found += field.unsupported(context, "fsGroupChangePolicy", path, _FS_GROUP)
     _profiles(context, path, found)
-    _one_of(
-        context.get("supplementalGroupsPolicy"), _GROUPS_POLICY, f"{path}.supplementalGroupsPolicy", found
-    )
-    _one_of(context.get("seLinuxChangePolicy"), _SELINUX, f"{path}.seLinuxChangePolicy", found)
+    found += field.unsupported(context, "supplementalGroupsPolicy", path, _GROUPS_POLICY)
+    found += field.unsupported(context, "seLinuxChangePolicy", path, _SELINUX)
 
 
 def validate_shared_processes(spec: Obj, path: str, found: list[FieldError]) -> None:
@@ -55,11 +53,6 @@ def validate_shared_processes(spec: Obj, path: str, found: list[FieldError]) -> 
     if spec.get("shareProcessNamespace") and spec.get("hostPID"):
         text = "ShareProcessNamespace and HostPID cannot both be enabled"
         found.append(field.invalid(f"{path}.shareProcessNamespace", True, text))
-
-
-def _one_of(value: str | None, allowed: tuple[str, ...], path: str, found: list[FieldError]) -> None:
-    if value is not None and value not in allowed:
-        found.append(field.not_supported(path, value, allowed))
 
 
 def _profiles(context: Obj, path: str, found: list[FieldError]) -> None:
@@ -75,7 +68,7 @@ def validate_container(context: Obj, path: str, found: list[FieldError], *, host
     _id(context.get("runAsUser"), f"{path}.runAsUser", found)
     _id(context.get("runAsGroup"), f"{path}.runAsGroup", found)
     mount = context.get("procMount")
-    _one_of(mount, _PROC_MOUNTS, f"{path}.procMount", found)
+    found += field.unsupported(context, "procMount", path, _PROC_MOUNTS)
     if host_users and mount == "Unmasked":
         text = "`hostUsers` must be false to use `Unmasked`"
         found.append(field.invalid(f"{path}.procMount", mount, text))

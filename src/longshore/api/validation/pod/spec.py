@@ -25,8 +25,6 @@ from longshore.api.validation.pod import (
 )
 
 Rule = Callable[[str], list[str]]
-_PodRule = Callable[[Obj, Obj, Obj, list[FieldError]], None]
-"""(pod, its spec, its annotations, problems found so far)"""
 
 _NO_CLAIMS: Final[resources.ClaimNames] = frozenset()
 _NO_VOLUMES: Final[dict[str, Obj]] = {}
@@ -63,9 +61,9 @@ def validate_pod_spec(spec: Obj, path: str, *, pod: Obj | None = None) -> list[F
         resources.validate_pod_resources(spec, claims, path, found)
     if spec.get("hostNetwork"):
         containers.validate_host_network(spec, path, found, is_pod=pod is not None)
-    containers.validate_pod_policy(around.restart_policy, f"{path}.restartPolicy", found)
+    found += field.chosen(f"{path}.restartPolicy", around.restart_policy, _RESTARTS)
     policy = spec.get("dnsPolicy") or ""
-    validate_policy(policy, f"{path}.dnsPolicy", found)
+    found += field.chosen(f"{path}.dnsPolicy", policy, _POLICIES)
     if labels := spec.get("nodeSelector"):
         found += metadata.validate_labels(labels, f"{path}.nodeSelector")
     if spec.get("securityContext"):
@@ -131,7 +129,7 @@ def _names(spec: Obj, path: str, found: list[FieldError]) -> None:
     if (name := spec.get("runtimeClassName")) is not None:
         found += [field.invalid(f"{path}.runtimeClassName", name, t) for t in names.dns1123_subdomain(name)]
     if (policy := spec.get("preemptionPolicy")) is not None:
-        scheduling.validate_preemption(policy, f"{path}.preemptionPolicy", found)
+        found += field.chosen(f"{path}.preemptionPolicy", policy, scheduling.PREEMPTION)
 
 
 def _name(spec: Obj, key: str, rule: Rule, path: str, found: list[FieldError]) -> None:
@@ -161,34 +159,39 @@ def validate_pod_template(template: Obj, path: str) -> list[FieldError]:
 
 def validate_pod(pod: Obj) -> list[FieldError]:
     """Checks the rules for any version of a Pod, apart from those of metadata common to all kinds."""
-    return _problems(pod, _RULES)
-
-
-def validate_pod_create(pod: Obj) -> list[FieldError]:
-    """Checks a new Pod."""
-    return _problems(pod, CREATE_RULES)
-
-
-def _problems(pod: Obj, rules: Sequence[_PodRule]) -> list[FieldError]:
-    spec, marks = pod.get("spec") or {}, (pod.get("metadata") or {}).get("annotations") or {}
+    spec, marks = _parts(pod)
     found: list[FieldError] = []
-    for rule in rules:
-        rule(pod, spec, marks, found)
+    if marks:
+        pod_annotations.validate_annotations(marks, spec, "metadata.annotations", found)
+    found += validate_pod_spec(spec, "spec", pod=pod)
+    if not spec.get("serviceAccountName"):
+        _no_tokens(spec, found)
+    for part in ("containers", "initContainers"):
+        for i, container in enumerate(spec.get(part) or ()):
+            containers.validate_image_for_pod(container, f"spec.{part}[{i}]", found)
     return found
 
 
-def _annotations(pod: Obj, spec: Obj, marks: Obj, found: list[FieldError]) -> None:
+def validate_pod_create(pod: Obj) -> list[FieldError]:
+    """Checks a new Pod. The problems are in the order of upstream's."""
+    found, (spec, marks) = validate_pod(pod), _parts(pod)
+    if spec.get("ephemeralContainers"):
+        found.append(field.forbidden("spec.ephemeralContainers", "cannot be set on create"))
+    if spec.get("nodeName") and spec.get("schedulingGates"):
+        text = "cannot be set until all schedulingGates have been cleared"
+        found.append(field.forbidden("spec.nodeName", text))
     if marks:
-        pod_annotations.validate_annotations(marks, spec, "metadata.annotations", found)
+        pod_annotations.validate_agreement(marks, spec, "spec", found)
+    return found
 
 
-def _spec(pod: Obj, spec: Obj, marks: Obj, found: list[FieldError]) -> None:
-    found += validate_pod_spec(spec, "spec", pod=pod)
+def _parts(pod: Obj) -> tuple[Obj, Obj]:
+    """The spec and the annotations of a pod."""
+    return pod.get("spec") or {}, (pod.get("metadata") or {}).get("annotations") or {}
 
 
-def _tokens_without_account(pod: Obj, spec: Obj, marks: Obj, found: list[FieldError]) -> None:
-    if spec.get("serviceAccountName"):
-        return
+def _no_tokens(spec: Obj, found: list[FieldError]) -> None:
+    """Refuses tokens of a service account where the pod names none."""
     for i, volume in enumerate(spec.get("volumes") or ()):
         for j, source in enumerate((volume.get("projected") or {}).get("sources") or ()):
             if source.get("serviceAccountToken") is not None:
@@ -197,51 +200,15 @@ def _tokens_without_account(pod: Obj, spec: Obj, marks: Obj, found: list[FieldEr
                 found.append(field.forbidden(where, text))
 
 
-def _images(pod: Obj, spec: Obj, marks: Obj, found: list[FieldError]) -> None:
-    for part in ("containers", "initContainers"):
-        for i, container in enumerate(spec.get(part) or ()):
-            containers.validate_image_for_pod(container, f"spec.{part}[{i}]", found)
-
-
-def _no_ephemeral_containers(pod: Obj, spec: Obj, marks: Obj, found: list[FieldError]) -> None:
-    if spec.get("ephemeralContainers"):
-        found.append(field.forbidden("spec.ephemeralContainers", "cannot be set on create"))
-
-
-def _no_node_behind_gates(pod: Obj, spec: Obj, marks: Obj, found: list[FieldError]) -> None:
-    if spec.get("nodeName") and spec.get("schedulingGates"):
-        text = "cannot be set until all schedulingGates have been cleared"
-        found.append(field.forbidden("spec.nodeName", text))
-
-
-def _agreement(pod: Obj, spec: Obj, marks: Obj, found: list[FieldError]) -> None:
-    if marks:
-        pod_annotations.validate_agreement(marks, spec, "spec", found)
-
-
-_RULES: Final[tuple[_PodRule, ...]] = (_annotations, _spec, _tokens_without_account, _images)
-CREATE_RULES: Final[tuple[_PodRule, ...]] = (
-    *_RULES,
-    _no_ephemeral_containers,
-    _no_node_behind_gates,
-    _agreement,
-)
-"""The checks of a new Pod, in the order of upstream's errors."""
-
-
 # ---- Name resolution and host names of a pod: DNS policy and settings, host aliases, host names.
 
+_RESTARTS: Final = ("Always", "OnFailure", "Never")
 _POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 # The limits of the C library's resolver.
 _MAX_SERVERS: Final = 3
 _MAX_SEARCHES: Final = 32
 _MAX_SEARCH_CHARS: Final = 2048
 _MAX_HOSTNAME_CHARACTERS: Final = 64
-
-
-def validate_policy(policy: str, path: str, found: list[FieldError]) -> None:
-    if policy not in _POLICIES:
-        found.append(field.not_supported(path, policy, _POLICIES) if policy else field.required(path))
 
 
 def validate_config(config: Obj | None, policy: str, path: str, found: list[FieldError]) -> None:

@@ -200,8 +200,7 @@ def _health(entry: Obj, path: str, found: list[FieldError]) -> None:
     seen: set[str] = set()
     for i, resource in enumerate(entry.get("resources") or ()):
         health, key = resource.get("health") or "", resource.get("resourceID") or ""
-        if health not in _HEALTH:
-            found.append(field.not_supported(f"{path}.resources[{i}].health", health, _HEALTH))
+        found += field.one_of(f"{path}.resources[{i}].health", health, _HEALTH)
         if key in seen:
             found.append(field.duplicate(f"{path}.resources[{i}].resourceID", key))
         seen.add(key)

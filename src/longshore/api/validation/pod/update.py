@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from longshore.api import field, quantity, types
 from longshore.api.field import FieldError
-from longshore.api.types import Obj
-from longshore.api.validation import changes, metadata
+from longshore.api.types import Obj, keep
+from longshore.api.validation import metadata
 from longshore.api.validation.pod import containers, pod_annotations, scheduling
 from longshore.api.validation.pod.spec import validate_pod
 
@@ -120,23 +120,16 @@ def _nothing_else(new: Obj, old: Obj, found: list[FieldError]) -> None:
     masked = types.copy_of(new)
     for part in ("containers", "initContainers"):
         for container, before in zip(masked.get(part) or (), old.get(part) or (), strict=True):
-            _restore(container, before, "image")
+            keep(container, before, "image")
     for key in ("activeDeadlineSeconds", "schedulingGates", "tolerations"):
-        _restore(masked, old, key)
+        keep(masked, old, key)
     if old.get("terminationGracePeriodSeconds", 0) < 0 and masked.get("terminationGracePeriodSeconds") == 1:
-        _restore(masked, old, "terminationGracePeriodSeconds")
+        keep(masked, old, "terminationGracePeriodSeconds")
     if old.get("schedulingGates"):
         _gated(masked, old, found)
     if masked != old and comparable(masked) != comparable(old):
-        text = f"pod updates may not change fields other than {_UPDATABLE}\n{changes.diff(old, masked)}"
+        text = f"pod updates may not change fields other than {_UPDATABLE}\n{field.diff(old, masked)}"
         found.append(field.forbidden("spec", text))
-
-
-def _restore(target: Obj, source: Obj, key: str) -> None:
-    if key in source:
-        target[key] = source[key]
-    else:
-        target.pop(key, None)
 
 
 def _gated(masked: Obj, old: Obj, found: list[FieldError]) -> None:
@@ -146,7 +139,7 @@ def _gated(masked: Obj, old: Obj, found: list[FieldError]) -> None:
         if any(selector.get(key) != value for key, value in before.items()):
             text = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
             found.append(field.invalid("spec.nodeSelector", dict(sorted(selector.items())), text))
-        _restore(masked, old, "nodeSelector")
+        keep(masked, old, "nodeSelector")
     node = (masked.get("affinity") or {}).get("nodeAffinity")
     node_before = (old.get("affinity") or {}).get("nodeAffinity")
     if node == node_before:

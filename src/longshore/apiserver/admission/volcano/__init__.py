@@ -16,7 +16,7 @@ from longshore.api.types import Obj
 from longshore.api.validation.volcano import cronjob, hypernode, jobflow, pod, typed
 from longshore.api.validation.volcano import job as volcano_job
 from longshore.apiserver.admission.lookup import Get, List
-from longshore.apiserver.admission.volcano import job, podgroup, queue
+from longshore.apiserver.admission.volcano import job, queue
 
 _JOBS: Final = "batch.volcano.sh/jobs"
 _CRON_JOBS: Final = "batch.volcano.sh/cronjobs"
@@ -53,9 +53,11 @@ def judged() -> Iterator[Judged]:
     """Every operation that these webhooks judge, including new pods of Volcano's scheduler."""
     for storage, (webhook, _) in _MUTATIONS.items():
         yield Judged(_full(webhook), True, "CREATE", storage)
-    for operation, rules in (("CREATE", _CHECKS), ("UPDATE", _UPDATE_CHECKS)):
-        for storage, (webhook, _) in rules.items():
-            yield Judged(_full(webhook), False, operation, storage)
+    for storage, (webhook, _, update) in _CHECKS.items():
+        yield Judged(_full(webhook), False, "CREATE", storage)
+        if update is not None:
+            yield Judged(_full(webhook), False, "UPDATE", storage)
+    for operation in ("CREATE", "UPDATE"):
         yield Judged(_full(_HYPER_NODE_CHECK), False, operation, _HYPER_NODES)
     yield Judged(_full("validatequeue"), False, "DELETE", _QUEUES)
     yield Judged(_full("validatepod"), False, "CREATE", "pods")
@@ -82,18 +84,17 @@ def validate_create(storage: str, obj: Obj, get: Get, every: List) -> None:
     """Refuses what Volcano refuses of a new object that has passed its schema."""
     if storage == _HYPER_NODES:
         _hyper_node(obj)
-    if storage not in _CHECKS:
-        return
-    webhook, check = _CHECKS[storage]
-    _refuse(webhook, check(_read(storage, obj, webhook), obj, get, every))
+    if storage in _CHECKS:
+        webhook, check, _ = _CHECKS[storage]
+        _refuse(webhook, check(_read(storage, obj, webhook), obj, get, every))
 
 
 def validate_update(storage: str, new: Obj, old: Obj, get: Get, every: List) -> None:
     """Refuses what Volcano refuses of a change of the main resource."""
     if storage == _HYPER_NODES:
         _hyper_node(new)
-    if storage in _UPDATE_CHECKS:
-        webhook, check = _UPDATE_CHECKS[storage]
+    webhook, _, check = _CHECKS.get(storage, _UNCHECKED)
+    if check is not None:
         _refuse(webhook, check(_read(storage, new, webhook), new, old, get, every))
 
 
@@ -146,16 +147,13 @@ def _cronjob(spec: Obj, obj: Obj, get: Get, every: List) -> str:
     return cronjob.validate(spec, obj["metadata"]["name"])
 
 
-def _cronjob_update(spec: Obj, new: Obj, old: Obj, get: Get, every: List) -> str:
-    return cronjob.validate(spec, new["metadata"]["name"])
-
-
 def _flow(spec: Obj, obj: Obj, get: Get, every: List) -> str:
     return jobflow.validate(spec)
 
 
-def _flow_update(spec: Obj, new: Obj, old: Obj, get: Get, every: List) -> str:
-    return jobflow.validate(spec)
+def _again(check: _Check) -> _UpdateCheck:
+    """The check of a change that repeats the check of a new object."""
+    return lambda spec, new, old, get, every: check(spec, new, get, every)
 
 
 def _job_update(spec: Obj, new: Obj, old: Obj, get: Get, every: List) -> str:
@@ -169,16 +167,12 @@ _MUTATIONS: Final[dict[str, tuple[str, _Mutation]]] = {
     _POD_GROUPS: ("mutatepodgroup", _default_pod_group),
     _QUEUES: ("mutatequeue", lambda obj, get: defaults.default_queue(obj)),
 }
-_CHECKS: Final[dict[str, tuple[str, _Check]]] = {
-    _CRON_JOBS: ("validatecronjob", _cronjob),
-    _FLOWS: ("validatejob", _flow),  # that is how upstream registers it
-    _JOBS: ("validatejob", job.validate_create),
-    _POD_GROUPS: ("validatepodgroup", podgroup.validate_create),
-    _QUEUES: ("validatequeue", queue.validate_create),
+_CHECKS: Final[dict[str, tuple[str, _Check, _UpdateCheck | None]]] = {
+    _CRON_JOBS: ("validatecronjob", _cronjob, _again(_cronjob)),
+    _FLOWS: ("validatejob", _flow, _again(_flow)),  # that is how upstream registers it
+    _JOBS: ("validatejob", job.validate_create, _job_update),
+    _POD_GROUPS: ("validatepodgroup", job.validate_podgroup, None),
+    _QUEUES: ("validatequeue", queue.validate_create, queue.validate_update),
 }
-_UPDATE_CHECKS: Final[dict[str, tuple[str, _UpdateCheck]]] = {
-    _CRON_JOBS: ("validatecronjob", _cronjob_update),
-    _FLOWS: ("validatejob", _flow_update),
-    _JOBS: ("validatejob", _job_update),
-    _QUEUES: ("validatequeue", queue.validate_update),
-}
+"""By storage: the webhook, its check of a new object, and its check of a change."""
+_UNCHECKED: Final = ("", None, None)

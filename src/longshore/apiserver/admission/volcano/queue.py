@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from typing import Final
+from typing import Final, TypeAlias
 
-from longshore.api import quantity
+from longshore.api import pod_resources, quantity
 from longshore.api.defaults.volcano import HIERARCHY
 from longshore.api.types import Obj
 from longshore.api.validation.volcano import queue as checks
 from longshore.apiserver.admission.lookup import Get, List
-from longshore.apiserver.admission.volcano import queue_amounts, queue_tree
-from longshore.apiserver.admission.volcano.queue_amounts import Amounts
+from longshore.apiserver.admission.volcano import queue_tree
 
 _MAX_DEPTH: Final = 5
 _KEPT: Final = ("default", queue_tree.ROOT)
@@ -119,13 +118,10 @@ def _room(spec: Obj, name: str, get: Get, every: List) -> str:
 
 def _below_ancestors(spec: Obj, name: str, get: Get) -> str:
     own = _amounts(spec, "capability")
-    for resource in queue_amounts.named(own):
+    for resource in _sizable(own):
         limit = _nearest_limit(spec["parent"], resource, get)
         if limit is not None and own[resource] > limit:
-            mine, theirs = (
-                queue_amounts.shown_one(resource, own[resource]),
-                queue_amounts.shown_one(resource, limit),
-            )
+            mine, theirs = _amount_text(resource, own[resource]), _amount_text(resource, limit)
             return f"queue {name} capability[{resource}]={mine} exceeds its ancestor's capability={theirs}"
     return ""
 
@@ -145,13 +141,10 @@ def _nearest_limit(parent: str, resource: str, get: Get) -> Decimal | None:
 
 def _above_descendants(spec: Obj, name: str, below: list[Obj], every: List) -> str:
     own = _amounts(spec, "capability")
-    for resource in queue_amounts.named(own):
+    for resource in _sizable(own):
         most = max(_most_below(child, resource, every, _MAX_DEPTH) for child in below)
         if own[resource] < most:
-            mine, theirs = (
-                queue_amounts.shown_one(resource, own[resource]),
-                queue_amounts.shown_one(resource, most),
-            )
+            mine, theirs = _amount_text(resource, own[resource]), _amount_text(resource, most)
             return (
                 f"queue {name} capability[{resource}]={mine} is smaller than "
                 f"its descendants' max capability={theirs}"
@@ -171,14 +164,14 @@ def _most_below(queue: Obj, resource: str, every: List, depth: int) -> Decimal:
 def _sums(parent: Obj, below: list[Obj]) -> str:
     """Adds up the children's shares one by one; returns the first sum that exceeds the parent's share."""
     limits = {part: _amounts(parent, part) for part in _SHARES}
-    totals = {part: queue_amounts.read(None) for part in _SHARES}
+    totals = {part: _counted(None) for part in _SHARES}
     for spec in below:
         for part in _SHARES:
-            totals[part] = queue_amounts.added(totals[part], _amounts(spec, part))
-            if queue_amounts.exceeds(totals[part], limits[part]):
+            totals[part] = _sum(totals[part], _amounts(spec, part))
+            if _exceeds(totals[part], limits[part]):
                 return (
-                    f"validation failed: sum of children's {part} ({queue_amounts.shown(totals[part])}) "
-                    f"exceeds parent's {part} limit ({queue_amounts.shown(limits[part])})"
+                    f"validation failed: sum of children's {part} ({_amounts_text(totals[part])}) "
+                    f"exceeds parent's {part} limit ({_amounts_text(limits[part])})"
                 )
     return ""
 
@@ -192,4 +185,58 @@ def _amounts(spec: Obj, part: str) -> Amounts:
     resources = spec.get(part)
     if part == "guarantee":
         resources = (resources or {}).get("resource")
-    return queue_amounts.read({name: str(amount) for name, amount in (resources or {}).items()})
+    return _counted({name: str(amount) for name, amount in (resources or {}).items()})
+
+
+# ---- Amounts of resources as Volcano's scheduler counts and prints them.
+#
+# Processors in thousandths, memory in bytes, everything else ("scalars") in thousandths, except pods.
+
+Amounts: TypeAlias = dict[str, Decimal]
+
+_SMALLEST: Final = Decimal("0.1")  # anything less counts as nothing
+_THOUSAND: Final = Decimal(1000)
+_WHOLE: Final = frozenset(("memory", "pods"))
+
+
+def _counted(resources: Mapping[str, str] | None) -> Amounts:
+    """The amounts of a resource list; names the scheduler does not know are left out."""
+    found: Amounts = {"cpu": Decimal(0), "memory": Decimal(0)}
+    for name, text in (resources or {}).items():
+        if name in ("cpu", "memory", "pods", "ephemeral-storage") or _is_scalar(name):
+            amount = quantity.parse(text).amount
+            found[name] = amount if name in _WHOLE else amount * _THOUSAND
+    return found
+
+
+def _is_scalar(name: str) -> bool:
+    return name.startswith(("hugepages-", "attachable-volumes-")) or pod_resources.is_extended(name)
+
+
+def _sum(one: Amounts, other: Amounts) -> Amounts:
+    return {name: one.get(name, Decimal(0)) + other.get(name, Decimal(0)) for name in {**one, **other}}
+
+
+def _exceeds(amounts: Amounts, limit: Amounts) -> bool:
+    """Whether some amount is above its limit; an unnamed limit is zero."""
+    return any(amount > limit.get(name, Decimal(0)) for name, amount in amounts.items())
+
+
+def _sizable(amounts: Amounts) -> list[str]:
+    """The names of resources whose amount is at least `_SMALLEST`."""
+    return [name for name, amount in amounts.items() if amount >= _SMALLEST]
+
+
+def _amounts_text(amounts: Amounts) -> str:
+    """`cpu 1000.00, memory 0.00`, followed by the scalars."""
+    scalars = sorted(name for name in amounts if name not in ("cpu", "memory"))
+    return ", ".join(f"{name} {amounts[name]:.2f}" for name in ("cpu", "memory", *scalars))
+
+
+def _amount_text(name: str, amount: Decimal) -> str:
+    """One amount as error messages about a single resource show it."""
+    if name == "cpu":
+        return str(quantity.Quantity(amount / _THOUSAND, "DecimalSI"))
+    if name == "memory":
+        return str(quantity.Quantity(Decimal(int(amount)), "BinarySI"))
+    return f"{amount:.2f}"

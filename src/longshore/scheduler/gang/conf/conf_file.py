@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from longshore.machinery.followed_files import identity
+from longshore.machinery.file_trees import identity
 from longshore.machinery.time.clock import Clock
 from longshore.scheduler.gang.conf import scheduler_conf
 from longshore.scheduler.gang.conf.scheduler_conf import BadConf, Read

@@ -1,11 +1,14 @@
-"""Claims that name no storage class get the default one, if the cluster has one."""
+"""Default classes: a claim without a storage class gets the default one, if the cluster has one; and at most
+one PriorityClass is the default for pods that name none."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Final
 
+from longshore.api.resources import Resource
 from longshore.api.types import Obj
+from longshore.apiserver.admission.lookup import forbidden
 
 _MARKS: Final = (
     "storageclass.kubernetes.io/is-default-class",
@@ -29,3 +32,18 @@ def set_default(claim: Obj, classes: Iterable[Obj]) -> None:
 def _is_default(storage_class: Obj) -> bool:
     annotations = storage_class["metadata"].get("annotations") or {}
     return any(annotations.get(mark) == "true" for mark in _MARKS)
+
+
+def check_only_default(resource: Resource, new: Obj, classes: Iterable[Obj]) -> None:
+    """Raises a 403 if `new` is marked as the global default and another class already is."""
+    if not new.get("globalDefault"):
+        return
+    name = new["metadata"].get("name")
+    for other in classes:
+        if other.get("globalDefault") and other["metadata"]["name"] != name:
+            raise forbidden(
+                resource,
+                new,
+                f"PriorityClass {other['metadata']['name']} is already marked as default. "
+                "Only one default can exist",
+            )
