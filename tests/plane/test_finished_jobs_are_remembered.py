@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from longshore.api.retention import Retention
 from longshore.api.types import Obj
+from longshore.cli.commands import history as history_cli
 from longshore.plane import job_history
 from longshore.plane.job_history import JobHistory
 from longshore.store import notes
@@ -39,6 +40,56 @@ def test_a_job_is_noted_once_when_it_ends_and_not_when_it_goes() -> None:
     assert kept(made) == [("a", "complete")]
     (record,) = made.every()
     assert (record.succeeded, record.completions, record.reason, record.message) == (3, 3, "R", "M")
+
+
+def test_start_and_end_are_known_to_the_millisecond() -> None:
+    clock = ManualClock()
+    shelf = Notes(notes.finished_jobs(Retention()))
+    made = JobHistory(clock, shelf)
+    created, started = job("a"), job("a", startTime="2026-01-01T00:00:05Z")
+    created["status"] = {}
+    clock.advance(5.25)
+    made.on_add(created, initial=False)
+    made.on_update(created, started)
+    clock.advance(2.5)
+    made.on_update(started, started)
+    ended = job("a", "Complete", startTime="2026-01-01T00:00:05Z", at="2026-01-01T00:00:07Z")
+    made.on_update(started, ended)
+    (record,) = made.every()
+    document = record.document()
+    assert document["startTime"] == "2026-01-01T00:00:05.250Z"
+    assert document["endTime"] == "2026-01-01T00:00:07.750Z"
+    again = history_cli.of_job(ended, document)
+    gone = history_cli.of_gone(document)
+    for row in (again, gone):
+        assert (row.document()["begun"], row.document()["ended"]) == (
+            document["startTime"],
+            document["endTime"],
+        )
+
+
+def test_news_that_come_late_tell_the_second_alone() -> None:
+    clock = ManualClock()
+    clock.advance(60)
+    made = JobHistory(clock, Notes(notes.finished_jobs(Retention())))
+    made.on_add(job("a", startTime="2026-01-01T00:00:05Z"), initial=True)
+    ended = job("a", "Complete", startTime="2026-01-01T00:00:05Z", at="2026-01-01T00:00:30Z")
+    made.on_add(ended, initial=True)
+    late = job("b", "Complete", startTime="2026-01-01T00:00:58Z", at="2026-01-01T00:00:59Z")
+    made.on_add(late, initial=False)
+    times = [(each.document()["startTime"][17:], each.document()["endTime"][17:]) for each in made.every()]
+    assert times == [("05.000Z", "30.000Z"), ("58.000Z", "59.999Z")]  # not after the second that was told
+
+
+def test_a_job_that_ended_in_the_second_of_the_last_record_is_added_after_a_restart() -> None:
+    clock, shelf = ManualClock(), Notes(notes.finished_jobs(Retention()))
+    clock.advance(0.5)
+    before = JobHistory(clock, shelf)
+    before.on_update(job("a"), job("a", "Complete", at="2026-01-01T00:00:00Z"))
+    before.flush()
+    after = JobHistory(clock, shelf)
+    after.on_add(job("b", "Complete", at="2026-01-01T00:00:00Z"), initial=True)
+    assert kept(after) == [("a", "complete"), ("b", "complete")]
 
 
 def test_a_job_that_is_deleted_before_its_end_is_noted_as_deleted() -> None:
