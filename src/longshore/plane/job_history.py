@@ -8,8 +8,9 @@ The API tells whole seconds. A record has the time when the start or the end bec
 later; after a restart, only the second of the start is known.
 
 Records are written to the store once a second. A record of the last second is lost if the process dies, and
-is made again for a Job that still exists. The store keeps the last 5,000 of the last 30 days
-(`store/notes.py`). If a Job has two records, the later one counts.
+is made again for a Job that still exists. The store keeps the last 5,000 of the last 30 days, and as many of
+Jobs that failed, which others do not displace (`store/notes.py`). If a Job has two records, the later one
+counts.
 """
 
 from __future__ import annotations
@@ -132,8 +133,9 @@ class Shelf(Protocol):
 class JobHistory(Handler):
     """Records the ended Jobs of a plane, as a handler of their changes."""
 
-    def __init__(self, clock: Clock, shelf: Shelf, tail: Tail = no_tail) -> None:
-        self._clock, self._shelf, self._tail = clock, shelf, tail
+    def __init__(self, clock: Clock, shelf: Shelf, failed: Shelf, tail: Tail = no_tail) -> None:
+        """`failed` is the shelf for Jobs that failed."""
+        self._clock, self._shelf, self._failed, self._tail = clock, shelf, failed, tail
         self._new: dict[str, FinishedJob] = {}
         """New records, by the uid of their Job."""
         self._starts: dict[str, float] = {}
@@ -182,10 +184,11 @@ class JobHistory(Handler):
     def every(self) -> list[FinishedJob]:
         """All records, oldest first."""
         self.flush()
-        return [*self._kept().values()]
+        return sorted(self._kept().values(), key=lambda record: record.ended)
 
     def _kept(self) -> dict[str, FinishedJob]:
-        return {record.uid: record for bundle in self._shelf for record in _decode(bundle)}
+        bundles = (*self._shelf, *self._failed)
+        return {record.uid: record for bundle in bundles for record in _decode(bundle)}
 
     def flush(self) -> None:
         """Writes new records to the shelf."""
@@ -197,8 +200,9 @@ class JobHistory(Handler):
         for uid, at in removed.items():
             if uid in new:
                 new[uid] = msgspec.structs.replace(new[uid], pods_removed=at)
-        if new:
-            self._shelf.add(self._clock.timestamp(), len(new), _encode([*new.values()]))
+        for shelf, is_failed in ((self._shelf, False), (self._failed, True)):
+            if records := [each for each in new.values() if (each.result == "failed") is is_failed]:
+                shelf.add(self._clock.timestamp(), len(records), _encode(records))
 
     def recalled(self, namespace: str, name: str, known: Collection[Record]) -> list[Record]:
         """The records for the story of a Job that failed, unless they are `known` already: older reasons may
