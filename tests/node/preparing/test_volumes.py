@@ -55,7 +55,6 @@ async def refused(world: World, source: Obj) -> str:
 async def test_an_empty_dir_is_writable_by_anybody_and_kept_when_asked_for_again(world: World) -> None:
     pod = await world.pod(volumes=[{"name": "v", "emptyDir": {"sizeLimit": "1Mi"}}])
     made = (await world.preparer.pod(pod)).volumes["v"]
-    assert made.size_limit == 1 << 20
     top = Path(made.path)
     assert top == world.root / pod["metadata"]["uid"] / "volumes" / "v"
     assert os.stat(top).st_mode & 0o777 == 0o777

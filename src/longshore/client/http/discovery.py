@@ -74,7 +74,7 @@ def _preferred_first(group: Obj) -> list[str]:
 
 def _aggregated(group: Obj, refused: dict[str, str]) -> Iterable[Resource]:
     """The resources of one group of an APIGroupDiscoveryList, in which the preferred version comes first.
-    Notes versions whose server is away, of which old resources or none are told."""
+    Notes versions whose server is away; the document may list old resources of them."""
     name = (group.get("metadata") or {}).get("name") or ""
     found: dict[str, Resource] = {}
     for each in group.get("versions") or ():

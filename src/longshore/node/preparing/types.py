@@ -75,8 +75,6 @@ class Volume(msgspec.Struct, frozen=True):
 
     path: str
     read_only: bool = False
-    size_limit: int | None = None
-    """Bytes an emptyDir may grow to; the agent evicts a pod that exceeds it."""
 
 
 class PreparedPod(msgspec.Struct):

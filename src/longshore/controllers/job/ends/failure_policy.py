@@ -20,7 +20,7 @@ class Verdict(NamedTuple):
 
     action: str = ""
     rule: int = -1
-    """Its place in the policy; -1 for the rule of a Job without a policy."""
+    """The place of the rule in the policy; -1 for the rule of a Job without a policy."""
     because: str = ""
     """The pod's failure in Kubernetes' words: `Container main for pod ns/p failed with exit code 3`."""
 

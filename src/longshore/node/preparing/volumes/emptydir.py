@@ -12,7 +12,6 @@ import stat
 from pathlib import Path
 from typing import Final
 
-from longshore.api import quantity
 from longshore.api.types import Obj
 from longshore.machinery import file_trees
 from longshore.node.preparing.environment.sources import Missing
@@ -62,8 +61,7 @@ def prepare(source: Obj, disk: Path, memory: Path) -> Volume:
         path.chmod(0o777)  # the umask does not count; the directories above keep other users out
     except FileExistsError:
         pass
-    limit = source.get("sizeLimit")
-    return Volume(str(path), size_limit=None if limit is None else quantity.value(limit))
+    return Volume(str(path))
 
 
 def _own(directory: Path, root: Path) -> None:
