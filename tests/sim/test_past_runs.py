@@ -37,6 +37,13 @@ def test_a_job_takes_as_long_as_in_the_history() -> None:
     assert found.jobs[0].ended == pytest.approx(600)
 
 
+def test_milliseconds_count() -> None:
+    past = run("report", 10, begun="2026-01-01T00:00:00.900Z", ended="2026-01-01T00:00:01.100Z")
+    assert played(job("report"), rules=past_runs.rules([past])).jobs[0].ended == pytest.approx(0.2, abs=0.1)
+    (rule,) = past_runs.rules([past])
+    assert repr(rule).count("0.2") == 1
+
+
 def test_jobs_of_a_similar_name_are_not_meant() -> None:
     found = played(job("reporting"), rules=past_runs.rules([run("report", 10)]))
     assert found.jobs[0].ended == pytest.approx(60)

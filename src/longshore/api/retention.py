@@ -25,8 +25,8 @@ class Retention(msgspec.Struct, frozen=True):
     event_age: float = 3600.0
     """Seconds since an event's last change; upstream's default."""
     history: int = 5_000
-    """Records of Jobs that have ended (`plane/job_history.py`): some 0.9 MB, or 30 MB at most, if all failed
-    with long messages."""
+    """Records of Jobs that have ended (`plane/job_history.py`): some 0.9 MB, and as many of Jobs that failed,
+    30 MB at most if all have long messages."""
     history_age: float = 30 * _DAY_SECONDS
     reasons: int = 30_000
     """Takes some 5.5 MB (`machinery/records.py`): the reasons of the last 10,000 one-pod Jobs."""

@@ -150,7 +150,7 @@ class Agent:
             preparer=preparer,
             spawn=self._spawn,
         )
-        self._evictions = Evictions(clock, root / "logs", self.evict, in_thread)
+        self._evictions = Evictions(clock, root, self.evict, in_thread, memory=capacity.number("memory"))
         self._registration = Registration(
             client,
             clock,

@@ -2,13 +2,16 @@
 later.
 
 A pod that failed leaves a directory with its logs and `record.json`. When all of them together are too large
-or too many, the oldest are removed. A pod that is killed because it was deleted did not fail.
+or too many, the oldest are removed; the last pod of each Job goes after all others, so that a Job with
+thousands of failures costs no other Job its last words. A pod that is killed because it was deleted did not
+fail.
 
 The index in memory is made from the files at the first question or the first failure.
 """
 
 from __future__ import annotations
 
+import heapq
 import logging
 import shutil
 import threading
@@ -50,6 +53,10 @@ class Archive:
         self._lock = threading.Lock()
         self._index: dict[str, _Kept] | None = None
         """By uid, oldest first."""
+        self._last: dict[tuple[str, str, str], _Kept] = {}
+        """The last pod of each owner, by its namespace, kind and name."""
+        self._others: list[tuple[str, str]] = []
+        """A heap of the pods that go first: name of the directory, which begins with the time, and uid."""
         self._size = 0
 
     def keep(self, pod: Obj, logs: Path, at: float) -> bool:
@@ -117,10 +124,22 @@ class Archive:
         kept = _Kept(directory, record["namespace"], record["name"], record["uid"], owners, size)
         index[kept.uid] = kept
         self._size += size
+        earlier: _Kept | None = kept
+        if owners:
+            owner = (kept.namespace, *owners[0])
+            earlier, self._last[owner] = self._last.get(owner), kept
+        if earlier is not None:
+            heapq.heappush(self._others, (earlier.directory.name, earlier.uid))
 
     def _shrink(self, index: dict[str, _Kept]) -> None:
         while index and (self._size > self._limits.archive or len(index) > self._limits.archive_pods):
-            oldest = index.pop(next(iter(index)))
+            if self._others:
+                _, uid = heapq.heappop(self._others)
+            else:
+                uid = next(iter(index))
+                kept = index[uid]
+                del self._last[kept.namespace, *kept.owners[0]]
+            oldest = index.pop(uid)
             self._size -= oldest.size
             shutil.rmtree(oldest.directory, ignore_errors=True)
 

@@ -1,12 +1,15 @@
 """Evicts pods that keep more on disk than they may: an emptyDir beyond its sizeLimit, a container or a pod
 beyond its limit of ephemeral-storage. Pods with such limits are checked every ten seconds, as upstream does.
 
-Files in emptyDirs on disk and in logs count; processes have no writable layer of their own.
+Files in emptyDirs on disk, in logs and in a container's own /tmp count; processes have no other writable
+layer of their own. An emptyDir in memory always has a limit: the memory that the pod may have, else half of
+the node's.
 """
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -24,6 +27,7 @@ from longshore.node.pod.life import Life
 from longshore.node.pod.memory import Verdict
 
 CHECK_SECONDS: Final = 10.0
+_MEMORY: Final = "memory"
 _STORAGE: Final = "ephemeral-storage"
 
 
@@ -34,24 +38,29 @@ class Budget(msgspec.Struct, frozen=True):
     """Name, place, bytes and text of the limit of each emptyDir that has one."""
     containers: tuple[tuple[str, int, str], ...]
     whole: tuple[int, str] | None
-    """The limit of the whole pod, if every container has a limit."""
+    """The limit of the whole pod: those of its containers together."""
     directories: tuple[Path, ...]
     """All emptyDirs on disk."""
     logs: Path
 
 
-def budget_of(spec: Obj, volumes: Mapping[str, Path], logs: Path) -> Budget | None:
-    """The limits of a pod's files; None if it has none. `volumes` are the paths of its volumes by name."""
+def budget_of(spec: Obj, volumes: Mapping[str, Path], logs: Path, memory: int) -> Budget | None:
+    """The limits of a pod's files; None if it has none. `volumes` are the paths of its volumes by name, and
+    `memory` the bytes that the node has."""
     limited, directories = [], []
     for volume in spec.get("volumes") or ():
         source = volume.get("emptyDir")
         if source is None or volume["name"] not in volumes:
             continue
         place = volumes[volume["name"]]
-        if (source.get("medium") or "") == "":
+        limits = [limit] if (limit := source.get("sizeLimit")) else []
+        if source.get("medium"):
+            limits.append(_memory_limit(spec) or quantity.canonical(f"{memory // 2048}Ki"))
+        else:
             directories.append(place)
-        if limit := source.get("sizeLimit"):
-            limited.append((volume["name"], place, quantity.value(limit), limit))
+        if limits:
+            least = min(limits, key=quantity.value)
+            limited.append((volume["name"], place, quantity.value(least), least))
     containers = []
     for container in spec["containers"]:
         limit = ((container.get("resources") or {}).get("limits") or {}).get(_STORAGE)
@@ -65,20 +74,36 @@ def budget_of(spec: Obj, volumes: Mapping[str, Path], logs: Path) -> Budget | No
     return Budget(tuple(limited), tuple(containers), whole, tuple(directories), logs)
 
 
-def excess(budget: Budget) -> str:
-    """The limit that the pod's files exceed, in upstream's words; empty if none. Reads the disk."""
+def _memory_limit(spec: Obj) -> str:
+    """The memory that the pod may have; empty if one of its containers has no limit."""
+    total = pod_limits(spec).get(_MEMORY, "")
+    if ((spec.get("resources") or {}).get("limits") or {}).get(_MEMORY):
+        return total
+    every = all(
+        ((container.get("resources") or {}).get("limits") or {}).get(_MEMORY)
+        for container in (*spec["containers"], *(spec.get("initContainers") or ()))
+    )
+    return total if every else ""
+
+
+def excess(budget: Budget, tmps: Mapping[str, Path]) -> str:
+    """The limit that the pod's files exceed, in upstream's words; empty if none. Reads the disk. `tmps` are
+    the directories that containers have as their /tmp; those with one PID namespace share it."""
     for name, place, most, shown in budget.volumes:
         if most and usage(place) > most:
             return f'Usage of EmptyDir volume "{name}" exceeds the limit "{shown}". '
-    written = 0
+    written = {place: usage(place) for place in {*tmps.values()}} if budget.containers else {}
+    shared = Counter(tmps.values())
     for name, most, shown in budget.containers:
         used = usage(budget.logs / name)
-        written += used
+        if (own := tmps.get(name)) is not None and shared[own] == 1:
+            used += written[own]
         if used > most:
             return f'Container {name} exceeded its local ephemeral storage limit "{shown}". '
     if budget.whole is not None:
         most, shown = budget.whole
-        if written + sum(usage(place) for place in budget.directories) > most:
+        volumes = sum(usage(place) for place in budget.directories)
+        if usage(budget.logs) + sum(written.values()) + volumes > most:
             return f"Pod ephemeral local storage usage exceeds the total limit of containers {shown}. "
     return ""
 
@@ -95,6 +120,23 @@ def usage(top: Path) -> int:
     return total
 
 
+def own_tmp(root: Path, pid: int) -> Path | None:
+    """The directory that a container has as its /tmp, by the pid of its process; None if it has none of its
+    own. `root` is the node's directory, where each keeper has a directory."""
+    sources, covered = {}, set()
+    with suppress(OSError):  # it has ended
+        for line in Path(f"/proc/{pid}/mountinfo").read_text(errors="surrogateescape").splitlines():
+            mount, parent, _, source, target, _ = line.split(" ", 5)
+            if target == "/tmp":
+                sources[mount] = source
+                covered.add(parent)
+    seen = next((source for mount, source in sources.items() if mount not in covered), "")
+    *_, keeper, kind, first = ("", "", *seen.split("/"))
+    if not keeper.startswith("keeper") or kind != "tmp" or not first.isdigit():
+        return None
+    return root / keeper / kind / first
+
+
 def verdict(message: str) -> Verdict:
     condition = {
         "type": "DisruptionTarget",
@@ -109,9 +151,17 @@ class Evictions:
     """Checks the pods. Calls `evict` with the pod and the verdict."""
 
     def __init__(
-        self, clock: Clock, logs: Path, evict: Callable[[Life, Verdict], None], in_thread: InThread
+        self,
+        clock: Clock,
+        root: Path,
+        evict: Callable[[Life, Verdict], None],
+        in_thread: InThread,
+        *,
+        memory: int,
     ) -> None:
-        self._clock, self._logs, self._evict, self._in_thread = clock, logs, evict, in_thread
+        """`root` is the node's directory, and `memory` the bytes that the node has."""
+        self._clock, self._root, self._evict, self._in_thread = clock, root, evict, in_thread
+        self._memory = memory
 
     async def run(self, lives: Mapping[str, Life]) -> None:
         """Checks every ten seconds, until cancelled."""
@@ -119,9 +169,14 @@ class Evictions:
             await self._clock.sleep(CHECK_SECONDS)
             for life in [*lives.values()]:
                 if budget := self._budget(life):
-                    message = await self._in_thread(excess, budget)
+                    message = await self._in_thread(self._look, budget, _running(life))
                     if message and life.memory.verdict is None and not life.closed:
                         self._evict(life, verdict(message))
+
+    def _look(self, budget: Budget, running: Mapping[str, int]) -> str:
+        """Reads the disk, and /proc for pods with limits of ephemeral-storage."""
+        found = {name: own_tmp(self._root, pid) for name, pid in running.items() if budget.containers}
+        return excess(budget, {name: place for name, place in found.items() if place is not None})
 
     def _budget(self, life: Life) -> Budget | None:
         memory = life.memory
@@ -130,4 +185,11 @@ class Evictions:
         facts = memory.facts
         found = getattr(life.prepared, "volumes", None) or {}
         places = {name: Path(volume.path) for name, volume in found.items()}
-        return budget_of(facts.spec, places, self._logs / f"{facts.namespace}_{facts.name}_{facts.uid}")
+        logs = self._root / "logs" / f"{facts.namespace}_{facts.name}_{facts.uid}"
+        return budget_of(facts.spec, places, logs, self._memory)
+
+
+def _running(life: Life) -> dict[str, int]:
+    """The pids of the pod's containers that run."""
+    states = {record.facts.name: record.state for record in life.memory.records()}
+    return {name: state.pid for name, state in states.items() if state is not None and state.pid}

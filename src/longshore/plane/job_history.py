@@ -4,9 +4,13 @@ A record is made when a Job ends, or is deleted before its end. For a Job that f
 and the last words: how its last pods failed, and the last lines of the last pod's log. Pods may be deleted
 soon, if there are too many, and their logs with them; the record then says when.
 
+The API tells whole seconds. A record has the time when the start or the end became known, a few milliseconds
+later; after a restart, only the second of the start is known.
+
 Records are written to the store once a second. A record of the last second is lost if the process dies, and
-is made again for a Job that still exists. The store keeps the last 5,000 of the last 30 days
-(`store/notes.py`). If a Job has two records, the later one counts.
+is made again for a Job that still exists. The store keeps the last 5,000 of the last 30 days, and as many of
+Jobs that failed, which others do not displace (`store/notes.py`). If a Job has two records, the later one
+counts.
 """
 
 from __future__ import annotations
@@ -38,6 +42,8 @@ ROW: Final = own_group.row("FinishedJob", "finishedjobs", namespaced=True, verbs
 FLUSH_SECONDS: Final = 1.0
 LAST_LINES: Final = 50
 _MAX_WORDS_CHARACTERS: Final = 4096
+_MAX_DELAY_SECONDS: Final = 1.0
+"""News that come later than this after the second that they tell say nothing about the time within it."""
 _STORY_PODS: Final = 10
 """Most failed pods in the story that the record of a Job keeps."""
 
@@ -93,12 +99,12 @@ class FinishedJob(msgspec.Struct, array_like=True, omit_defaults=True):
             },
             "job": self.name,
             "result": self.result,
-            "endTime": rfc3339.from_seconds(self.ended),
+            "endTime": rfc3339.millis_from_seconds(self.ended),
             "succeeded": self.succeeded,
             "failed": self.failed,
         }
         if self.started:
-            out["startTime"] = rfc3339.from_seconds(self.started)
+            out["startTime"] = rfc3339.millis_from_seconds(self.started)
         if self.completions is not None:
             out["completions"] = self.completions
         removed = rfc3339.from_seconds(self.pods_removed) if self.pods_removed else ""
@@ -127,10 +133,13 @@ class Shelf(Protocol):
 class JobHistory(Handler):
     """Records the ended Jobs of a plane, as a handler of their changes."""
 
-    def __init__(self, clock: Clock, shelf: Shelf, tail: Tail = no_tail) -> None:
-        self._clock, self._shelf, self._tail = clock, shelf, tail
+    def __init__(self, clock: Clock, shelf: Shelf, failed: Shelf, tail: Tail = no_tail) -> None:
+        """`failed` is the shelf for Jobs that failed."""
+        self._clock, self._shelf, self._failed, self._tail = clock, shelf, failed, tail
         self._new: dict[str, FinishedJob] = {}
         """New records, by the uid of their Job."""
+        self._starts: dict[str, float] = {}
+        """When Jobs that have not ended were seen to start, by uid."""
         self._removed: dict[str, float] = {}
         """When the last failed pod of a Job was removed, by the uid of the Job."""
         self._last_pods: dict[str, str] = {}
@@ -156,24 +165,30 @@ class JobHistory(Handler):
             self._reading.cancel()
 
     def on_add(self, obj: Obj, initial: bool) -> None:
-        if job_state.has_ended(obj) and (not initial or self._is_missing(obj)):
-            self._note(obj)
+        if job_state.has_ended(obj):
+            if not initial or self._is_missing(obj):
+                self._note(obj)
+        elif not initial:
+            self._note_start(obj, None)
 
     def on_update(self, old: Obj, new: Obj) -> None:
+        self._note_start(new, _start_of(old))
         if job_state.has_ended(new) and not job_state.has_ended(old):
             self._note(new)
 
     def on_delete(self, obj: Obj, stale: bool) -> None:
         if not job_state.has_ended(obj):
             self._note(obj)
+        self._starts.pop(obj["metadata"]["uid"], None)
 
     def every(self) -> list[FinishedJob]:
         """All records, oldest first."""
         self.flush()
-        return [*self._kept().values()]
+        return sorted(self._kept().values(), key=lambda record: record.ended)
 
     def _kept(self) -> dict[str, FinishedJob]:
-        return {record.uid: record for bundle in self._shelf for record in _decode(bundle)}
+        bundles = (*self._shelf, *self._failed)
+        return {record.uid: record for bundle in bundles for record in _decode(bundle)}
 
     def flush(self) -> None:
         """Writes new records to the shelf."""
@@ -185,8 +200,9 @@ class JobHistory(Handler):
         for uid, at in removed.items():
             if uid in new:
                 new[uid] = msgspec.structs.replace(new[uid], pods_removed=at)
-        if new:
-            self._shelf.add(self._clock.timestamp(), len(new), _encode([*new.values()]))
+        for shelf, is_failed in ((self._shelf, False), (self._failed, True)):
+            if records := [each for each in new.values() if (each.result == "failed") is is_failed]:
+                shelf.add(self._clock.timestamp(), len(records), _encode(records))
 
     def recalled(self, namespace: str, name: str, known: Collection[Record]) -> list[Record]:
         """The records for the story of a Job that failed, unless they are `known` already: older reasons may
@@ -215,9 +231,17 @@ class JobHistory(Handler):
             self._removed[job] = self._clock.timestamp()
             self._arm()
 
+    def _note_start(self, job: Obj, before: str | None) -> None:
+        start = _start_of(job)
+        if start and start != before:
+            self._starts[job["metadata"]["uid"]] = _within(rfc3339.seconds(start), self._clock.timestamp())
+
     def _note(self, job: Obj) -> None:
         pods = self._failed_pods(job)
-        record = record_of(job, pods, self._clock.timestamp())
+        now = self._clock.timestamp()
+        record = record_of(job, pods, now)
+        seen = self._starts.pop(record.uid, record.started)
+        record = msgspec.structs.replace(record, ended=_within(record.ended, now), started=seen)
         self._put(record)
         if record.last_pod_uid:
             self._last_pods[record.last_pod_uid] = record.uid
@@ -252,7 +276,8 @@ class JobHistory(Handler):
         record, it had one that has expired."""
         if self._before is None:
             records = self.every()
-            self._before = {each.uid for each in records}, max((each.ended for each in records), default=0.0)
+            latest = max((each.ended for each in records), default=0.0)
+            self._before = {each.uid for each in records}, float(int(latest))  # Jobs have whole seconds
         uids, latest = self._before
         return job["metadata"]["uid"] not in uids and _end_of(job, latest) >= latest
 
@@ -309,6 +334,17 @@ def _story(made: FinishedJob, job: Obj, pods: Sequence[Obj]) -> Iterator[Record]
 def _of_job(made: FinishedJob, at: float, code: str, numbers: Mapping[str, Number]) -> Record:
     who = "Job controller"  # it decided so, though others tell it
     return Record(at, "job", made.namespace, made.name, made.uid, who, code, numbers=numbers)
+
+
+def _start_of(job: Obj) -> str | None:
+    start: str | None = (job.get("status") or {}).get("startTime")
+    return start
+
+
+def _within(second: float, heard: float) -> float:
+    """The time within a whole second of the API, by when it became known."""
+    is_news = second <= heard < second + 1 + _MAX_DELAY_SECONDS
+    return min(heard, second + 0.999) if is_news else second
 
 
 def _end_of(job: Obj, otherwise: float) -> float:

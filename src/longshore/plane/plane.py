@@ -110,7 +110,7 @@ class Plane:
             limits=parts.limits,
             keeps_records=parts.keeps_records,
         )
-        self.history = JobHistory(parts.clock, parts.store.finished_jobs, self._tail)
+        self.history = JobHistory(parts.clock, parts.store.finished_jobs, parts.store.failed_jobs, self._tail)
         """The Jobs that have ended."""
         self.api.use_plane(
             PlaneParts(

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from longshore.api.time import rfc3339
+from longshore.api.time.instants import SECOND
 from longshore.api.types import Obj
 from longshore.scripts.pod_rules import Rule
 from longshore.scripts.runs import Chance, Run
@@ -128,7 +129,7 @@ def _code(end: Obj) -> int:
 
 
 def _seconds(holder: Obj, begun: str, ended: str) -> float:
-    found = rfc3339.seconds(_text(holder, ended)) - rfc3339.seconds(_text(holder, begun))
+    found = (rfc3339.parse(_text(holder, ended)) - rfc3339.parse(_text(holder, begun))) / SECOND
     if found < 0:
         raise ValueError(f"{ended}: {holder[ended]!r} is before {begun} ({holder[begun]!r})")
     return found

@@ -28,8 +28,13 @@ def reasons(limits: Retention) -> Shelf:
 
 
 def finished_jobs(limits: Retention) -> Shelf:
-    """The shelf for records of Jobs that have ended (`plane/job_history.py`)."""
+    """The shelf for records of Jobs that have ended and did not fail (`plane/job_history.py`)."""
     return Shelf("finished-jobs", limits.history, limits.history_age)
+
+
+def failed_jobs(limits: Retention) -> Shelf:
+    """The shelf for records of Jobs that failed, of which thousands that did not take no room."""
+    return Shelf("failed-jobs", limits.history, limits.history_age)
 
 
 class Bundle(NamedTuple):

@@ -58,7 +58,9 @@ class Store:
         self.reasons = Notes(notes.reasons(retention), found.notes, self._note)
         """The reasons of plans, kept beside the objects."""
         self.finished_jobs = Notes(notes.finished_jobs(retention), found.notes, self._note)
-        """The records of Jobs that have ended, kept beside the objects."""
+        """The records of Jobs that have ended and did not fail, kept beside the objects."""
+        self.failed_jobs = Notes(notes.failed_jobs(retention), found.notes, self._note)
+        """The records of Jobs that failed, kept beside the objects."""
         self._waiting: dict[asyncio.Future[None], int] = {}
         self._closed = False
         self._copying: set[asyncio.Task[None]] = set()

@@ -111,6 +111,7 @@ def kept_page(store: Store, limits: Retention) -> Callable[[str], Obj | None]:
             "kind": "Kept",
             "events": _figure(store.counts().get("events", 0), limits.events, limits.event_age),
             "history": _figure(len(store.finished_jobs), limits.history, limits.history_age),
+            "failed": _figure(len(store.failed_jobs), limits.history, limits.history_age),
             "reasons": _figure(len(store.reasons), limits.reasons, limits.reasons_age),
             "archive": {"limitBytes": limits.archive, "limit": limits.archive_pods},
         }

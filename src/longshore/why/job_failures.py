@@ -158,7 +158,9 @@ class Failures:
         spec = self._view.spec
         rules: Sequence[Obj] = (spec.get("podFailurePolicy") or {}).get("rules") or []
         said: list[str] = []
-        if action := numbers.get("action"):
+        if int(numbers.get("rule", 0)) < 0:
+            said.append("it can never start, so the Job fails")
+        elif action := numbers.get("action"):
             meaning = _MEANINGS.get(str(action), "")
             said.append(f"rule {numbers.get('rule')} of podFailurePolicy matches: {action}, {meaning}")
         elif len(rules) == 1:

@@ -36,6 +36,9 @@ def check(longshore: Command) -> None:
         ("good", "complete", "deleted"),
         ("there", "complete", "server"),
     ]
+    assert all(re.fullmatch(r"[-\dT:]{19}\.\d{3}Z", row[key]) for row in rows for key in ("begun", "ended"))
+    assert any(not row["begun"].endswith(".000Z") for row in rows)
+    assert any(not row["ended"].endswith(".000Z") for row in rows)
     (bad,) = (row for row in rows if row["name"] == "bad")
     assert (bad["completions"], bad["succeeded"], bad["failed"]) == (2, 0, 2)
     assert bad["failure"] in ("index 0: exit code 7", "index 1: exit code 7")

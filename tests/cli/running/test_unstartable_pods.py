@@ -117,12 +117,13 @@ IMPOSSIBLE: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.parametrize("policy", ["Never", "OnFailure"])
 @pytest.mark.parametrize("container", IMPOSSIBLE.values(), ids=IMPOSSIBLE.keys())
 def test_a_job_whose_pods_can_never_start_fails_with_its_first_pod(
-    longshore: Command, container: dict[str, Any]
+    longshore: Command, container: dict[str, Any], policy: str
 ) -> None:
     main = {"name": "main", "image": "host", **container}
-    template = {"spec": {"restartPolicy": "Never", "containers": [main]}}
+    template = {"spec": {"restartPolicy": policy, "containers": [main]}}
     job = {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -132,6 +133,8 @@ def test_a_job_whose_pods_can_never_start_fails_with_its_first_pod(
     done = longshore("run", "-", stdin=json.dumps(job))
     assert done.exit == 1
     assert "0/1 complete, 1 failed)" in done.stderr, done.stderr
+    if policy == "OnFailure":
+        assert "it can never start, so the Job fails" in done.stderr
 
 
 def test_a_rule_about_pods_that_never_start_comes_after_a_jobs_own() -> None:

@@ -7,7 +7,7 @@ import os
 import random
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -77,22 +77,46 @@ async def test_all_three_work_over_http(anyio_backend: str) -> None:
             task.cancel()
 
 
-class OneGroupAway(HttpClient):
+class OneGroupStale(HttpClient):
     """Talks to a cluster where nobody answers for one group, as when a metrics server is away."""
 
-    async def _document(self, path: str) -> Obj:
+    async def _groups(self, path: str) -> Obj:
+        document = await super()._groups(path)
+        for group in document["items"]:
+            if group["metadata"].get("name") == "policy":
+                (version,) = group["versions"]
+                version.update(resources=[], freshness="Stale")
+        return document
+
+
+class OneGroupAway(HttpClient):
+    """Talks to such a cluster of before Kubernetes 1.26."""
+
+    async def _groups(self, path: str) -> Obj:
+        return await self._document(path)
+
+    async def _document(self, path: str, headers: Mapping[str, str] | None = None) -> Obj:
         if path.startswith("/apis/policy/"):
             raise StatusError(503, "ServiceUnavailable", "service unavailable")
         return await super()._document(path)
 
 
-async def test_a_group_that_does_not_answer_keeps_nobody_from_collecting_the_rest(anyio_backend: str) -> None:
+@pytest.mark.parametrize(
+    ("engine", "reason"),
+    [
+        (OneGroupStale, "stale GroupVersion discovery: policy/v1"),
+        (OneGroupAway, "service unavailable"),
+    ],
+)
+async def test_a_group_that_does_not_answer_keeps_nobody_from_collecting_the_rest(
+    anyio_backend: str, engine: type[HttpClient], reason: str
+) -> None:
     async with (
         running(Options(in_memory=True, port=0, controllers=(), node=False, scheduler=False)) as longshore,
-        OneGroupAway.from_kubeconfig(longshore.kubeconfig) as client,
+        engine.from_kubeconfig(longshore.kubeconfig) as client,
         asyncio.TaskGroup() as tasks,
     ):
-        with pytest.raises(Unreachable, match="what is served in policy/v1: service unavailable"):
+        with pytest.raises(Unreachable, match=f"what is served in policy/v1: {reason}"):
             await client.resources()
         context = ControllerContext(client, clock=RealClock(), rng=random.Random(0))
         collecting = tasks.create_task(garbage.run(context))

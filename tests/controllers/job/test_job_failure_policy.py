@@ -46,6 +46,41 @@ def test_a_pod_condition_fails_the_job() -> None:
     )
 
 
+UNSTARTABLE = {"type": "longshore.dev/Unstartable", "status": "True"}
+PATIENCE = {"longshore.dev/fail-unstartable-after": "30s"}
+
+
+def restarting(restart: str, annotations: dict[str, str], **more: Any) -> Any:
+    job = a_job(2, 2, **more)
+    job["spec"]["template"]["metadata"]["annotations"] = annotations
+    job["spec"]["template"]["spec"]["restartPolicy"] = restart
+    return job
+
+
+def test_a_job_that_restarts_containers_fails_with_a_pod_that_can_never_start() -> None:
+    job = restarting("OnFailure", PATIENCE)
+    done = sync(job, a_pod("p", "Failed", conditions=[UNSTARTABLE]))
+    assert done.conditions == FAILED
+    assert done.status["conditions"][0]["message"] == (
+        "Pod ns/p has condition longshore.dev/Unstartable, so no other pod of the Job would start"
+    )
+    assert sync(job, counted_failures=[a_pod("p", "Failed", conditions=[UNSTARTABLE])]).conditions == FAILED
+    assert sync(job, a_pod("p", "Failed", conditions=[DISRUPTION])).conditions == []
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        restarting("Never", PATIENCE),
+        restarting("OnFailure", {}),
+        restarting("Never", PATIENCE, podFailurePolicy={"rules": [condition("Count")]}),
+    ],
+    ids=["a Job that may have a policy", "without the annotation", "with a policy of its own"],
+)
+def test_no_other_job_does(job: Any) -> None:
+    assert sync(job, a_pod("p", "Failed", conditions=[UNSTARTABLE])).conditions == []
+
+
 def test_a_pod_counted_before_is_still_evidence() -> None:
     done = sync(policy(codes("FailJob", 5)), counted_failures=[a_pod("p", "Failed", exit=5, tracked=False)])
     assert done.conditions == FAILED

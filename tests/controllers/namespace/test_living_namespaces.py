@@ -58,6 +58,65 @@ def test_what_is_served_is_found_out_once_for_each_namespace() -> None:
     virtual.run(main)
 
 
+def test_namespaces_that_are_deleted_together_share_what_was_found_out() -> None:
+    async def main(clock: VirtualClock) -> None:
+        async with api(clock) as client:
+            theirs = Counting(client)
+            for number in range(27):
+                await client.create(SPACES, {"metadata": {"name": f"n{number}"}})
+                await client.create(MAPS, {"metadata": {"name": "m", "finalizers": ["x/y"]}}, f"n{number}")
+            async with running(run(ControllerContext(theirs, clock=clock, rng=clock.rng))):
+                for number in range(27):
+                    await client.delete(SPACES, f"n{number}")
+                await clock.sleep(60)
+                for number in range(27):
+                    await client.patch(MAPS, "m", {"metadata": {"finalizers": None}}, f"n{number}")
+                await clock.sleep(60)
+                assert [space["metadata"]["name"] for space in (await client.list(SPACES)).items] == ["ns"]
+            assert theirs.discoveries <= 5  # two GETs each: kube-controller-manager sends 27
+
+    virtual.run(main)
+
+
+def test_a_namespace_that_is_deleted_later_is_emptied_of_kinds_that_are_served_by_then() -> None:
+    late = {
+        "metadata": {"name": "lates.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"plural": "lates", "kind": "Late"},
+            "versions": [
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {
+                        "openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+                    },
+                }
+            ],
+        },
+    }
+
+    async def main(clock: VirtualClock) -> None:
+        async with api(clock) as client:
+            theirs = Counting(client)
+            async with running(run(ControllerContext(theirs, clock=clock, rng=clock.rng))):
+                await client.create(SPACES, {"metadata": {"name": "again"}})
+                await client.delete(SPACES, "again")
+                await clock.sleep(10)
+                await client.create(("apiextensions.k8s.io/v1", "CustomResourceDefinition"), late)
+                await clock.sleep(10)
+                await client.create(SPACES, {"metadata": {"name": "again"}})
+                for space in ("ns", "again"):
+                    await client.create(("example.com/v1", "Late"), {"metadata": {"name": "l"}}, space)
+                    await client.delete(SPACES, space)
+                await clock.sleep(10)
+                assert (await client.list(("example.com/v1", "Late"))).items == []
+
+    virtual.run(main)
+
+
 def test_problems_that_stay_are_told_less_and_less_often() -> None:
     async def main(clock: VirtualClock) -> None:
         async with api(clock) as client:

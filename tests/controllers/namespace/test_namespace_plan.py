@@ -10,7 +10,7 @@ import pytest
 from longshore.api.resources import Resource
 from longshore.client.errors import PartlyDiscovered
 from longshore.controllers.namespace.decide import LOOK_AGAIN_SECONDS, SOON_SECONDS, decide
-from longshore.controllers.namespace.observe import Content, NamespaceView, observe, wanted
+from longshore.controllers.namespace.observe import Content, NamespaceView, Served, observe, wanted
 from support.api_in_memory import api_in_memory
 
 pytestmark = pytest.mark.anyio
@@ -158,7 +158,7 @@ async def test_groups_that_say_what_they_serve_are_looked_at_while_another_does_
             raise PartlyDiscovered(served, ["metrics.example.com/v1"], "503")
 
         monkeypatch.setattr(client, "resources", resources)
-        seen = await observe(client, "team", NOW, ())
+        seen = await observe(client, "team", NOW, (), Served())
     assert seen is not None
     assert [c.plural for c in seen.contents] == ["configmaps"]
     assert "metrics.example.com/v1" in seen.undiscovered
@@ -185,7 +185,7 @@ async def test_an_object_of_a_kind_with_several_versions_counts_once() -> None:
         await client.create(("example.com/v1", "Widget"), held, "team")
         await client.delete(("v1", "Namespace"), "team")
         await client.delete(("example.com/v1", "Widget"), "w", "team")
-        seen = await observe(client, "team", NOW, ())
+        seen = await observe(client, "team", NOW, (), Served())
     assert seen is not None
     shown = conditions(decide(seen))
     assert shown["NamespaceContentRemaining"][2] == (

@@ -219,12 +219,45 @@ async def test_a_volume_finds_its_place_where_the_data_directory_is_behind_a_lin
             assert found.get("succeeded") == 1, logs
 
 
-@pytest.mark.parametrize("medium", ["", "Memory"])
-async def test_a_volume_beyond_its_size_evicts_the_pod(tmp_path: Path, medium: str) -> None:
-    job = with_a_volume("/v", "full")
+EXCEEDING: dict[str, Any] = {
+    "on disk": ("/v", {"sizeLimit": "1Mi"}, {}, 'Usage of EmptyDir volume "v" exceeds the limit "1Mi". '),
+    "in memory": (
+        "/v",
+        {"medium": "Memory", "sizeLimit": "1Mi"},
+        {},
+        'Usage of EmptyDir volume "v" exceeds the limit "1Mi". ',
+    ),
+    "in memory without a size": (
+        "/v",
+        {"medium": "Memory"},
+        {"memory": "64Mi"},
+        'Usage of EmptyDir volume "v" exceeds the limit "64Mi". ',
+    ),
+    "in a /tmp of its own": (
+        "/tmp",
+        {},
+        {"ephemeral-storage": "1Mi"},
+        'Container main exceeded its local ephemeral storage limit "1Mi". ',
+    ),
+    "in a /tmp of its own with a volume below it": (
+        "/tmp",
+        {},
+        {"ephemeral-storage": "1Mi"},
+        'Container main exceeded its local ephemeral storage limit "1Mi". ',
+    ),
+}
+
+
+@pytest.mark.parametrize(("where", "source", "limits", "message"), EXCEEDING.values(), ids=EXCEEDING.keys())
+async def test_a_pod_that_keeps_too_much_is_evicted(
+    tmp_path: Path, request: pytest.FixtureRequest, where: str, source: Any, limits: Any, message: str
+) -> None:
+    job = with_a_volume("/tmp/below" if "below" in request.node.name else "/v", "full")
     pod = job["spec"]["template"]["spec"]
-    pod["volumes"][0]["emptyDir"] = {"medium": medium, "sizeLimit": "1Mi"}
-    pod["containers"][0]["command"] = ["sh", "-c", "head -c 3000000 /dev/zero >/v/x; exec sleep 300"]
+    pod["volumes"][0]["emptyDir"] = source
+    pod["containers"][0]["resources"] = {"limits": limits}
+    size = 80_000_000 if "memory" in limits else 3_000_000
+    pod["containers"][0]["command"] = ["sh", "-c", f"head -c {size} /dev/zero >{where}/x; exec sleep 300"]
     async with running(Options(data_dir=tmp_path / "data", port=0, on_stop="kill")) as longshore:
         client = longshore.client
         await client.create(("batch/v1", "Job"), job, "default")
@@ -234,4 +267,4 @@ async def test_a_volume_beyond_its_size_evicts_the_pod(tmp_path: Path, medium: s
             ended = [each["status"] for each in found if each["status"].get("reason") == "Evicted"]
             return ended[0]["message"] if ended else None
 
-        assert await until(evicted) == 'Usage of EmptyDir volume "v" exceeds the limit "1Mi". '
+        assert await until(evicted) == message

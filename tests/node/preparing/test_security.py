@@ -96,4 +96,11 @@ async def test_a_limit_of_storage_says_what_it_counts(world: World) -> None:
     pod = await world.pod(container={"resources": {"limits": {"ephemeral-storage": "1Gi"}}})
     text = "limits of ephemeral-storage count logs and emptyDirs, not other files that a process writes"
     assert (await world.preparer.pod(pod)).warnings == (text,)
+
+    async def strongest() -> str:
+        return "full"
+
+    walled = world.another(node=NodeFacts("n", isolation="full"), strongest_walls=strongest)
+    (said,) = (await walled.pod(pod)).warnings
+    assert said.startswith("limits of ephemeral-storage count logs, emptyDirs and a /tmp of its own, not")
     assert (await world.another(node=NodeFacts("n", engine="podman")).pod(pod)).warnings == ()

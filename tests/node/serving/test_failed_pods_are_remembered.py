@@ -88,6 +88,22 @@ def test_the_oldest_go_when_there_are_too_many(tmp_path: Path) -> None:
     assert len(list((tmp_path / "archive").iterdir())) == 3
 
 
+def test_the_last_of_each_job_goes_last(tmp_path: Path) -> None:
+    archive = Archive(tmp_path / "archive", Retention(archive_pods=4))
+    archive.keep(pod("old", job="other"), tmp_path / "none", 999.0)
+    archive.keep(pod("alone", ownerReferences=[]), tmp_path / "none", 999.5)
+    for number in range(5):
+        archive.keep(pod(f"p{number}"), tmp_path / "none", 1000.0 + number)
+    assert names(archive) == ["old", "p2", "p3", "p4"]
+    again = Archive(tmp_path / "archive", Retention(archive_pods=4))
+    again.keep(pod("p5"), tmp_path / "none", 1005.0)
+    assert names(again) == ["old", "p3", "p4", "p5"]
+    for number in range(6):  # when all are the last of their Jobs, the oldest goes
+        again.keep(pod(f"q{number}", job=f"q{number}"), tmp_path / "none", 1006.0 + number)
+    assert names(again) == ["q2", "q3", "q4", "q5"]
+    assert len(list((tmp_path / "archive").iterdir())) == 4
+
+
 def test_the_oldest_go_when_they_are_too_large(tmp_path: Path) -> None:
     archive = Archive(tmp_path / "archive", Retention(archive=5000))
     for number in range(5):

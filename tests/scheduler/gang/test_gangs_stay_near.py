@@ -54,6 +54,17 @@ def test_a_gang_is_placed_within_one_hyper_node() -> None:
     play(story)
 
 
+def test_within_a_hyper_node_a_trifle_on_a_node_does_not_count() -> None:
+    async def story(scene: Scene) -> None:
+        await tree(scene, ("64", "64", "2", "2"))
+        await scene.pod("trifle", {"cpu": "10m", "memory": "1Mi"}, nodeName="n0")
+        await scene.gang("g", 1, 1, {"cpu": "4", "memory": "512Mi"}, **hard(highestTierAllowed=1))
+        await scene.settle(2)
+        assert await nodes(scene, "g") == {"n0"}  # as Volcano, which cuts scores of nodes to whole numbers
+
+    play(story)
+
+
 def test_a_gang_larger_than_any_hyper_node_of_its_highest_tier_waits() -> None:
     async def story(scene: Scene) -> None:
         await tree(scene)

@@ -10,7 +10,9 @@ from longshore.api.types import Obj
 from longshore.scheduler.fitting.pod_claims import Volumes
 from longshore.scheduler.fitting.pod_shape import Pod, Shapes
 from longshore.scheduler.ledger import Ledger
+from longshore.scheduler.single import scoring
 from longshore.scheduler.single.decide import PlacementPlan, decide
+from longshore.scheduler.single.scoring import Weights
 from longshore.scheduler.view import SchedulerView
 
 SHAPES = Shapes()
@@ -232,6 +234,43 @@ def test_the_emptier_node_is_better_and_a_preferred_one_better_still() -> None:
         }
     }
     assert decide(pod("p", {"cpu": "500m"}, affinity=preferred), view(*nodes, there=busy)).node == "b"
+
+
+@pytest.mark.parametrize(
+    ("used", "asks", "weights", "score"),
+    [
+        ({"cpu": "3"}, {"cpu": "400m"}, Weights(balance=0), 55),  # (15 of cpu + 95 of memory) / 2
+        ({"cpu": "3"}, {"cpu": "400m"}, Weights(emptiness=0), 59),  # 100 × (1 - (0.850 - 0.049) / 2)
+        ({"cpu": "3"}, {"cpu": "400m"}, Weights(0, 1, 0), 44),  # (85 of cpu + 4 of memory) / 2
+        ({"cpu": "4"}, {"cpu": "1"}, Weights(0, 1, 0), 52),  # more than there is counts as all
+    ],
+)
+def test_scores_are_whole_numbers_as_upstreams(used: Obj, asks: Obj, weights: Weights, score: int) -> None:
+    there = {"a": [pod("there", used)]}
+    (only,) = view(node("a"), there=there).ledger
+    assert scoring.by_resources(pod("p", asks), only, weights) == score
+
+
+def test_nodes_less_than_a_hundredth_apart_are_equal_and_the_first_is_taken() -> None:
+    wide = {"cpu": "64", "memory": "256Gi"}
+    nodes = node("a", give=wide), node("b", give=wide)
+    small = pod("small", {"cpu": "10m", "memory": "1Mi"})
+    assert decide(pod("p", {"cpu": "700m"}), view(*nodes, there={"a": [small]})).node == "a"
+    large = pod("large", {"cpu": "3", "memory": "6Gi"})
+    assert decide(pod("p", {"cpu": "700m"}), view(*nodes, there={"a": [large]})).node == "b"
+
+
+def test_a_third_of_the_preferences_is_worth_33() -> None:
+    nodes = node("a", labels={"x": "1"}), node("b", labels={"x": "1", "y": "1"}), node("c")
+    preferred = [
+        {"weight": weight, "preference": {"matchExpressions": [{"key": key, "operator": "Exists"}]}}
+        for key, weight in (("x", 1), ("y", 2))
+    ]
+    wants = pod(
+        "p", affinity={"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
+    )
+    found = scoring.scores(wants, [*view(*nodes).ledger], lambda _: {}, weights=Weights(0, 0, 0, 1))
+    assert found == {"a": 33, "b": 100, "c": 0}
 
 
 def test_a_node_that_others_should_rather_avoid_is_avoided() -> None:

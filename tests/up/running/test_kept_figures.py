@@ -24,7 +24,10 @@ def test_the_figures_are_those_of_the_store_beside_the_limits() -> None:
             assert kept["events"] == {"count": 1, "limit": 7, "ageSeconds": 3600.0}
             assert kept["history"] == {"count": 0, "limit": 3, "ageSeconds": 30 * 86400.0}
             assert kept["reasons"] == {"count": 5, "limit": 30_000, "ageSeconds": 60.0}
-            assert status._kept_text(kept).startswith("1 of 7 events (60m), 0 of 3 ended Jobs (30d)")
+            assert kept["failed"] == {"count": 0, "limit": 3, "ageSeconds": 30 * 86400.0}
+            assert status._kept_text(kept).startswith(
+                "1 of 7 events (60m), 0 of 3 ended Jobs (30d), 0 of 3 failed Jobs (30d)"
+            )
             assert page("/more") is None
 
     asyncio.run(run())

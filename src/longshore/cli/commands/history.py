@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from longshore.api.facts import own_names
 from longshore.api.time import rfc3339
+from longshore.api.time.instants import SECOND
 from longshore.cli.arguments import waiting_times
 from longshore.cli.arguments.flags import switch
 from longshore.cli.printing.columns import Columns
@@ -174,8 +175,8 @@ class Row:
 
 
 def order(row: Row) -> tuple[int, bool, float]:
-    """The key that sorts rows, oldest first. Servers give whole seconds, records fractions: within a second a
-    retry comes after the run that it retries."""
+    """The key that sorts rows, oldest first. Jobs that run have whole seconds, others fractions: within a
+    second a retry comes after the run that it retries."""
     return int(row.begun), bool(row.retry_of), row.begun
 
 
@@ -223,14 +224,15 @@ def of_job(job: Obj, record: Obj) -> Row:
     ended, failure = None, ""
     if end is not None:
         result = "complete" if end["type"] == "Complete" else "failed"
-        ended = rfc3339.seconds(end["lastTransitionTime"]) if end.get("lastTransitionTime") else None
+        told = record.get("endTime") or end.get("lastTransitionTime")
+        ended = _seconds(told) if told else None
         if result == "failed":
             failure = record.get("lastFailure") or _cause(end)
     return Row(
         "job",
         meta["name"],
         result,
-        rfc3339.seconds(status.get("startTime") or meta["creationTimestamp"]),
+        _seconds(record.get("startTime") or status.get("startTime") or meta["creationTimestamp"]),
         ended,
         spec.get("completions"),
         status.get("succeeded", 0),
@@ -244,6 +246,11 @@ def of_job(job: Obj, record: Obj) -> Row:
         f"{owner['kind']}/{owner['name']}" if owner is not None else "",
         *_of_server(record),
     )
+
+
+def _seconds(text: str) -> float:
+    """Seconds since 1970 with the milliseconds that a record has."""
+    return rfc3339.parse(text) / SECOND
 
 
 def _of_server(record: Obj) -> tuple[str, str]:
@@ -264,8 +271,8 @@ def of_gone(record: Obj) -> Row:
         "job",
         record["job"],
         record["result"],
-        rfc3339.seconds(record.get("startTime") or record["endTime"]),
-        rfc3339.seconds(record["endTime"]),
+        _seconds(record.get("startTime") or record["endTime"]),
+        _seconds(record["endTime"]),
         record.get("completions"),
         record["succeeded"],
         record["failed"],

@@ -180,6 +180,7 @@ def _runs_of_cronjob(server: Server, arguments: Namespace) -> list[str]:
 
     from longshore.api.facts import job_state
     from longshore.api.facts.owners import controller_of
+    from longshore.api.time import rfc3339
     from longshore.cli.server.requests import escaped
 
     where = f"namespaces/{escaped(server.namespace)}"
@@ -198,5 +199,5 @@ def _runs_of_cronjob(server: Server, arguments: Namespace) -> list[str]:
                 runs.setdefault(record["job"], record.get("startTime") or record["endTime"])
     if not runs:
         raise Said(f"error: no {'failed ' if arguments.failed else ''}run of cronjob/{name} is known")
-    ordered = sorted(runs, key=lambda job: (runs[job], job))
+    ordered = sorted(runs, key=lambda job: (rfc3339.parse(runs[job]), job))
     return [f"job/{job}" for job in (ordered if arguments.all else ordered[-1:])]

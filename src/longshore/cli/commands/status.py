@@ -159,9 +159,11 @@ def _text(found: Obj) -> str:
 
 def _kept_text(kept: Obj) -> str:
     """`12 of 20000 events (1h), …`: how many there are, how many are kept at most, and for how long."""
+    rows = ("events", "events"), ("history", "ended Jobs"), ("failed", "failed Jobs"), ("reasons", "reasons")
     said = [
         f"{kept[name]['count']} of {kept[name]['limit']} {words} ({ages.human(kept[name]['ageSeconds'])})"
-        for name, words in (("events", "events"), ("history", "ended Jobs"), ("reasons", "reasons"))
+        for name, words in rows
+        if name in kept
     ]
     archive = kept["archive"]
     return ", ".join(said) + f", at most {columns.size(archive['limitBytes'])} of failed pods' logs"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final
 
 from longshore.api.errors import StatusError
 from longshore.api.resources import Resource, Subresource
@@ -13,6 +14,14 @@ from longshore.client.errors import PartlyDiscovered
 Fetch = Callable[[str], Awaitable[Obj]]
 """Gets a document by its path; an empty one if the server does not have it."""
 
+AGGREGATED: Final = ", ".join(
+    (
+        "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+        "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
+        "application/json",
+    )
+)
+"""The types to ask for, so that one document tells the resources of all groups."""
 _NO_HOOKS = Strategy()
 
 
@@ -27,21 +36,76 @@ async def find(fetch: Fetch, api_version: str, name: str) -> Resource:
     raise LookupError(f"the server has no {name!r} in {api_version}; {hint}")
 
 
-async def everything(fetch: Fetch) -> list[Resource]:
-    """Every resource in its group's preferred version, in the server's order. Raises `PartlyDiscovered`."""
-    versions = list((await fetch("/api")).get("versions") or ())
-    for group in (await fetch("/apis")).get("groups") or ():
-        versions.append(group["preferredVersion"]["groupVersion"])
+async def everything(fetch: Fetch, fetch_groups: Fetch) -> list[Resource]:
+    """Every resource once, in the version that its group prefers of those that have it, in the server's
+    order. `fetch_groups` asks for documents of `AGGREGATED`, of which two tell all; servers before Kubernetes
+    1.26 are asked for each version of each group. Raises `PartlyDiscovered`."""
+    groups: list[Obj] = []
     rows: list[Resource] = []
-    refused: dict[str, StatusError] = {}
-    for version in versions:
-        try:
-            rows += _rows(version, await fetch(_path(version)))
-        except StatusError as err:
-            refused[version] = err
+    refused: dict[str, str] = {}
+    for path in ("/api", "/apis"):
+        document = await fetch_groups(path)
+        if document.get("kind") == "APIGroupDiscoveryList":
+            for group in document.get("items") or ():
+                rows += _aggregated(group, refused)
+        else:
+            groups += ({"versions": [{"groupVersion": each}]} for each in document.get("versions") or ())
+            groups += document.get("groups") or ()
+    for group in groups:
+        found: dict[str, Resource] = {}
+        for version in _preferred_first(group):
+            try:
+                told = _rows(version, await fetch(_path(version)))
+            except StatusError as err:
+                refused[version] = str(err)
+            else:
+                found = {row.plural: row for row in told} | found
+        rows += found.values()
     if refused:
-        raise PartlyDiscovered(rows, [*refused], str(next(iter(refused.values()))))
+        raise PartlyDiscovered(rows, [*refused], next(iter(refused.values())))
     return rows
+
+
+def _preferred_first(group: Obj) -> list[str]:
+    versions = [each["groupVersion"] for each in group["versions"]]
+    preferred = (group.get("preferredVersion") or {}).get("groupVersion")
+    return sorted(versions, key=lambda version: version != preferred)
+
+
+def _aggregated(group: Obj, refused: dict[str, str]) -> Iterable[Resource]:
+    """The resources of one group of an APIGroupDiscoveryList, in which the preferred version comes first.
+    Notes versions whose server is away; the document may list old resources of them."""
+    name = (group.get("metadata") or {}).get("name") or ""
+    found: dict[str, Resource] = {}
+    for each in group.get("versions") or ():
+        version = each["version"]
+        if each.get("freshness") == "Stale":
+            path = f"{name}/{version}" if name else version
+            refused[path] = f"stale GroupVersion discovery: {path}"
+        for item in each.get("resources") or ():
+            kind = (item.get("responseKind") or {}).get("kind")
+            if kind is None or item["resource"] in found:
+                continue
+            found[item["resource"]] = Resource(
+                group=name,
+                version=version,
+                kind=kind,
+                plural=item["resource"],
+                singular=item.get("singularResource") or kind.lower(),
+                namespaced=item.get("scope") == "Namespaced",
+                strategy=_NO_HOOKS,
+                short_names=tuple(item.get("shortNames") or ()),
+                categories=tuple(item.get("categories") or ()),
+                verbs=tuple(item["verbs"]),
+                subresources={
+                    sub["subresource"]: Subresource(
+                        sub["subresource"], tuple(sub["verbs"]), told["kind"], _group_version(told)
+                    )
+                    for sub in item.get("subresources") or ()
+                    if (told := sub.get("responseKind"))
+                },
+            )
+    return found.values()
 
 
 def _path(api_version: str) -> str:

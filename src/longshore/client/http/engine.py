@@ -97,7 +97,7 @@ class HttpClient(Client):
         return known
 
     async def resources(self) -> builtins.list[Resource]:
-        return await discovery.everything(self._document)
+        return await discovery.everything(self._document, self._groups)
 
     async def _answer(self, request: Request) -> Response:
         return await self._transport.send(request, seconds=self._seconds, retry=False)
@@ -172,9 +172,13 @@ class HttpClient(Client):
         request = Request(_METHODS[ask.verb], _path_of(ask), ask.query, body, headers)
         return answers.document(await self._transport.send(request, seconds=self._seconds), read)
 
-    async def _document(self, path: str) -> Obj:
+    async def _groups(self, path: str) -> Obj:
+        """The document of all API groups, with their resources if the server can tell them so."""
+        return await self._document(path, {"Accept": discovery.AGGREGATED})
+
+    async def _document(self, path: str, headers: Mapping[str, str] = _JSON) -> Obj:
         """A discovery document; an empty one when the server does not have it."""
-        response = await self._transport.send(Request("GET", path, headers=_JSON), seconds=self._seconds)
+        response = await self._transport.send(Request("GET", path, headers=headers), seconds=self._seconds)
         try:
             return answers.document(response, answers.obj)
         except StatusError as err:

@@ -33,9 +33,8 @@ async def observe(
     # Before the pods are listed: what is seen in between can only make them look newer than expected.
     patience = memory.expectations.patience(key)
     roll = await _claimed(client, key, job, pods, memory, on_write)
-    policy = job["spec"].get("podFailurePolicy")
     evidence: list[Obj] = []
-    if policy is not None and failure_policy.may_fail_job(policy.get("rules")):
+    if failure_policy.may_fail_job(failure_policy.rules_of(job)):
         evidence = pods.by_index(selector_index.PODS_BY_JOB, selector_index.counted_failures_key(job))
     going = frozenset(memory.going.uids(key))
     times = pace.pauses(job, REPLACEMENT_PAUSES)

@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from longshore.api.types import Obj
+from longshore.controllers.job.ends import failure_policy
 
 FINALIZER: Final = "batch.kubernetes.io/job-tracking"
 """The finalizer of every pod of a Job until the pod is counted, so that no pod vanishes uncounted."""
@@ -36,7 +37,7 @@ class Spec(msgspec.Struct):
     """backoffLimitPerIndex."""
     max_failed_indexes: int | None
     failure_rules: list[Obj] | None
-    """podFailurePolicy.rules; None without a policy."""
+    """The rules of the podFailurePolicy, or of a Job without one; None if there are none."""
     success_rules: list[Obj]
     only_replace_failed: bool
     """Whether a pod counts as failed, and is replaced, only once its phase is Failed."""
@@ -68,7 +69,7 @@ def read(job: Obj) -> Spec:
         backoff_limit,
         per_index,
         get("maxFailedIndexes"),
-        None if policy is None else policy.get("rules") or [],
+        failure_policy.rules_of(job),
         (get("successPolicy") or {}).get("rules") or [],
         policy is not None or get("podReplacementPolicy") == "Failed",
         spec["template"]["spec"].get("restartPolicy") == "OnFailure",

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
 from typing import Final
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
-from longshore.api.resources import Resource
 from longshore.api.time import rfc3339
 from longshore.api.time.backoff import Doubling
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions
 from longshore.controllers.namespace.decide import FINALIZER, LOOK_AGAIN_SECONDS, NamespacePlan, decide
-from longshore.controllers.namespace.observe import Content, NamespaceView, observe, wanted
+from longshore.controllers.namespace.observe import Content, NamespaceView, Served, observe, wanted
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.informers.informer import OnChange
 from longshore.machinery.queues.workers import run_workers
@@ -33,12 +31,22 @@ _BACKGROUND = DeleteOptions(propagation="Background")
 class _Waker(OnChange):
     """Queues namespaces whose deletion begins. Writes of a sync cause no other sync."""
 
-    def __init__(self, queue: WorkQueue[str]) -> None:
-        super().__init__(lambda obj: queue.add(obj["metadata"]["name"]) if wanted(obj) else None)
+    def __init__(self, queue: WorkQueue[str], served: Served) -> None:
+        super().__init__(self._terminates)
+        self._queue, self._served = queue, served
 
     def on_update(self, old: Obj, new: Obj) -> None:
         if old is new or not wanted(old):
             super().on_update(old, new)
+
+    def on_delete(self, obj: Obj, stale: bool) -> None:
+        super().on_delete(obj, stale)
+        self._served.forget(obj)
+
+    def _terminates(self, obj: Obj) -> None:
+        if wanted(obj):
+            self._served.heard(obj)
+            self._queue.add(obj["metadata"]["name"])
 
 
 async def run(context: ControllerContext) -> None:
@@ -48,19 +56,15 @@ async def run(context: ControllerContext) -> None:
     """Errors of deletes in the last sync, by namespace; the next sync writes them to the status."""
     tries: Counter[str] = Counter()
     """Failed syncs in a row, by namespace."""
-    discovered: dict[str, Sequence[Resource]] = {}
-    """The resources that were served at the first sync, by namespace."""
+    served = Served()
 
     async def sync(name: str) -> float | None:
         now = rfc3339.from_moment(context.clock.now())
-        view = await observe(client, name, now, failures.pop(name, ()), discovered)
+        view = await observe(client, name, now, failures.pop(name, ()), served)
         if view is None:
             del tries[name]
-            discovered.pop(name, None)
             return None
         plan = decide(view)
-        if plan.finalize:
-            discovered.pop(name, None)
         with context.explaining(("", name), view.namespace, plan.why):
             failed = await _act(client, view, plan)
         if failed:
@@ -72,7 +76,7 @@ async def run(context: ControllerContext) -> None:
         return _PAUSES.after(tries[name])
 
     namespaces = context.informers.get(kinds.NAMESPACES)
-    namespaces.add_handler(_Waker(queue))
+    namespaces.add_handler(_Waker(queue, served))
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(namespaces.run())
         tasks.create_task(run_workers(queue, sync, count=context.workers(WORKERS)))

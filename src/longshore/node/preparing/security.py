@@ -135,7 +135,8 @@ def warnings(pod: Obj, node: NodeFacts, *, strongest: str = "none") -> tuple[str
     if any(
         _STORAGE in ((c.get("resources") or _NOTHING).get("limits") or _NOTHING) for c in spec["containers"]
     ):
-        found[f"limits of {_STORAGE} count logs and emptyDirs, not other files that a process writes"] = None
+        counted = f"logs, emptyDirs and a {_TMP} of its own" if level == "full" else "logs and emptyDirs"
+        found[f"limits of {_STORAGE} count {counted}, not other files that a process writes"] = None
     if level == "full" and (hidden := hidden_file_warning(spec)):
         found[hidden] = None
     if spec.get("hostUsers") is False:

@@ -1,4 +1,7 @@
-"""The best of several nodes, by upstream's scores and weights. Of equal nodes, the one known longest."""
+"""The best of several nodes, by upstream's scores and weights. Of equal nodes, the one known longest.
+
+Each score is a whole number from 0 to 100, rounded down as upstream's: nodes that differ by less are equal.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from longshore.scheduler.fitting.affinity import NamespaceLabels
 from longshore.scheduler.fitting.pod_shape import Pod, Shape
 from longshore.scheduler.ledger import Node
 
-_MAX_SCORE: Final = 100.0
+_MAX_SCORE: Final = 100
 
 
 class Weights(msgspec.Struct, frozen=True):
@@ -82,25 +85,33 @@ def _any_affinity(nodes: Sequence[Node]) -> bool:
 def by_resources(pod: Pod, node: Node, weights: Weights = UPSTREAMS) -> float:
     """The score of a node if only resources count (`only_resources_count`): emptier is better, and so are
     balanced cpu and memory."""
-    cpu = _fraction(node.compared_cpu + pod.shape.compared_cpu, node.allocatable.get(CPU, 0))
-    memory = _fraction(node.compared_memory + pod.shape.compared_memory, node.allocatable.get(MEMORY, 0))
-    empty = _MAX_SCORE * ((1 - cpu) + (1 - memory)) / 2
-    balanced = _MAX_SCORE * (1 - abs(cpu - memory) / 2)
-    return weights.emptiness * empty + weights.fullness * (_MAX_SCORE - empty) + weights.balance * balanced
+    cpu, all_cpu = node.compared_cpu + pod.shape.compared_cpu, node.allocatable.get(CPU, 0)
+    memory, all_memory = node.compared_memory + pod.shape.compared_memory, node.allocatable.get(MEMORY, 0)
+    cpu, memory = min(cpu, all_cpu), min(memory, all_memory)
+    empty = (_part(all_cpu - cpu, all_cpu) + _part(all_memory - memory, all_memory)) // 2
+    full = (_part(cpu, all_cpu) + _part(memory, all_memory)) // 2 if weights.fullness else 0
+    apart = abs(_fraction(cpu, all_cpu) - _fraction(memory, all_memory)) / 2
+    balanced = int(_MAX_SCORE * (1 - apart))
+    return weights.emptiness * empty + weights.fullness * full + weights.balance * balanced
+
+
+def _part(amount: int, all_: int) -> int:
+    """The score for a part of a resource; 0 if the node has none of it."""
+    return _MAX_SCORE * amount // all_ if all_ else 0
 
 
 def _fraction(used: int, all_: int) -> float:
-    return min(used / all_, 1.0) if all_ else 1.0
+    return used / all_ if all_ else 1.0
 
 
-def _scaled(counts: Mapping[str, int]) -> dict[str, float]:
+def _scaled(counts: Mapping[str, int]) -> dict[str, int]:
     """Scales counts from 0 for the worst to 100 for the best; all 0 if they are equal."""
     low, high = min(counts.values()), max(counts.values())
     if low == high:
-        return dict.fromkeys(counts, 0.0)
-    return {name: _MAX_SCORE * (count - low) / (high - low) for name, count in counts.items()}
+        return dict.fromkeys(counts, 0)
+    return {name: _MAX_SCORE * (count - low) // (high - low) for name, count in counts.items()}
 
 
-def _blend(total: dict[str, float], more: Mapping[str, float], weight: float) -> None:
+def _blend(total: dict[str, float], more: Mapping[str, int], weight: float) -> None:
     for name, score in more.items():
         total[name] += weight * score

@@ -1,11 +1,15 @@
-"""podFailurePolicy: finds the first rule that matches a failed pod, and its action."""
+"""podFailurePolicy: finds the first rule that matches a failed pod, and its action.
+
+Kubernetes allows a policy only if pods have `restartPolicy: Never`. A Job whose containers are restarted,
+and whose pods have the annotation `longshore.dev/fail-unstartable-after`, fails with one that never starts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from longshore.api.facts import pod_state
+from longshore.api.facts import own_names, pod_state
 from longshore.api.types import Obj
 
 _ACTIONS: Final = ("FailJob", "FailIndex", "Ignore", "Count")
@@ -16,6 +20,7 @@ class Verdict(NamedTuple):
 
     action: str = ""
     rule: int = -1
+    """The place of the rule in the policy; -1 for the rule of a Job without a policy."""
     because: str = ""
     """The pod's failure in Kubernetes' words: `Container main for pod ns/p failed with exit code 3`."""
 
@@ -26,10 +31,29 @@ class Verdict(NamedTuple):
     @property
     def message(self) -> str:
         """The Job's failure message. Only for FailJob."""
+        if self.rule < 0:
+            return f"{self.because}, so no other pod of the Job would start"
         return f"{self.because} matching FailJob rule at index {self.rule}"
 
 
 NO_RULE: Final = Verdict()
+_NEVER_STARTS: Final = {
+    "action": "FailJob",
+    "onPodConditions": [{"type": own_names.UNSTARTABLE, "status": "True"}],
+}
+_WITHOUT_POLICY: Final = [_NEVER_STARTS]
+
+
+def rules_of(job: Obj) -> list[Obj] | None:
+    """Returns the rules about the Job's failed pods; None without any."""
+    policy = job["spec"].get("podFailurePolicy")
+    if policy is not None:
+        return policy.get("rules") or []
+    template = job["spec"]["template"]
+    annotations = (template.get("metadata") or {}).get("annotations")
+    if not annotations or own_names.FAIL_UNSTARTABLE_AFTER not in annotations:
+        return None
+    return _WITHOUT_POLICY if template["spec"].get("restartPolicy") == "OnFailure" else None
 
 
 def judge(rules: Sequence[Obj] | None, pod: Obj) -> Verdict:
@@ -42,7 +66,7 @@ def judge(rules: Sequence[Obj] | None, pod: Obj) -> Verdict:
         else:
             because = _by_condition(rule.get("onPodConditions") or (), pod)
         if because:
-            return Verdict(rule["action"], at, because)
+            return Verdict(rule["action"], -1 if rule is _NEVER_STARTS else at, because)
     return NO_RULE
 
 
