@@ -49,7 +49,8 @@ _GONE: Final = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": 
 
 
 class BadProxy:
-    """`rate` is how many of a hundred requests go wrong. Tests turn `refuses` and `freezes` on and off."""
+    """`rate` is the share of requests that go wrong, and a quarter of it that of the pieces of a watch: each
+    blinds a reader for seconds. Tests turn `refuses` and `freezes` on and off."""
 
     def __init__(self, longshore: RunningLongshore, seed: int, rate: float) -> None:
         self._longshore, self._dice, self.rate = longshore, random.Random(seed), rate
@@ -114,7 +115,7 @@ class BadProxy:
             if self.freezes:
                 self.frozen.set()
                 await asyncio.Event().wait()
-            fault = self._fault("cut", "gone", "garbage")
+            fault = self._fault("cut", "gone", "garbage", rate=self.rate / 4)
             if fault == "cut":
                 return self._broken(request)
             if fault and not is_whole:
@@ -127,8 +128,8 @@ class BadProxy:
             await request.write(chunk)
         return None
 
-    def _fault(self, *faults: str) -> str:
-        if self._dice.random() >= self.rate:
+    def _fault(self, *faults: str, rate: float | None = None) -> str:
+        if self._dice.random() >= (self.rate if rate is None else rate):
             return ""
         fault = self._dice.choice(faults)
         self.happened[fault] += 1

@@ -62,7 +62,7 @@ VOLCANO = Kit(
     RECORDED / "conformance-volcano",
     "garbage,namespace,serviceaccount",
     (("controllers", "--controllers", _VOLCANO), ("scheduler", "--schedulers", "volcano")),
-    ("--settle", "4", "--jobs", "39"),
+    ("--settle", "6", "--jobs", "26"),
 )
 
 
