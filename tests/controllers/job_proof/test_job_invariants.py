@@ -18,7 +18,8 @@ from longshore.client import Client
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.testing.scripted_kubelet import PodScript, ScriptedPod
-from support.job_world import NS, PODS, World, a_job, a_world, beside, job_controller
+from longshore.testing.stories import beside
+from support.job_world import NS, PODS, World, a_job, a_world, job_controller
 
 LIVES = int(os.environ.get("LONGSHORE_LIVES", "60"))
 _LONG_ENOUGH = 20_000.0
