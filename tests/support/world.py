@@ -124,10 +124,11 @@ class World:
 @asynccontextmanager
 async def opened(make: Callable[[Api, VirtualClock], W], clock: VirtualClock) -> AsyncIterator[W]:
     """A world over an empty store; what runs in it ends with the block."""
-    namespace: str = getattr(make, "namespace", NS)
-    async with an_api(clock, namespace) as (api, _):
+    async with an_api(clock) as (api, _):
         world = make(api, clock)
         try:
+            if world.namespace != NS:
+                await world.client.create(NAMESPACES, {"metadata": {"name": world.namespace}})
             await world.prepare()
             yield world
         finally:

@@ -112,13 +112,13 @@ async def quiet(world: AWorld, seconds: float) -> None:
 
 
 @asynccontextmanager
-async def an_api(clock: VirtualClock, namespace: str = NS) -> AsyncIterator[tuple[Api, LocalClient]]:
+async def an_api(clock: VirtualClock) -> AsyncIterator[tuple[Api, LocalClient]]:
     """An API in memory with one namespace in which pods may be made."""
     store = Store.open(None)
     api = Api(ApiParts(store, clock, clock.rng))
     client = LocalClient(api)
-    await client.create(("v1", "Namespace"), {"metadata": {"name": namespace}})
-    await client.create(("v1", "ServiceAccount"), {"metadata": {"name": "default"}}, namespace)
+    await client.create(("v1", "Namespace"), {"metadata": {"name": NS}})
+    await client.create(("v1", "ServiceAccount"), {"metadata": {"name": "default"}}, NS)
     try:
         yield api, client
     finally:
