@@ -21,6 +21,7 @@ from longshore.client import Client
 from longshore.controllers import job
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.store import Store
 from longshore.testing.faulty_client import FaultyClient
 from longshore.testing.scripted_kubelet import TRACKING, PodScript, ScriptedKubelet
 from longshore.testing.stories import Controllers, Telling, as_client
@@ -154,8 +155,10 @@ class Ending:
     """How many pods there ever were, by Job and index."""
 
 
-def a_world(clock: VirtualClock, script: PodScript) -> AbstractAsyncContextManager[World]:
-    return opened(partial(World, script=script), clock)
+def a_world(
+    clock: VirtualClock, script: PodScript, store: Store | None = None
+) -> AbstractAsyncContextManager[World]:
+    return opened(partial(World, script=script), clock, store)
 
 
 def with_faults(story: Story, seed: int, **faults: float) -> tuple[Ending, Counter[str]]:

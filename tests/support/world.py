@@ -18,6 +18,7 @@ from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.explanations import Explanations
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.store import Store
 from longshore.testing import stories
 from longshore.testing.stories import NS, an_api
 
@@ -122,9 +123,11 @@ class World:
 
 
 @asynccontextmanager
-async def opened(make: Callable[[Api, VirtualClock], W], clock: VirtualClock) -> AsyncIterator[W]:
+async def opened(
+    make: Callable[[Api, VirtualClock], W], clock: VirtualClock, store: Store | None = None
+) -> AsyncIterator[W]:
     """A world over an empty store; what runs in it ends with the block."""
-    async with an_api(clock) as (api, _):
+    async with an_api(clock, store) as (api, _):
         world = make(api, clock)
         try:
             if world.namespace != NS:

@@ -112,9 +112,11 @@ async def quiet(world: AWorld, seconds: float) -> None:
 
 
 @asynccontextmanager
-async def an_api(clock: VirtualClock, **parts: Any) -> AsyncIterator[tuple[Api, LocalClient]]:
+async def an_api(
+    clock: VirtualClock, store: Store | None = None, **parts: Any
+) -> AsyncIterator[tuple[Api, LocalClient]]:
     """An API in memory, with these parts, and one namespace in which pods may be made."""
-    store = Store.open(None)
+    store = store or Store.open(None)
     api = Api(ApiParts(store, clock, clock.rng, **parts))
     client = LocalClient(api)
     await client.create(("v1", "Namespace"), {"metadata": {"name": NS}})
