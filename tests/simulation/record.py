@@ -33,7 +33,7 @@ class Change(NamedTuple):
 
 @dataclass
 class Record:
-    """Of a run that is no scenario `scenario` and `machine` are not known; invariants of Jobs need neither."""
+    """Of a run that is no scenario `scenario` and `machine` are not known: judges of Jobs need neither."""
 
     scenario: Scenario = field(default_factory=lambda: Scenario(0, ()))
     machine: ScriptedMachine = field(init=False)
