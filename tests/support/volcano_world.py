@@ -23,9 +23,9 @@ from longshore.testing import SeededKeys
 from longshore.testing.scripted_kubelet import PodScript, ScriptedKubelet
 from longshore.testing.stories import Telling
 from support import world
-from support.simple_gangs import GROUPS, PODS, Gangs
+from support.simple_gangs import GROUPS, Gangs
 from support.volcano_queues import open_queue
-from support.world import NS, opened
+from support.world import NS, PODS, opened
 
 JOBS = ("batch.volcano.sh/v1alpha1", "Job")
 COMMANDS = ("bus.volcano.sh/v1alpha1", "Command")
@@ -54,7 +54,7 @@ class World(world.World):
             starts=lambda pod: script.starts(pod.name, pod.nth),
         )
         self.kubelet = ScriptedKubelet(self.client, clock, pods, NS)
-        self.gangs = Gangs(self.client, clock)
+        self.gangs = Gangs(self)
 
     async def prepare(self) -> None:
         await open_queue(self.client, weight=1)
