@@ -34,7 +34,7 @@ ROOMS = {
     "why": (22, 2_849),
 }
 """Files and lines, at most."""
-HELPERS = 15_592
+HELPERS = 14_933
 """Lines of Python below tests/ that hold no test, at most."""
 
 

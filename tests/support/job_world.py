@@ -97,9 +97,9 @@ class World(world.World):
 
         await self.until(there, f"{name}: {count} pods run")
 
-    async def suspended(self, name: str = "j") -> None:
+    async def suspended(self) -> None:
         """Waits until the Job says that it is."""
-        await self._says(name, "Suspended")
+        await self._says("j", "Suspended")
 
     async def ended(self, name: str = "j") -> None:
         """Waits until the Job is Complete or Failed."""

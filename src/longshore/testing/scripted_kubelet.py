@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from longshore.api.errors import StatusError
-from longshore.api.facts.pod_state import COMPLETION_INDEX
+from longshore.api.facts import owners, pod_state
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions
@@ -109,17 +109,9 @@ class ScriptedKubelet:
 
     def _new(self, obj: Obj) -> ScriptedPod:
         meta = obj["metadata"]
-        owners = [ref["uid"] for ref in meta.get("ownerReferences") or () if ref.get("controller")]
-        index = (meta.get("annotations") or {}).get(COMPLETION_INDEX)
-        pod = ScriptedPod(
-            meta["uid"],
-            meta["name"],
-            owners[0] if owners else "",
-            int(index) if index is not None else None,
-            len(self.pods),
-            self._names[meta["name"]],
-            bool(obj["spec"].get("nodeName")),
-        )
+        job, index = (owners.controller_of(obj) or {}).get("uid", ""), pod_state.completion_index(obj)
+        nth, is_bound = self._names[meta["name"]], bool(obj["spec"].get("nodeName"))
+        pod = ScriptedPod(meta["uid"], meta["name"], job, index, len(self.pods), nth, is_bound)
         self._names[pod.name] += 1
         self.pods[pod.uid] = pod
         return pod
@@ -135,7 +127,8 @@ class ScriptedKubelet:
                 if binds:
                     pod.is_bound = True
                     await self._bind(pod)
-                await self._report(pod, self._running())
+                at = rfc3339.from_moment(self._clock.now())
+                await self._report(pod, "Running", at, {"running": {"startedAt": at}}, startTime=at)
                 await _told(self._clock, pod, None if self.holds else self._script.runs(pod))
                 if pod.stopping:
                     await self._clock.sleep(_STOPPING_SECONDS)
@@ -170,21 +163,12 @@ class ScriptedKubelet:
         pod.phase = phase  # before the write: nobody may see the end earlier than the ledger has it
         at = rfc3339.from_moment(self._clock.now())
         state = {"terminated": {"exitCode": code, "startedAt": at, "finishedAt": at}}
+        await self._report(pod, phase, at, state, **more)
+
+    async def _report(self, pod: ScriptedPod, phase: str, at: str, state: Obj, **more: Any) -> None:
+        ready = {"type": "Ready", "status": str(phase == "Running"), "lastTransitionTime": at}
         status: Obj = {"phase": phase, "containerStatuses": [container(state)], **more}
-        status["conditions"] = [_ready("False", at), *more.get("conditions", ())]
-        await self._report(pod, status)
-
-    def _running(self) -> Obj:
-        at = rfc3339.from_moment(self._clock.now())
-        state = {"running": {"startedAt": at}}
-        return {
-            "phase": "Running",
-            "startTime": at,
-            "conditions": [_ready("True", at)],
-            "containerStatuses": [container(state)],
-        }
-
-    async def _report(self, pod: ScriptedPod, status: Obj) -> None:
+        status["conditions"] = [ready, *more.get("conditions", ())]
         patch = {"metadata": {"uid": pod.uid}, "status": status}
         await self._client.patch(PODS, pod.name, patch, self._namespace, subresource="status")
 
@@ -205,7 +189,3 @@ def container(state: Obj) -> Obj:
     return {
         "name": "main", "image": "i", "imageID": "", "ready": ready, "restartCount": 0, "state": state
     }  # fmt: skip
-
-
-def _ready(status: str, at: str) -> Obj:
-    return {"type": "Ready", "status": status, "lastTransitionTime": at}

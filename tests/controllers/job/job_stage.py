@@ -75,8 +75,8 @@ class Stage(World):
         found = (await self.status(name)).get("conditions") or ()
         return [f"{c['type']}={c['status']}" for c in found]
 
-    async def patch_job(self, patch: Obj, name: str = "j") -> Obj:
-        return await self.client.patch(JOBS, name, patch, NS)
+    async def patch_job(self, patch: Obj) -> Obj:
+        return await self.client.patch(JOBS, "j", patch, NS)
 
     async def pods(self, name: str = "") -> list[Obj]:
         """Oldest first; with `name`, those labelled as this Job's."""
@@ -97,8 +97,8 @@ class Stage(World):
         status = {"phase": phase, "containerStatuses": [scripted_kubelet.container(state)]}
         await self.client.patch(PODS, pod["metadata"]["name"], {"status": status}, NS, subresource="status")
 
-    async def delete_job(self, name: str = "j") -> None:
-        await self.client.delete(JOBS, name, NS, DeleteOptions(propagation="Background"))
+    async def delete_job(self) -> None:
+        await self.client.delete(JOBS, "j", NS, DeleteOptions(propagation="Background"))
 
     async def strategic(self, pod: Obj, patch: Obj) -> None:
         await self.client.patch(PODS, pod["metadata"]["name"], patch, NS, type=PatchType.STRATEGIC)
@@ -116,17 +116,17 @@ class Stage(World):
         (found,) = await self.until(there, f"{count} live pods", seconds)
         return list(found)
 
-    async def until_status(self, name: str = "j", *, seconds: float = 60, **wanted: Any) -> Obj:
+    async def until_status(self, *, seconds: float = 60, **wanted: Any) -> Obj:
         async def shown() -> Obj | None:
-            status = await self.status(name)
+            status = await self.status()
             return status if all(status.get(k) == v for k, v in wanted.items()) else None
 
         found: Obj = await self.until(shown, f"{wanted}", seconds)
         return found
 
-    async def until_condition(self, condition: str, name: str = "j", *, seconds: float = 60) -> None:
+    async def until_condition(self, condition: str, *, seconds: float = 60) -> None:
         async def shown() -> bool:
-            return f"{condition}=True" in await self.conditions(name)
+            return f"{condition}=True" in await self.conditions()
 
         await self.until(shown, condition, seconds)
 
