@@ -6,10 +6,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from longshore.apiserver.api import Api, ApiParts
 from longshore.client.local import LocalClient
 from longshore.machinery.time.virtual import VirtualClock
-from longshore.store import Store
+from longshore.testing.stories import an_api
 
 MAPS = ("v1", "ConfigMap")
 PODS = ("v1", "Pod")
@@ -20,15 +19,8 @@ EVENTS = ("v1", "Event")
 @asynccontextmanager
 async def api(clock: VirtualClock, *, shortcuts: bool = True) -> AsyncIterator[LocalClient]:
     """A client of an API that has the namespace `ns` with its default account."""
-    store = Store.open(None)
-    server = Api(ApiParts(store, clock, clock.rng, shortcuts=shortcuts))
-    client = LocalClient(server)
-    await client.create(("v1", "Namespace"), {"metadata": {"name": "ns"}})
-    await client.create(("v1", "ServiceAccount"), {"metadata": {"name": "default"}}, "ns")
-    try:
+    async with an_api(clock, shortcuts=shortcuts) as (_, client):
         yield client
-    finally:
-        await store.close()
 
 
 def pod(name: str, **meta: Any) -> dict[str, Any]:

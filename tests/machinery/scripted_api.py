@@ -26,8 +26,8 @@ def added(name: str, version: int, uid: str = "", **meta: Any) -> WatchEvent:
     return WatchEvent("ADDED", obj(name, version, uid, **meta))
 
 
-def modified(name: str, version: int, uid: str = "", **meta: Any) -> WatchEvent:
-    return WatchEvent("MODIFIED", obj(name, version, uid, **meta))
+def modified(name: str, version: int, **meta: Any) -> WatchEvent:
+    return WatchEvent("MODIFIED", obj(name, version, **meta))
 
 
 def deleted(name: str, version: int, uid: str = "", **meta: Any) -> WatchEvent:

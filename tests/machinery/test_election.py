@@ -18,7 +18,7 @@ from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.fence import Fence, LeaseTooOld
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
-from machinery.beside import running
+from longshore.testing.stories import beside
 from machinery.control_plane import EVENTS, api
 
 pytestmark = pytest.mark.long
@@ -381,7 +381,7 @@ def test_becoming_leader_is_told_in_an_event_and_a_metric() -> None:
                 assert status.value("controllers") == 1
                 await clock.sleep(5)
 
-            async with running(recorder.run()):
+            async with beside(recorder.run()):
                 await election.lead(work)
                 assert status.value("controllers") == 0
                 await clock.sleep(1)

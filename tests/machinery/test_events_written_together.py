@@ -17,7 +17,7 @@ from longshore.client.writes import Create
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
-from machinery.beside import running
+from longshore.testing.stories import beside
 from machinery.control_plane import EVENTS, api
 
 JOB = {"kind": "Job", "apiVersion": "batch/v1", "namespace": "ns", "name": "job", "uid": "1"}
@@ -62,7 +62,7 @@ def run(main: Main) -> None:
         async with api(clock) as client:
             writes = Writes(client)
             recorder = Recorder(writes, "job-controller", clock=clock, rng=clock.rng)  # type: ignore[arg-type]
-            async with running(recorder.run()):
+            async with beside(recorder.run()):
                 await main(clock, writes, recorder)
 
     virtual.run(whole)

@@ -16,7 +16,7 @@ from longshore.machinery.informers.informer import Handler, Informer
 from longshore.machinery.informers.reflector import Selection
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
-from machinery.beside import running
+from longshore.testing.stories import beside
 from machinery.control_plane import MAPS, PODS, api, pod
 
 OWNER = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "u", "controller": True}
@@ -84,7 +84,7 @@ async def story(clock: VirtualClock, *, shortcuts: bool) -> dict[str, Any]:
         informer = Informer(client, Selection(PODS, "ns"), clock=clock, rng=clock.rng)
         informer.cache.add_index("job", selector_index.pods_by_job)
         informer.add_handler(hears)
-        async with running(informer.run()):
+        async with beside(informer.run()):
             await informer.synced()
             await client.patch(PODS, "counted", {"metadata": {"labels": {"new": "one"}}}, "ns")
             await client.delete(PODS, "noted", "ns", DeleteOptions(grace_period_seconds=0))
@@ -118,7 +118,7 @@ def test_handlers_that_can_do_without_hear_of_settled_pods_by_their_facts() -> N
                 Informer(client, Selection(PODS, "ns"), clock=clock, rng=clock.rng),
             )
             informer.add_handler(hears)
-            async with running(informer.run()):
+            async with beside(informer.run()):
                 await informer.synced()
                 settled = {
                     told[1]["metadata"]["name"]: told[1] for told in hears.told if told[0] == "settled"
@@ -157,7 +157,7 @@ def test_other_kinds_are_told_whole_and_an_empty_store_is_soon_known() -> None:
         async with api(clock) as client:
             hears, informer = Hears(), Informer(client, Selection(MAPS, "ns"), clock=clock, rng=clock.rng)
             informer.add_handler(hears)
-            async with running(informer.run()):
+            async with beside(informer.run()):
                 await informer.synced()
                 assert hears.told == []
                 made = await client.create(MAPS, {"metadata": {"name": "a"}}, "ns")
@@ -165,7 +165,7 @@ def test_other_kinds_are_told_whole_and_an_empty_store_is_soon_known() -> None:
             assert hears.told == [("add", made, False)]
             again, informer = Hears(), Informer(client, Selection(MAPS, "ns"), clock=clock, rng=clock.rng)
             informer.add_handler(again)
-            async with running(informer.run()):
+            async with beside(informer.run()):
                 await informer.synced()
                 assert again.told == [("add", made, True)]
 

@@ -14,7 +14,7 @@ from longshore.machinery.informers.informer import Handler, Informer, Informers,
 from longshore.machinery.informers.reflector import Selection
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
-from machinery.beside import running
+from longshore.testing.stories import beside
 from machinery.control_plane import MAPS, PODS, api, pod
 
 
@@ -40,7 +40,7 @@ def test_it_follows_creations_changes_and_deletions() -> None:
                     log.append(("delete", obj["metadata"]["name"], stale))
 
             informer.add_handler(Log())
-            async with running(informer.run()):
+            async with beside(informer.run()):
                 await informer.synced()
                 made = await client.create(MAPS, config_map("a", x="1"), "ns")
                 await informer.cache.reached(int(made["metadata"]["resourceVersion"]))
@@ -64,7 +64,7 @@ def test_cached_objects_are_the_store_s_own() -> None:
         async with api(clock) as client:
             await client.create(MAPS, config_map("a"), "ns")
             informer = Informer(client, Selection(MAPS), clock=clock, rng=clock.rng)
-            async with running(informer.run()):
+            async with beside(informer.run()):
                 await informer.synced()
                 assert informer.cache.get("ns", "a") is (await client.list(MAPS, "ns")).items[0]
 
@@ -79,7 +79,7 @@ def test_days_of_quiet_lose_nothing() -> None:
             informer = Informer(client, Selection(MAPS), clock=clock, rng=clock.rng)
             changes: list[Obj] = []
             informer.add_handler(OnChange(changes.append))
-            async with running(informer.run()):
+            async with beside(informer.run()):
                 await informer.synced()
                 for day in range(5):
                     await clock.sleep(86400)
@@ -99,7 +99,7 @@ def test_a_storm_of_changes_ends_with_the_right_state() -> None:
         async with api(clock, shortcuts=shortcuts) as client:
             informer = Informer(client, Selection(MAPS), clock=clock, rng=clock.rng)
             informer.add_handler(OnChange(lambda obj: trace.append(obj["metadata"]["resourceVersion"])))
-            async with running(informer.run()):
+            async with beside(informer.run()):
                 await informer.synced()
                 await asyncio.gather(*(storm(client, clock, who) for who in range(8)))
                 await clock.sleep(1)
@@ -144,7 +144,7 @@ def test_two_controllers_share_one_informer() -> None:
             own_kind = ("example.org/v1", "things")
             assert informers.get(own_kind) is informers.get(own_kind)
             await client.create(PODS, pod("p"), "ns")
-            async with running(informers.run()):
+            async with beside(informers.run()):
                 await pods.synced()
                 assert len(pods.cache.by_index("owner", "ns")) == 1
                 late = informers.get(MAPS)
@@ -159,7 +159,7 @@ def test_all_informers_are_waited_for() -> None:
         async with api(clock) as client:
             informers = Informers(client, clock=clock, rng=clock.rng)
             some = [informers.get(what) for what in (MAPS, PODS)]
-            async with running(informers.run()):
+            async with beside(informers.run()):
                 await informers.synced()
                 assert all(informer.has_synced for informer in some)
 

@@ -20,7 +20,7 @@ from longshore.machinery.informers.informer import Handler, Informer, Informers,
 from longshore.machinery.informers.reflector import Selection
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
-from machinery.beside import running
+from longshore.testing.stories import beside
 from machinery.scripted_api import GONE, Scripted, added, bookmark, deleted, modified, obj
 
 MAPS = ("v1", "configmaps")
@@ -74,7 +74,7 @@ def follow(
             informer.cache.add_index(name, indexer)
         heard = Heard(informer)
         informer.add_handler(heard)
-        async with running(informer.run()):
+        async with beside(informer.run()):
             await client.done.wait()
             if check is not None:
                 await check(clock, client, informer, heard)
@@ -299,7 +299,7 @@ def _pauses(errors: list[Any], between: float = 0.0) -> list[float]:
 
         client = Failing([*errors, ([], "5")], [])
         informer = Informer(client, Selection(MAPS), clock=clock, rng=clock.rng)  # type: ignore[arg-type]
-        async with running(informer.run()):
+        async with beside(informer.run()):
             await client.done.wait()
         return [later - earlier for earlier, later in itertools.pairwise(at)]
 
@@ -336,7 +336,7 @@ def test_a_server_that_ends_every_watch_at_once_is_not_hammered() -> None:
     async def main(clock: VirtualClock) -> int:
         client = Scripted([([], "5")], [[]] * 1000)
         informer = Informer(client, Selection(MAPS), clock=clock, rng=clock.rng)  # type: ignore[arg-type]
-        async with running(informer.run()):
+        async with beside(informer.run()):
             await clock.sleep(60)
         return len(client.asked)
 
@@ -347,7 +347,7 @@ def test_a_server_that_forgets_every_version_at_once_is_not_hammered() -> None:
     async def main(clock: VirtualClock) -> int:
         client = Scripted([([], "5")] * 1000, [[GONE]] * 1000)
         informer = Informer(client, Selection(MAPS), clock=clock, rng=clock.rng)  # type: ignore[arg-type]
-        async with running(informer.run()):
+        async with beside(informer.run()):
             await clock.sleep(60)
         return len(client.asked)
 
@@ -407,7 +407,7 @@ def test_synced_means_that_everything_was_cached_and_told() -> None:
                 turns += 1
                 await clock.sleep(0)
 
-        async with running(informer.run(), others()):
+        async with beside(informer.run()), beside(others()):
             await informer.synced()
             assert len(told) == len(informer.cache) == 2000
             assert informer.cache.revision == 5000
@@ -469,7 +469,7 @@ def test_a_handler_that_fails_does_not_take_the_change_from_the_others(
         heard = Heard(informer)
         informer.add_handler(Broken())
         informer.add_handler(heard)
-        async with running(informer.run()):
+        async with beside(informer.run()):
             await informer.synced()
         return heard.log
 
@@ -485,7 +485,7 @@ def test_no_handler_is_called_after_the_informer_was_stopped() -> None:
         informer = Informer(client, Selection(MAPS), clock=clock, rng=clock.rng, resync=10)  # type: ignore[arg-type]
         heard = Heard(informer)
         informer.add_handler(heard)
-        async with running(informer.run()):
+        async with beside(informer.run()):
             await informer.synced()
         informer.followed.take(Changed([("ADDED", Unpacked(obj("a", 6)))], "6"))
         await clock.sleep(60)
@@ -523,8 +523,8 @@ def test_informers_of_one_process_follow_a_selection_together() -> None:
         first, second = Heard(one), Heard(other)
         one.add_handler(first)
         other.add_handler(second)
-        async with running(one.run()):
-            async with running(other.run()):
+        async with beside(one.run()):
+            async with beside(other.run()):
                 await other.synced()
             one.followed.take(Changed([("ADDED", Unpacked(obj("b", 6)))], "6"))
             await clock.sleep(1)

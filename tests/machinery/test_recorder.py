@@ -17,7 +17,7 @@ from longshore.machinery.events import correlation
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import START, VirtualClock
-from machinery.beside import running
+from longshore.testing.stories import beside
 from machinery.control_plane import EVENTS, api
 
 JOB = {"kind": "Job", "apiVersion": "batch/v1", "namespace": "ns", "name": "job", "uid": "1"}
@@ -57,7 +57,7 @@ def run(main: Main) -> None:
         async with api(clock) as client:
             writes = Writes(client)
             recorder = Recorder(writes, "job-controller", clock=clock, rng=clock.rng)  # type: ignore[arg-type]
-            async with running(recorder.run()):
+            async with beside(recorder.run()):
                 await main(clock, writes, recorder)
 
     virtual.run(whole)
@@ -324,7 +324,7 @@ def test_what_was_noted_before_the_end_is_still_written() -> None:
             writes = Writes(client)
             writes.seconds = 0.5
             recorder = Recorder(writes, "c", clock=clock, rng=clock.rng)  # type: ignore[arg-type]
-            async with running(recorder.run()):
+            async with beside(recorder.run()):
                 await clock.sleep(1)
                 for n in range(9):
                     recorder.event(JOB, "Normal", "A", f"{n}")

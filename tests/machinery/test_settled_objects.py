@@ -12,7 +12,7 @@ from longshore.machinery.informers.informer import Informer
 from longshore.machinery.informers.reflector import Selection
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
-from machinery.beside import running
+from longshore.testing.stories import beside
 from machinery.control_plane import PODS, api, pod
 
 OWNER = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "u", "controller": True}
@@ -58,7 +58,7 @@ def test_a_settled_pod_is_held_by_the_store_alone_until_it_changes() -> None:
     async def main(clock: VirtualClock) -> None:
         async with api(clock) as client:
             informer = Informer(client, Selection(PODS, "ns"), clock=clock, rng=clock.rng)
-            async with running(informer.run()):
+            async with beside(informer.run()):
                 await informer.synced()
                 made = pod("a")
                 made["metadata"]["ownerReferences"] = [OWNER]

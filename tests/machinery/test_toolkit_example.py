@@ -17,9 +17,9 @@ from longshore.client.local import LocalClient
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.testing.stories import beside
 from longshore.up.options import Options
 from longshore.up.running import running as longshore_running
-from machinery.beside import running
 from machinery.control_plane import EVENTS, MAPS, PODS, api, pod
 from support.places import ROOT
 
@@ -50,7 +50,7 @@ def scenario(example: ModuleType, steps: Any) -> None:
     async def main(clock: VirtualClock) -> None:
         async with api(clock) as client:
             controller = example.CrewController(ControllerContext(client, clock=clock, rng=clock.rng))
-            async with running(controller.run()):
+            async with beside(controller.run()):
                 await steps(clock, client)
 
     virtual.run(main)
@@ -156,7 +156,7 @@ def test_a_crew_that_is_gone_is_left_to_the_garbage_collector(example: ModuleTyp
 def test_it_runs_as_a_process_of_its_own_against_any_server(example: ModuleType) -> None:
     async def main() -> None:
         options = Options(in_memory=True, port=0, controllers=("namespace", "serviceaccount"))
-        async with longshore_running(options) as longshore, running(example.main(longshore.kubeconfig)):
+        async with longshore_running(options) as longshore, beside(example.main(longshore.kubeconfig)):
             client = longshore.client
             await client.create(("v1", "Namespace"), {"metadata": {"name": "ns"}})
             await client.create(MAPS, crew("2"), "ns")

@@ -16,7 +16,7 @@ from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.machinery.writes.own_writes import StaleCache
-from machinery.beside import running
+from longshore.testing.stories import beside
 
 
 def test_so_many_keys_are_worked_on_side_by_side_and_one_key_by_one_worker() -> None:
@@ -36,7 +36,7 @@ def test_so_many_keys_are_worked_on_side_by_side_and_one_key_by_one_worker() -> 
 
         for key in "abcdef":
             queue.add(key)
-        async with running(run_workers(queue, sync, count=3)):
+        async with beside(run_workers(queue, sync, count=3)):
             await clock.sleep(10)
         assert most == 3
         assert not busy
@@ -55,7 +55,7 @@ def test_an_error_comes_again_later_each_time_and_success_forgets() -> None:
                 raise StatusError(409, "Conflict", "changed")
 
         queue.add("a")
-        async with running(run_workers(queue, sync)):
+        async with beside(run_workers(queue, sync)):
             await clock.sleep(100)
             assert at == [0, 1, 3, 7]
             assert queue.requeues("a") == 0
@@ -73,7 +73,7 @@ def test_a_sync_can_ask_to_be_called_again() -> None:
             return 10 if len(at) < 3 else None
 
         queue.add("a")
-        async with running(run_workers(queue, sync)):
+        async with beside(run_workers(queue, sync)):
             await clock.sleep(100)
         assert at == [0, 10, 20]
 
@@ -95,7 +95,7 @@ def test_a_failed_sync_is_one_line_with_object_error_and_next_try(caplog: pytest
 
         for key in errors:
             queue.add(key)
-        async with running(run_workers(queue, sync)):
+        async with beside(run_workers(queue, sync)):
             await clock.sleep(1)
 
     with caplog.at_level(logging.DEBUG, "longshore.machinery.queues.workers"):
@@ -122,7 +122,7 @@ def test_conflicts_without_an_end_are_told(caplog: pytest.LogCaptureFixture) -> 
             raise StatusError(409, "Conflict", "changed")
 
         queue.add("a")
-        async with running(run_workers(queue, sync)):
+        async with beside(run_workers(queue, sync)):
             await clock.sleep(4.5)
 
     with caplog.at_level(logging.DEBUG, "longshore.machinery.queues.workers"):
@@ -147,7 +147,7 @@ def test_of_many_that_fail_so_many_a_second_are_tried_again_and_those_that_wait_
         for number in range(10):
             queue.add(str(number))
         queue.add("waits")
-        async with running(run_workers(queue, sync)):
+        async with beside(run_workers(queue, sync)):
             await clock.sleep(0.95)
         again = [at for key, at in seen[11:] if key != "waits"]
         assert again == [0.1] * 6 + [0.2, 0.3, 0.4, 0.5]
@@ -167,7 +167,7 @@ def test_keys_that_need_no_waiting_do_not_hold_up_the_others() -> None:
             nonlocal done
             done += 1
 
-        async with running(run_workers(queue, sync)):
+        async with beside(run_workers(queue, sync)):
             for _ in range(10):
                 await clock.sleep(0)
             assert done < 20
@@ -204,7 +204,7 @@ def test_what_belongs_to_one_object_is_done_in_order_and_other_objects_beside_it
         for number in range(5):
             for name in names:
                 shards.queue_of((name, number)).add((name, number))
-        async with running(shards.run(sync)):
+        async with beside(shards.run(sync)):
             await clock.sleep(60)
         for name in names:
             assert [number for who, number in done if who == name] == list(range(5))
@@ -230,7 +230,7 @@ def test_a_cancelled_worker_gives_its_key_back() -> None:
             await asyncio.Event().wait()
 
         queue.add("a")
-        async with running(run_workers(queue, sync)):
+        async with beside(run_workers(queue, sync)):
             await clock.sleep(1)
             queue.add("a")
             assert len(queue) == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 
 from longshore.api.facts import job_state, owners, pod_state
 from longshore.api.types import Obj
@@ -53,10 +54,12 @@ def a_verdict_never_changes(record: Record) -> Iterator[str]:
 
 
 def counters_never_go_down(record: Record) -> Iterator[str]:
-    """Succeeded, failed and completed indexes only grow."""
+    """Succeeded, failed and completed indexes only grow. Of an Indexed Job that gets fewer completions
+    `succeeded` falls: there indexes are compared, and `no_index_succeeds_twice` their number."""
     for change in record.of(JOBS):
         new, old = change.obj.get("status") or {}, (change.old or {}).get("status") or {}
-        for counter in ("succeeded", "failed"):
+        is_indexed = change.obj["spec"]["completionMode"] == "Indexed"
+        for counter in ("failed",) if is_indexed else ("succeeded", "failed"):
             if new.get(counter, 0) < old.get(counter, 0):
                 yield f"{change.key.name}: {counter} fell from {old[counter]} to {new.get(counter, 0)}"
         size = change.obj["spec"].get("completions") or 0
@@ -76,18 +79,20 @@ def no_index_succeeds_twice(record: Record) -> Iterator[str]:
             yield f"{change.key.name}: completed {sorted(completed)}, succeeded is {status.get('succeeded')}"
 
 
-def no_more_pods_are_active_than_wanted(record: Record) -> Iterator[str]:
+def no_more_pods_are_active_than_wanted(record: Record, reaction: float = inf) -> Iterator[str]:
     """Active pods of a Job never outnumber its parallelism, nor what its completions leave to do; and no
-    index has two of them."""
+    index has two of them. For `reaction` seconds a larger parallelism of before counts, too."""
     jobs: dict[str, Obj] = {}
-    wanted: dict[str, int] = {}
+    wanted: dict[str, list[tuple[float, int]]] = {}
     active: dict[str, dict[str, int | None]] = {}
     succeeded: dict[str, set[str]] = {}
     for change in record.changes:
         if change.key.storage == JOBS:
             uid = change.obj["metadata"]["uid"]
             jobs[uid] = change.obj
-            wanted[uid] = max(wanted.get(uid, 0), change.obj["spec"]["parallelism"])
+            parallelism = change.obj["spec"]["parallelism"]
+            if uid not in wanted or wanted[uid][-1][1] != parallelism:
+                wanted.setdefault(uid, []).append((change.at, parallelism))
         owner = owners.controller_of(change.obj) if change.key.storage == PODS else None
         if owner is None and change.key.storage == PODS:
             _forget(change, active, succeeded)
@@ -101,7 +106,10 @@ def no_more_pods_are_active_than_wanted(record: Record) -> Iterator[str]:
             pods.pop(change.key.name, None)
             if _is_a_success(change.obj):
                 done.add(change.key.name if index is None else str(index))
-        most, completions = wanted[owner["uid"]], jobs[owner["uid"]]["spec"].get("completions")
+        recent = wanted[owner["uid"]]
+        while len(recent) > 1 and recent[1][0] < change.at - reaction:
+            del recent[0]
+        most, completions = max(number for _, number in recent), jobs[owner["uid"]]["spec"].get("completions")
         if completions is not None:
             most = min(most, completions - len(done))
         if change.type == "ADDED" and len(pods) > most:

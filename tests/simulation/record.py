@@ -33,8 +33,10 @@ class Change(NamedTuple):
 
 @dataclass
 class Record:
-    scenario: Scenario
-    machine: ScriptedMachine
+    """Of a run that is no scenario `scenario` and `machine` are not known: judges of Jobs need neither."""
+
+    scenario: Scenario = field(default_factory=lambda: Scenario(0, ()))
+    machine: ScriptedMachine = field(init=False)
     changes: list[Change] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     """Log records that tell of a bug."""
@@ -65,6 +67,14 @@ class RecordingStore(Store):
 
     record: Record
     clock: Clock
+
+    @classmethod
+    def of(cls, record: Record, clock: Clock) -> RecordingStore:
+        """A store in memory that tells this record."""
+        store = cls.open(None)
+        assert isinstance(store, cls)
+        store.record, store.clock = record, clock
+        return store
 
     def _durable(self, batch: Batch) -> None:
         super()._durable(batch)

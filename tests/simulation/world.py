@@ -74,11 +74,9 @@ def play(scenario: Scenario) -> Record:
 
 
 async def _play(scenario: Scenario, clock: VirtualClock) -> Record:
-    store = RecordingStore.open(None)
-    assert isinstance(store, RecordingStore)
-    machine = ScriptedMachine(clock, Outcomes(scenario.seed))
-    record = store.record = Record(scenario, machine)
-    store.clock = clock
+    record = Record(scenario)
+    record.machine = ScriptedMachine(clock, Outcomes(scenario.seed))
+    store = RecordingStore.of(record, clock)
     world = _World(scenario, clock, store, record)
     handler = BugLog(record)
     logging.getLogger("longshore").addHandler(handler)

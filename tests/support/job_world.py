@@ -9,23 +9,24 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api
 from longshore.client import Client
-from longshore.client.local import LocalClient
 from longshore.controllers import job
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time.virtual import VirtualClock
-from longshore.testing import stories
+from longshore.store import Store
 from longshore.testing.faulty_client import FaultyClient
-from longshore.testing.scripted_kubelet import PODS, TRACKING, PodScript, ScriptedKubelet
-from longshore.testing.stories import NS, Controllers, Telling, an_api, as_client, beside
-from support.found import found
+from longshore.testing.scripted_kubelet import TRACKING, PodScript, ScriptedKubelet
+from longshore.testing.stories import Controllers, Telling, as_client
+from support import world
+from support.world import NS, PODS, opened
 
 JOBS = ("batch/v1", "Job")
 _QUIET_SECONDS = 30.0
@@ -35,11 +36,17 @@ async def job_controller(client: Client, clock: VirtualClock) -> None:
     await job.run(ControllerContext(client, clock=clock, rng=random.Random(1)))
 
 
-class World:
+class World(world.World):
     """What a story sees."""
 
-    def __init__(self, api: Api, client: LocalClient, clock: VirtualClock, kubelet: ScriptedKubelet) -> None:
-        self.api, self.client, self.clock, self.kubelet = api, client, clock, kubelet
+    pause, growth = 0.5, 1.5
+
+    def __init__(self, api: Api, clock: VirtualClock, script: PodScript) -> None:
+        super().__init__(api, clock)
+        self.kubelet = ScriptedKubelet(self.client, clock, script, NS)
+
+    async def prepare(self) -> None:
+        self.begin(self.kubelet.run())
 
     async def job(self, name: str = "j", *, labels: dict[str, str] | None = None, **spec: Any) -> Obj:
         """Creates a Job; its pods never restart in place unless `restart` says so."""
@@ -49,10 +56,10 @@ class World:
         await self.client.patch(JOBS, name, {"spec": spec}, NS)
 
     async def get(self, name: str = "j") -> Obj | None:
-        return await found(self.client, JOBS, name, NS)
+        return await self.find(JOBS, name)
 
     async def pods(self) -> list[Obj]:
-        return (await self.client.list(PODS, NS)).items
+        return await self.listed(PODS)
 
     def finish(self, count: int) -> None:
         """Lets so many pods that are held end now, the oldest first."""
@@ -62,7 +69,7 @@ class World:
             pod.finish()
 
     def finish_indexes(self, *indexes: int) -> None:
-        """The same for the pods of these indexes."""
+        """Lets the pods of these indexes end now."""
         for pod in self.kubelet.pods.values():
             if pod.index in indexes:
                 pod.finish()
@@ -71,59 +78,39 @@ class World:
         """Pods that start from now on end by themselves."""
         self.kubelet.holds = False
 
-    async def until(self, condition: Callable[[], Awaitable[Any]], seconds: float = 3600.0) -> Any:
-        """Waits for something to be true, looking less often with time. AssertionError when it never is."""
-        end, pause = self.clock.monotonic() + seconds, 0.5
-        while not (found := await condition()):
-            if self.clock.monotonic() >= end:
-                raise AssertionError(f"did not happen in {seconds:g} s: {await self.get()}")
-            await self.clock.sleep(pause)
-            pause = min(pause * 1.5, 10.0)
-        return found
-
     async def status(self, name: str = "j", **wanted: Any) -> None:
         """Waits until the Job's status has these values; an absent counter is 0."""
 
         async def there() -> bool:
-            found = ((await self.get(name)) or {}).get("status") or {}
+            found = await self.status_of(JOBS, name)
             return all((found.get(key) or _zero(value)) == value for key, value in wanted.items())
 
-        await self.until(there)
+        await self.until(there, f"{name}: {wanted}")
 
     async def running(self, count: int, name: str = "j") -> None:
         """Waits until so many pods run, no other is there, and the Job's status says so."""
 
         async def there() -> bool:
-            found = ((await self.get(name)) or {}).get("status") or {}
+            found = await self.status_of(JOBS, name)
             pods = [pod for pod in await self.pods() if "deletionTimestamp" not in pod["metadata"]]
             return found.get("active") == found.get("ready") == count == len(pods)
 
-        await self.until(there)
+        await self.until(there, f"{name}: {count} pods run")
 
-    async def suspended(self, name: str = "j") -> None:
+    async def suspended(self) -> None:
         """Waits until the Job says that it is."""
-
-        async def there() -> bool:
-            found = ((await self.get(name)) or {}).get("status") or {}
-            return any(
-                c["type"] == "Suspended" and c["status"] == "True" for c in found.get("conditions") or ()
-            )
-
-        await self.until(there)
+        await self._says("j", "Suspended")
 
     async def ended(self, name: str = "j") -> None:
         """Waits until the Job is Complete or Failed."""
+        await self._says(name, "Complete", "Failed")
 
+    async def _says(self, name: str, *types: str) -> None:
         async def there() -> bool:
-            found = ((await self.get(name)) or {}).get("status") or {}
-            types = {c["type"] for c in found.get("conditions") or () if c["status"] == "True"}
-            return bool(types & {"Complete", "Failed"})
+            conditions = (await self.status_of(JOBS, name)).get("conditions") or ()
+            return any(each["type"] in types and each["status"] == "True" for each in conditions)
 
-        await self.until(there)
-
-    async def quiet(self, seconds: float = _QUIET_SECONDS) -> None:
-        """Waits until nothing was written for so long."""
-        await stories.quiet(self, seconds)
+        await self.until(there, f"{name}: {types}")
 
 
 def _zero(value: Any) -> Any:
@@ -168,12 +155,10 @@ class Ending:
     """How many pods there ever were, by Job and index."""
 
 
-@asynccontextmanager
-async def a_world(clock: VirtualClock, script: PodScript) -> AsyncIterator[World]:
-    async with an_api(clock) as (api, client):
-        world = World(api, client, clock, ScriptedKubelet(client, clock, script, NS))
-        async with beside(world.kubelet.run()):
-            yield world
+def a_world(
+    clock: VirtualClock, script: PodScript, store: Store | None = None
+) -> AbstractAsyncContextManager[World]:
+    return opened(partial(World, script=script), clock, store)
 
 
 def with_faults(story: Story, seed: int, **faults: float) -> tuple[Ending, Counter[str]]:

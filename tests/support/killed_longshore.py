@@ -1,47 +1,12 @@
-"""A longshore that is killed and started again, and what is left of it and of its pods on this machine."""
+"""The processes of a longshore that was killed, and of its pods, on this machine."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-
-from support.longshore_process import READY, RunningLongshore
-
-
-class Up:
-    """A `longshore up` that can be killed and started again on the same directory."""
-
-    def __init__(self, directory: Path, *options: str) -> None:
-        self.directory = directory
-        self.options = options
-        self.errors = directory.parent / "stderr"
-
-    def start(self) -> None:
-        command = [sys.executable, "-m", "longshore", "up", "--data-dir", str(self.directory)]
-        command += [*self.options, "--port", "0"]  # not the same again: while it is dead, anybody may take it
-        with self.errors.open("a") as errors:
-            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
-        assert self.process.stdout is not None
-        ready = READY.fullmatch(self.process.stdout.readline())
-        assert ready is not None, f"longshore did not start: {self.errors.read_text()[-2000:]}"
-        self.client = RunningLongshore(ready[1], Path(ready[2]))
-
-    def kill(self) -> None:
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-        assert self.process.stdout is not None
-        self.process.stdout.close()
-
-    def stop(self) -> None:
-        self.process.terminate()
-        self.process.wait(20)
-        assert self.process.stdout is not None
-        self.process.stdout.close()
 
 
 def end_keeper(data: Path) -> bool:

@@ -11,6 +11,7 @@ import contextlib
 import http.client
 import json
 import re
+import signal
 import ssl
 import subprocess
 import sys
@@ -18,7 +19,7 @@ import tempfile
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -99,28 +100,80 @@ class RunningLongshore:
                 assert answer.status == 200
 
 
+class Up:
+    """A `longshore up` on a directory, which can be killed and started again there."""
+
+    process: subprocess.Popen[str]
+    client: RunningLongshore
+
+    def __init__(self, directory: Path, *options: str) -> None:
+        self.directory, self.options = directory, options
+        self.errors = directory.parent / "stderr"
+
+    def start(self, *more: str) -> None:
+        """Starts it, and waits until it serves. `more` are further options."""
+        self.begin(*more)
+        self.meet()
+
+    def begin(self, *more: str, before: Callable[[], None] | None = None) -> None:
+        """Starts it. `before` runs in the process first."""
+        command = [sys.executable, "-m", "longshore", "up", "--data-dir", str(self.directory)]
+        command += ["--port", "0"]  # not the last one again: while it is dead, anybody may take it
+        with self.errors.open("a") as errors:
+            self.process = subprocess.Popen(
+                [*command, *self.options, *more],
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                preexec_fn=before,
+            )
+
+    def meet(self) -> RunningLongshore:
+        """Waits until it serves."""
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        ready = READY.fullmatch(line)
+        assert ready is not None, f"longshore did not start: {line}{self.said()[-2000:]}"
+        self.client = RunningLongshore(ready[1], Path(ready[2]))
+        return self.client
+
+    def said(self) -> str:
+        """Everything on standard error so far, of all that ran on this directory."""
+        return self.errors.read_text()
+
+    def kill(self) -> None:
+        """Ends it by SIGKILL; safe to call twice."""
+        self.stop(signal.SIGKILL)
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """Ends it by a signal; the exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        try:
+            return self.wait()
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.wait()
+            raise
+
+    def wait(self, seconds: float = 20) -> int:
+        """The exit code of a process that ends."""
+        assert self.process.stdout is not None
+        self.process.wait(seconds)
+        self.process.stdout.close()
+        return self.process.returncode
+
+
 @contextlib.contextmanager
 def longshore_up(*words: str) -> Iterator[RunningLongshore]:
     """A throw-away longshore on a free port; `words` are further options of `longshore up`."""
-    with tempfile.TemporaryDirectory(prefix="longshore-") as data, tempfile.TemporaryFile("w+") as errors:
-        command = [sys.executable, "-m", "longshore", "up", "--data-dir", data, "--port", "0", *words]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
-        assert process.stdout is not None
+    with tempfile.TemporaryDirectory(prefix="longshore-") as folder:
+        up = Up(Path(folder) / "data", *words)
+        up.begin()
         try:
-            ready = READY.fullmatch(process.stdout.readline())
-            if ready is None:
-                errors.seek(0)
-                raise RuntimeError(f"longshore did not start: {errors.read()}")
-            yield RunningLongshore(ready[1], Path(ready[2]))
+            yield up.meet()
         finally:
-            process.terminate()
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-            process.stdout.close()
-        errors.seek(0)
-        said = errors.read()
+            up.stop()
+        said = up.said()
     # A client must never make the server stumble: an unexpected error is logged with its traceback.
     assert "Traceback" not in said, said

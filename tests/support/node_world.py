@@ -7,15 +7,13 @@ import random
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api
 from longshore.client import Client
-from longshore.client.local import LocalClient
-from longshore.machinery.controller_context import ControllerContext
-from longshore.machinery.explanations import Explanations
 from longshore.machinery.informers.informer import Informers
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
@@ -26,22 +24,22 @@ from longshore.node.disk_pressure import Free
 from longshore.node.runtime import Container, Runtime
 from longshore.testing.scripted_preparer import ScriptedPreparer
 from longshore.testing.scripted_runtime import Run, RunScript, ScriptedMachine, ScriptedRuntime
-from longshore.testing.stories import NS, an_api
-from support.found import found
+from longshore.testing.stories import beside
+from support import world
+from support.world import NAMESPACES, NS, PODS
 
-PODS = ("v1", "Pod")
 NODE = "here"
 CAPACITY = Capacity({"cpu": "4", "memory": "8Gi", "ephemeral-storage": "10Gi", "pods": "50"})
 
 
-class World:
-    def __init__(
-        self, api: Api, client: LocalClient, clock: VirtualClock, root: Path, script: RunScript
-    ) -> None:
-        self.api, self.client, self.clock, self.root = api, client, clock, root
+class World(world.World):
+    pause, growth = 0.05, 1.0
+
+    def __init__(self, api: Api, clock: VirtualClock, script: RunScript, root: Path) -> None:
+        super().__init__(api, clock)
+        self.root = root
         self.machine = ScriptedMachine(clock, script)
         self.preparer = ScriptedPreparer(root)
-        self.explanations = Explanations()
         self.capacity = CAPACITY
         self.free: Callable[[], Free | None] = lambda: None
         self.archive: Archive | None = None
@@ -51,17 +49,14 @@ class World:
         self.informers: Informers | None = None
         """Those of others in the process; None follows alone."""
 
+    async def prepare(self) -> None:
+        await self.client.create(NAMESPACES, {"metadata": {"name": "kube-node-lease"}})
+
     async def run_agent(self, client: Client | None = None, ready: asyncio.Event | None = None) -> None:
         """Runs an agent until cancelled; each call is a new process on the same machine."""
-        client = client or self.client
+        shared = None if self.informers is None else self.informers.share()
         self.agent = agent.Agent(
-            ControllerContext(
-                client,
-                clock=self.clock,
-                rng=random.Random(1),
-                informers=None if self.informers is None else self.informers.share(),
-                explanations=self.explanations,
-            ),
+            self.context(client, rng=random.Random(1), informers=shared, explanations=self.explanations),
             name=NODE,
             runtimes=self.runtimes or {"process": ScriptedRuntime(self.machine)},
             preparer=self.preparer,
@@ -77,7 +72,7 @@ class World:
         return await self.client.create(PODS, pod if pod is not None else a_pod(**spec), NS)
 
     async def get(self, name: str = "p") -> Obj | None:
-        return await found(self.client, PODS, name, NS)
+        return await self.find(PODS, name)
 
     async def status(self, name: str = "p") -> Obj:
         pod = await self.get(name)
@@ -85,38 +80,26 @@ class World:
         status: Obj = pod.get("status") or {}
         return status
 
-    async def until(self, condition: Callable[[], Awaitable[Any]], seconds: float = 3600.0) -> Any:
-        end = self.clock.monotonic() + seconds
-        while not (found := await condition()):
-            assert self.clock.monotonic() < end, (
-                f"did not happen in {seconds:g} s: {((await self.get()) or {}).get('status')}"
-            )
-            await self.clock.sleep(0.05)
-        return found
-
     async def phase(self, *wanted: str, name: str = "p", seconds: float = 3600.0) -> Obj:
         """Waits for one of these phases; the status then."""
 
         async def there() -> Obj | None:
-            pod = await self.get(name)
-            found = (pod or {}).get("status") or {}
+            found = await self.status_of(PODS, name)
             return found if found.get("phase") in wanted else None
 
-        status: Obj = await self.until(there, seconds)
+        status: Obj = await self.until(there, f"{name}: {wanted}", seconds)
         return status
 
     async def gone(self, name: str = "p", seconds: float = 3600.0) -> None:
         async def there() -> bool:
             return await self.get(name) is None
 
-        await self.until(there, seconds)
+        await self.until(there, f"{name} is gone", seconds)
 
     async def events(self, *fields: str) -> list[Any]:
         """(reason, message) of all events, oldest first, or other fields."""
         await self.clock.sleep(1.0)
-        found = (await self.client.list(("v1", "Event"), NS)).items
-        found.sort(key=lambda e: int(e["metadata"]["resourceVersion"]))
-        return [tuple(e.get(f) for f in fields or ("reason", "message")) for e in found]
+        return await self.told(*(fields or ("reason", "message")))
 
 
 def a_pod(
@@ -144,29 +127,19 @@ def a_pod(
 @asynccontextmanager
 async def a_world(clock: VirtualClock, script: RunScript | None = None) -> AsyncIterator[World]:
     """An API and a machine, without an agent."""
-    async with an_api(clock) as (api, client):
-        await client.create(("v1", "Namespace"), {"metadata": {"name": "kube-node-lease"}})
-        with tempfile.TemporaryDirectory() as root:
-            yield World(api, client, clock, Path(root), script or (lambda container: Run()))
+    with tempfile.TemporaryDirectory() as root:
+        make = partial(World, script=script or (lambda container: Run()), root=Path(root))
+        async with world.opened(make, clock) as made:
+            yield made
 
 
 @asynccontextmanager
 async def agent_of(world: World) -> AsyncIterator[None]:
     """The agent runs beside the block."""
     ready = asyncio.Event()
-    task = asyncio.create_task(world.run_agent(ready=ready))
-    waiting = asyncio.create_task(ready.wait())
-    await asyncio.wait((task, waiting), return_when=asyncio.FIRST_COMPLETED)
-    if task.done():
-        waiting.cancel()
-        task.result()
-    try:
+    async with beside(world.run_agent(ready=ready)):
+        await ready.wait()
         yield
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        if not task.cancelled() and (err := task.exception()) is not None:
-            raise err
 
 
 def told(

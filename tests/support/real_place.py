@@ -2,40 +2,18 @@
 
 from __future__ import annotations
 
-import re
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 from support.kubectl_binary import Kubectl
+from support.longshore_process import Up
 
-_READY = re.compile(r"export KUBECONFIG=(\S+)\n")
 
+class Place(Up):
+    """`home` has the data directory in it, and is the home of its kubectl."""
 
-class Place:
-    """A data directory, and the longshore that runs on it now."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self.kubectl = Kubectl(directory, directory / "data" / "kubeconfig")
-        self.process: subprocess.Popen[str]
-
-    def start(self, *more: str) -> None:
-        """`more` are further options of `longshore up`."""
-        words = [sys.executable, "-m", "longshore", "up", "--data-dir", str(self.directory / "data")]
-        words += ["--port", "0", "--on-stop", "kill", *more]
-        with (self.directory / "said").open("a") as said:
-            self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=said, text=True)
-        assert self.process.stdout is not None
-        ready = self.process.stdout.readline()
-        assert _READY.search(ready), (ready, (self.directory / "said").read_text())
-
-    def stop(self, number: int = signal.SIGTERM) -> None:
-        self.process.send_signal(number)
-        self.process.wait(15)
-        assert self.process.stdout is not None
-        self.process.stdout.close()
+    def __init__(self, home: Path) -> None:
+        super().__init__(home / "data", "--on-stop", "kill")
+        self.home, self.kubectl = home, Kubectl(home, home / "data" / "kubeconfig")
 
     def run(self, manifest: str, name: str) -> None:
         self.kubectl.ok("apply", "-f", "-", stdin=manifest)

@@ -4,43 +4,44 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from typing import Any
 
 from longshore.api import quantity
 from longshore.api.types import Obj
-from longshore.apiserver.api import Api, ApiParts
-from longshore.client import DeleteOptions
-from longshore.client.local import LocalClient
-from longshore.machinery.controller_context import ControllerContext
+from longshore.apiserver.api import Api
 from longshore.machinery.informers.informer import Informers
-from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.scheduler import Schedulers
-from longshore.store import Store
-from support.found import found
+from support import world
 from support.volcano_queues import open_queue
+from support.world import PODS, World
 
-PODS, NODES, EVENTS = ("v1", "Pod"), ("v1", "Node"), ("v1", "Event")
+__all__ = ["NODES", "PODGROUPS", "PODS", "QUEUES", "Scene", "play", "pod"]
+
+NODES = ("v1", "Node")
 PODGROUPS = ("scheduling.volcano.sh/v1beta1", "PodGroup")
 QUEUES = ("scheduling.volcano.sh/v1beta1", "Queue")
 
 
-class Scene:
-    def __init__(self, client: LocalClient, clock: VirtualClock, options: Obj) -> None:
-        self.client, self.clock, self._options = client, clock, options
+class Scene(World):
+    namespace = "default"
+
+    def __init__(self, api: Api, clock: VirtualClock, options: Obj) -> None:
+        super().__init__(api, clock)
+        self._options = options
         self.informers: Informers | None = None
         """Those of others in the process; None follows alone."""
+
+    async def prepare(self) -> None:
+        for queue in ("root", "default"):
+            await open_queue(self.client, queue, weight=1)
         self.start()
 
     def start(self) -> None:
         shared = self.informers.share() if self.informers is not None else None
-        context = ControllerContext(self.client, clock=self.clock, rng=self.clock.rng, informers=shared)
-        self.schedulers = Schedulers(context, **self._options)
-        self._working = asyncio.create_task(self.schedulers.run())
-
-    async def stop(self) -> None:
-        self._working.cancel()
-        await asyncio.gather(self._working, return_exceptions=True)
+        self.schedulers = Schedulers(self.context(informers=shared), **self._options)
+        self.begin(self.schedulers.run())
 
     async def restart(self) -> None:
         """Schedulers that remember nothing."""
@@ -111,18 +112,14 @@ class Scene:
 
     async def bound(self, prefix: str) -> list[str]:
         """Names of the pods with this prefix that have a node."""
-        found = (await self.client.list(PODS, "default")).items
         return [
             each["metadata"]["name"]
-            for each in found
+            for each in await self.listed(PODS)
             if each["metadata"]["name"].startswith(prefix) and each["spec"].get("nodeName")
         ]
 
-    async def settle(self, seconds: float = 1.0) -> None:
-        await self.clock.sleep(seconds)
-
     async def get(self, name: str) -> Obj | None:
-        return await found(self.client, PODS, name, "default")
+        return await self.find(PODS, name)
 
     async def leaving(self, prefix: str, count: int) -> list[int]:
         """Which of the pods `prefix-0`, `prefix-1`, … are gone or on their way."""
@@ -149,15 +146,15 @@ class Scene:
         return next((c for c in found["status"].get("conditions", ()) if c["type"] == kind), {})
 
     async def events(self, name: str) -> list[tuple[str, str]]:
-        found = await self.client.list(EVENTS, "default")
-        return [(e["reason"], e["message"]) for e in found.items if e["involvedObject"]["name"] == name]
+        found = await self.told("involvedObject", "reason", "message")
+        return [(reason, message) for about, reason, message in found if about["name"] == name]
 
     async def finish(self, name: str, phase: str = "Succeeded") -> None:
         await self.client.patch(PODS, name, {"status": {"phase": phase}}, "default", subresource="status")
 
     async def delete(self, name: str) -> None:
         """As a kubelet ends it: at once."""
-        await self.client.delete(PODS, name, "default", DeleteOptions(grace_period_seconds=0))
+        await self.delete_pod(name, grace=0)
 
 
 def _times(count: int, amount: str) -> str:
@@ -174,17 +171,4 @@ def pod(name: str, asks: Obj | None = None, *, labels: Obj | None = None, **spec
 
 def play(story: Callable[[Scene], Awaitable[None]], **options: Any) -> None:
     """Runs a story on a fresh control plane in virtual time."""
-
-    async def main(clock: VirtualClock) -> None:
-        api = Api(ApiParts(Store.open(None), clock, clock.rng))
-        client = LocalClient(api)
-        await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
-        for queue in ("root", "default"):
-            await open_queue(client, queue, weight=1)
-        scene = Scene(client, clock, options)
-        try:
-            await story(scene)
-        finally:
-            await scene.stop()
-
-    virtual.run(main)
+    world.play(partial(Scene, options=options), story)

@@ -7,103 +7,77 @@ once `minMember` of its pods are bound, Completed when all have ended.
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds, pod_state
 from longshore.api.types import Obj
-from longshore.client import Client
+from longshore.machinery.informers.informer import Handler
+from support.world import World
 
-PODS = ("v1", "Pod")
 GROUPS = ("scheduling.volcano.sh/v1beta1", "PodGroup")
 GROUP_OF = "scheduling.k8s.io/group-name"
-_ENDED = ("Succeeded", "Failed")
+_PAUSE_SECONDS = 0.05
 
 
-class Gangs:
-    """`run` until cancelled. Looks at a group a moment after something about it changed."""
+class Gangs(Handler):
+    """`run` until cancelled. Looks at all groups a moment after something has changed."""
 
-    def __init__(self, client: Client, clock: Any, *, pause: float = 0.05, node: str = "node") -> None:
-        self._client, self._clock, self._pause, self._node = client, clock, pause, node
-        self._pods: dict[tuple[str, str], Obj] = {}
-        self._groups: dict[tuple[str, str], Obj] = {}
-        self._changed: set[tuple[str, str]] = set()
-        self._awake = asyncio.Event()
+    def __init__(self, world: World) -> None:
+        self._world, self._informers, self._changed = world, world.context().informers, asyncio.Event()
+        self._pods, self._groups = self._informers.get(kinds.PODS), self._informers.get(kinds.POD_GROUPS)
         self.closed = False
         """Lets no group in while set."""
 
+    def on_add(self, obj: Obj, initial: bool) -> None:
+        self._changed.set()
+
+    def on_update(self, old: Obj, new: Obj) -> None:
+        self._changed.set()
+
+    def on_delete(self, obj: Obj, stale: bool) -> None:
+        self._changed.set()
+
     async def run(self) -> None:
+        self._pods.add_handler(self)
+        self._groups.add_handler(self)
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._follow(PODS, self._pods))
-            tasks.create_task(self._follow(GROUPS, self._groups))
-            tasks.create_task(self._work())
+            tasks.create_task(self._informers.run())
+            while True:
+                await self._changed.wait()
+                await self._world.clock.sleep(_PAUSE_SECONDS)
+                self._changed.clear()
+                for group in self._groups.cache.list():
+                    try:
+                        await self._look(group)
+                    except StatusError as err:
+                        if err.code not in (404, 409):
+                            raise
 
-    async def _follow(self, what: tuple[str, str], known: dict[tuple[str, str], Obj]) -> None:
-        while True:
-            known.clear()
-            async with self._client.watch(what, initial_events=True) as events:
-                async for event in events:
-                    if event.type == "BOOKMARK":
-                        continue
-                    meta = event.object["metadata"]
-                    key = (meta["namespace"], meta["name"])
-                    if event.type == "DELETED":
-                        known.pop(key, None)
-                    else:
-                        known[key] = event.object
-                    group = (meta.get("annotations") or {}).get(GROUP_OF) if what == PODS else meta["name"]
-                    if group:
-                        self._changed.add((key[0], group))
-                        self._awake.set()
-
-    async def _work(self) -> None:
-        while True:
-            await self._awake.wait()
-            await self._clock.sleep(self._pause)
-            self._awake.clear()
-            changed, self._changed = self._changed, set()
-            for key in sorted(changed):
-                try:
-                    await self._look(key)
-                except StatusError as err:
-                    if err.code not in (404, 409):
-                        raise
-
-    async def _look(self, key: tuple[str, str]) -> None:
-        group = self._groups.get(key)
-        if group is None:
-            return
+    async def _look(self, group: Obj) -> None:
         phase = (group.get("status") or {}).get("phase") or ""
         if phase in ("", "Pending"):
             if not self.closed:
-                await self._write(key, group, "Inqueue", [])
+                await self._write(group, "Inqueue", [])
             return
-        pods = [
-            pod
-            for (namespace, _), pod in sorted(self._pods.items())
-            if namespace == key[0] and (pod["metadata"].get("annotations") or {}).get(GROUP_OF) == key[1]
-        ]
+        name = group["metadata"]["name"]
+        pods = [pod for pod in self._pods.cache.list() if _group_of(pod) == name]
         least = group["spec"].get("minMember") or 0
         bound = [pod for pod in pods if pod["spec"].get("nodeName")]
         free = [p for p in pods if not p["spec"].get("nodeName") and "deletionTimestamp" not in p["metadata"]]
         if free and len(bound) + len(free) >= least:
             for pod in free:
-                await self._bind(pod)
+                await self._world.bind(pod)
             bound += free
         if len(bound) >= least:
-            ended = bool(pods) and all((p.get("status") or {}).get("phase") in _ENDED for p in pods)
-            await self._write(key, group, "Completed" if ended else "Running", pods)
+            ended = bool(pods) and all(pod_state.has_ended(pod) for pod in pods)
+            await self._write(group, "Completed" if ended else "Running", pods)
         elif phase != "Inqueue":
-            await self._write(key, group, "Pending", pods)
+            await self._write(group, "Pending", pods)
 
-    async def _bind(self, pod: Obj) -> None:
-        meta = pod["metadata"]
-        binding = {"metadata": {"name": meta["name"]}, "target": {"kind": "Node", "name": self._node}}
-        await self._client.create(PODS, binding, meta["namespace"], name=meta["name"], subresource="binding")
-
-    async def _write(self, key: tuple[str, str], group: Obj, phase: str, pods: list[Obj]) -> None:
+    async def _write(self, group: Obj, phase: str, pods: list[Obj]) -> None:
         status: Obj = {**(group.get("status") or {}), "phase": phase}
         for counter in ("running", "succeeded", "failed"):
-            number = sum(((p.get("status") or {}).get("phase") or "").lower() == counter for p in pods)
+            number = sum(pod_state.phase_of(pod).lower() == counter for pod in pods)
             status.pop(counter, None)
             if number:
                 status[counter] = number
@@ -112,4 +86,8 @@ class Gangs:
                 {"type": "Scheduled", "status": "True", "reason": "tasks in gang are ready to be scheduled"}
             ]
         if status != (group.get("status") or {}):
-            self._groups[key] = await self._client.update(GROUPS, {**group, "status": status}, key[0])
+            await self._world.client.update(GROUPS, {**group, "status": status}, self._world.namespace)
+
+
+def _group_of(pod: Obj) -> str | None:
+    return (pod["metadata"].get("annotations") or {}).get(GROUP_OF)

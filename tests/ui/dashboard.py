@@ -15,7 +15,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from support.longshore_process import READY, RunningLongshore
+from support.longshore_process import RunningLongshore, Up
 
 CHROMIUM = os.environ.get("LONGSHORE_TEST_CHROMIUM", "/usr/bin/chromium")
 FLAGS = [
@@ -71,10 +71,12 @@ class Seen:
 @dataclass
 class Dashboard:
     browser: Browser
-    directory: Path
-    longshore: RunningLongshore
-    process: subprocess.Popen[str]
+    up: Up
     port: int
+
+    @property
+    def longshore(self) -> RunningLongshore:
+        return self.up.client
 
     @property
     def url(self) -> str:
@@ -138,8 +140,8 @@ class Dashboard:
 
     def restart(self) -> None:
         """Stops longshore, and starts it again on the same port and data."""
-        _stop(self.process)
-        self.process, self.longshore = _start(self.directory, self.port)
+        self.up.stop()
+        self.up.start("--port", str(self.port))
 
 
 _CLUSTER = ("ClusterRole", "ClusterRoleBinding", "Namespace", "Queue")
@@ -148,51 +150,16 @@ _PLURALS = {"CronJob": "cronjobs", "ServiceAccount": "serviceaccounts"}
 
 @contextlib.contextmanager
 def dashboard(directory: Path, *options: str) -> Iterator[Dashboard]:
-    process, longshore = _start(directory, 0, *options)
-    port = int(longshore.server.rpartition(":")[2])
-    made: Dashboard | None = None
+    up = Up(directory, *options)
+    up.begin()
     try:
+        port = int(up.meet().server.rpartition(":")[2])
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-            made = Dashboard(browser, directory, longshore, process, port)
-            yield made
+            yield Dashboard(browser, up, port)
             browser.close()
     finally:
-        _stop(made.process if made is not None else process)
-
-
-def _start(directory: Path, port: int, *options: str) -> tuple[subprocess.Popen[str], RunningLongshore]:
-    command = [
-        sys.executable,
-        "-m",
-        "longshore",
-        "up",
-        "--data-dir",
-        str(directory),
-        "--port",
-        str(port),
-        *options,
-    ]
-    errors = (directory.parent / f"{directory.name}.err").open("a+")
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
-    assert process.stdout is not None
-    ready = READY.fullmatch(process.stdout.readline())
-    if ready is None:
-        errors.seek(0)
-        raise RuntimeError(f"longshore did not start: {errors.read()}")
-    errors.close()
-    return process, RunningLongshore(ready[1], Path(ready[2]))
-
-
-def _stop(process: subprocess.Popen[str]) -> None:
-    process.terminate()
-    try:
-        process.wait(15)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    assert process.stdout is not None
-    process.stdout.close()
+        up.stop()
 
 
 def job(name: str, command: str, *, labels: dict[str, str] | None = None, **spec: Any) -> dict[str, Any]:

@@ -44,9 +44,8 @@ class MortalClient(OneByOne):
 
     def __init__(self, client: Client, clock: Clock, last: int = 0, death: Death = Death.SEEN) -> None:
         self.writes = 0
-        self.dead = asyncio.Event()
+        self.dead, self.over = asyncio.Event(), False
         self._client, self._clock, self._last, self._death = client, clock, last, death
-        self._over = False
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._client, name)
@@ -62,7 +61,7 @@ class MortalClient(OneByOne):
 
     async def live_on(self) -> None:
         """Blocks for ever if the process has made its last write."""
-        if self._over:
+        if self.over:
             self.dead.set()
             await _forever()
 
@@ -71,17 +70,13 @@ class MortalClient(OneByOne):
         self.writes += 1
         is_last = self.writes == self._last
         if is_last:
-            self._over = True
+            self.over = True
             self._clock.call_later(_LINGERING_SECONDS, self.dead.set)
         try:
             return await write
         finally:
             if is_last and self._death is Death.UNSEEN:
                 await self.live_on()
-
-    @property
-    def over(self) -> bool:
-        return self._over
 
     def _counted(self, write: Callable[..., Coroutine[Any, Any, Any]]) -> Any:
         async def counted(what: What, *arguments: Any, **options: Any) -> Any:

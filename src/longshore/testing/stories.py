@@ -112,10 +112,12 @@ async def quiet(world: AWorld, seconds: float) -> None:
 
 
 @asynccontextmanager
-async def an_api(clock: VirtualClock) -> AsyncIterator[tuple[Api, LocalClient]]:
-    """An API in memory with one namespace in which pods may be made."""
-    store = Store.open(None)
-    api = Api(ApiParts(store, clock, clock.rng))
+async def an_api(
+    clock: VirtualClock, store: Store | None = None, **parts: Any
+) -> AsyncIterator[tuple[Api, LocalClient]]:
+    """An API in memory, with these parts, and one namespace in which pods may be made."""
+    store = store or Store.open(None)
+    api = Api(ApiParts(store, clock, clock.rng, **parts))
     client = LocalClient(api)
     await client.create(("v1", "Namespace"), {"metadata": {"name": NS}})
     await client.create(("v1", "ServiceAccount"), {"metadata": {"name": "default"}}, NS)

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final
 
+from apiserver.crd import widgets
 from longshore.api.kinds import table
 from longshore.api.resources import Resource
 from support.places import RECORDED
@@ -109,37 +110,18 @@ _BODIES: Final[dict[str, Obj]] = {
     "clusterrolebindings": {"roleRef": _ROLE, "subjects": [_USER]},
     "rolebindings": {"roleRef": _ROLE, "subjects": [_USER]},
     "storageclasses": {"provisioner": "example.com/p", "parameters": {"a": "b"}},
-    "customresourcedefinitions": {
-        "metadata": {"name": "widgets.example.com"},
-        "spec": {
-            "group": "example.com",
-            "scope": "Namespaced",
-            "names": {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"},
-            "versions": [
-                {
-                    "name": "v1",
-                    "served": True,
-                    "storage": True,
-                    "subresources": {"status": {}},
-                    "schema": {
-                        "openAPIV3Schema": {
-                            "type": "object",
-                            "properties": {
-                                "spec": {
-                                    "type": "object",
-                                    "properties": {
-                                        "size": {"type": "integer", "minimum": 1, "default": 3},
-                                        "names": {"type": "array", "items": {"type": "string"}},
-                                    },
-                                },
-                                "status": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
-                            },
-                        }
-                    },
-                }
-            ],
-        },
-    },
+    "customresourcedefinitions": widgets.definition(
+        widgets.version(
+            spec={
+                "type": "object",
+                "properties": {
+                    "size": {"type": "integer", "minimum": 1, "default": 3},
+                    "names": {"type": "array", "items": {"type": "string"}},
+                },
+            },
+            subresources={"status": {}},
+        )
+    ),
     "priorityclasses": {"value": 1000, "description": "d"},
     "runtimeclasses": {
         "handler": "podman",
@@ -220,32 +202,15 @@ _GADGET_SPEC: Final = {
         "tags": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
     },
 }
-GADGETS: Final = {
-    "metadata": {"name": "gadgets.example.org"},
-    "spec": {
-        "group": "example.org",
-        "scope": "Namespaced",
-        "names": {"plural": "gadgets", "singular": "gadget", "kind": "Gadget", "listKind": "GadgetList"},
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "subresources": {"status": {}},
-                "additionalPrinterColumns": [{"name": "Size", "type": "integer", "jsonPath": ".spec.size"}],
-                "schema": {
-                    "openAPIV3Schema": {
-                        "type": "object",
-                        "properties": {
-                            "spec": _GADGET_SPEC,
-                            "status": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
-                        },
-                    }
-                },
-            }
-        ],
-    },
-}
+GADGETS: Final = widgets.definition(
+    widgets.version(
+        spec=_GADGET_SPEC,
+        subresources={"status": {}},
+        additionalPrinterColumns=[{"name": "Size", "type": "integer", "jsonPath": ".spec.size"}],
+    ),
+    kind="Gadget",
+    group="example.org",
+)
 """A definition that no random request is about, so that there is always a kind of a user's own."""
 GADGET: Final = {
     "apiVersion": "example.org/v1",
@@ -261,7 +226,7 @@ GADGET: Final = {
         "parts": [{"name": "p"}, {"name": "q", "count": 2}],
         "tags": ["x", "y"],
     },
-    "status": {"ready": True},
+    "status": {"phase": "there"},
 }
 
 

@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from longshore.api import codec, errors, types
+from longshore.api import errors
 from longshore.api.kinds import table
 from longshore.api.resources import Resource
-from longshore.api.strategy import Context
 from longshore.api.types import Obj
-from longshore.api.validation import metadata
+from support import hooks
 
 NOW = "2021-01-01T00:00:00Z"
 UID = "11111111-2222-3333-4444-555555555555"
@@ -26,45 +25,18 @@ class Kind:
 
     resource: Resource
 
-    def decode(self, body: Obj) -> Obj:
-        strategy = self.resource.strategy
-        obj = codec.from_value(types.copy_of(body), self.resource.message).obj
-        strategy.default(obj)
-        return strategy.to_storage(obj) if strategy.converts else obj
-
     def create(self, body: Obj, namespace: str = "team") -> Obj:
-        strategy, context = self.resource.strategy, Context(NOW)
-        obj = self.decode(body)
-        meta = obj["metadata"]
-        meta.update(uid=UID, creationTimestamp=NOW)
+        obj = hooks.decoded(self.resource, body)
+        obj["metadata"].update(uid=UID, creationTimestamp=NOW)
         if self.resource.namespaced:
-            meta["namespace"] = namespace
-        strategy.prepare_create(obj, context)
-        problems = metadata.validate_create(
-            meta, namespaced=self.resource.namespaced, name_rule=strategy.name_rule
-        )
-        self._raise(meta, problems + strategy.validate_create(obj))
+            obj["metadata"]["namespace"] = namespace
+        hooks.create(self.resource, obj, NOW)
         return obj
 
     def update(self, old: Obj, body: Obj, subresource: str = "") -> Obj:
         """`body` holds the fields that change; the rest stays as the client would have read it."""
-        strategy, context = self.resource.strategy, Context(NOW, subresource)
-        served = strategy.from_storage(old) if strategy.converts else old
-        new = self.decode(types.copy_of({**served, **body}))
-        if subresource == "status":
-            strategy.prepare_status(new, old, context)
-        elif subresource:
-            strategy.prepare_subresource(new, old, context)
-        else:
-            strategy.prepare_update(new, old)
-        meta = new["metadata"]
-        if subresource == "status":
-            problems = strategy.validate_status(new, old)
-        elif subresource:
-            problems = strategy.validate_subresource(new, old, context)
-        else:
-            problems = strategy.validate_update(new, old)
-        self._raise(meta, metadata.validate_update(meta, old["metadata"]) + problems)
+        new = hooks.decoded(self.resource, {**self.served(old), **body})
+        hooks.update(self.resource, new, old, NOW, subresource)
         return new
 
     def served(self, stored: Obj) -> Obj:
@@ -76,11 +48,6 @@ class Kind:
         with pytest.raises(errors.StatusError) as caught:
             action(*args, **kwargs)
         return caught.value.message.partition(" is invalid: ")[2]
-
-    def _raise(self, meta: Obj, problems: list[Any]) -> None:
-        if problems:
-            group = self.resource.storage_group
-            raise errors.invalid(group, self.resource.kind, meta.get("name", ""), problems)
 
 
 @pytest.fixture

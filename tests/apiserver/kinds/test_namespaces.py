@@ -10,6 +10,7 @@ import pytest
 from longshore.api.errors import StatusError
 from longshore.api.strategy import Context
 from longshore.api.types import Obj
+from support import hooks
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def test_clients_cannot_set_phase_or_lose_the_finalizer(namespaces: Any) -> None
 
 
 def test_a_generated_name_is_a_label_too(namespaces: Any) -> None:
-    unnamed = namespaces.decode({"metadata": {"generateName": "n-"}})
+    unnamed = hooks.decoded(namespaces.resource, {"metadata": {"generateName": "n-"}})
     unnamed["metadata"]["name"] = "n-abcde"
     namespaces.resource.strategy.prepare_create(unnamed, Context("2021-01-01T00:00:00Z"))
     assert unnamed["metadata"]["labels"] == {"kubernetes.io/metadata.name": "n-abcde"}

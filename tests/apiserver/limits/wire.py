@@ -57,11 +57,11 @@ class Wire:
         head = self.head(method, target, Connection="close", Content_Length=str(len(body)), **headers)
         return await self.exchange(head + body)
 
-    async def exchange(self, request: bytes, seconds: float = 10) -> tuple[int, Any]:
+    async def exchange(self, request: bytes) -> tuple[int, Any]:
         reader, writer = await self.open()
         try:
             writer.write(request)
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(10):
                 return await answer(reader, headless=request.startswith(b"HEAD "))
         finally:
             writer.transport.abort()

@@ -7,18 +7,16 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from longshore.api import codec, errors
-from longshore.api.field import FieldError
-from longshore.api.kinds import pod as pods
-from longshore.api.kinds import pod_binding
+from longshore.api import codec
+from longshore.api.kinds import pod_binding, table
 from longshore.api.patch import merge_patch
 from longshore.api.patch import strategic as strategic_patch
-from longshore.api.strategy import Context, Strategy
 from longshore.api.types import Obj, copy_of
-from longshore.api.validation import metadata
 from longshore.apiserver.admission import pod as admission
+from support import hooks
 from support.places import RECORDED
 
+ROW = next(row for row in table.RESOURCES if row.kind == "Pod")
 VECTORS = RECORDED / "vectors/api"
 NOW = "2026-01-02T03:04:05Z"
 UID = "11111111-2222-3333-4444-555555555555"
@@ -35,16 +33,10 @@ def canonical(body: Any, message: str = "core/v1.Pod") -> Obj:
     return codec.from_value(copy_of(body), message).obj
 
 
-def refuse(name: str, problems: list[FieldError]) -> None:
-    if problems:
-        raise errors.invalid("", "Pod", name, problems)
-
-
 @dataclass
 class Pods:
     """One namespace of pods. Every call answers the pod or raises what a client would see."""
 
-    strategy: Strategy = pods.STRATEGY
     stored: dict[str, Obj] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     classes: dict[str, Obj] = field(default_factory=lambda: dict(CLASSES))
@@ -56,52 +48,28 @@ class Pods:
         return self.classes.get(name) if storage == "scheduling.k8s.io/priorityclasses" else None
 
     def create(self, body: Obj) -> Obj:
-        pod, ctx = canonical(body), Context(NOW)
-        self.strategy.default(pod)
+        pod = hooks.decoded(ROW, body)
         meta = pod["metadata"]
         admission.admit_create(pod, self._get, lambda storage, namespace: self.classes.values())
         meta |= {"namespace": "ns", "uid": UID, "creationTimestamp": NOW, "generation": 1}
-        self.strategy.prepare_create(pod, ctx)
-        self.strategy.default(pod)
-        problems = metadata.validate_create(meta, namespaced=True, name_rule=self.strategy.name_rule)
-        refuse(meta.get("name", ""), problems + self.strategy.validate_create(pod))
-        self.warnings = self.strategy.warnings_create(pod)
+        ROW.strategy.default(pod)
+        hooks.create(ROW, pod, NOW)
+        self.warnings = ROW.strategy.warnings_create(pod)
         self.stored[meta["name"]] = pod
         return pod
 
     def replace(self, body: Obj, subresource: str = "") -> Obj:
-        pod, ctx = canonical(body), Context(NOW, subresource)
+        pod = hooks.decoded(ROW, body)
         meta = pod["metadata"]
         old = self.stored[meta["name"]]
-        self.strategy.default(pod)
         if not subresource:
             admission.admit_update(pod, old)
         for key in ("uid", "namespace", "creationTimestamp", "generation"):
             meta[key] = old["metadata"][key]
-        before = copy_of(old)
-        problems = self._prepared(pod, old, ctx)
-        assert old == before, "the stored pod was changed in place"
-        refuse(meta["name"], problems)
+        ROW.strategy.default(pod)
+        hooks.update(ROW, pod, old, NOW, subresource)
         self.stored[meta["name"]] = pod
         return pod
-
-    def _prepared(self, pod: Obj, old: Obj, ctx: Context) -> list[FieldError]:
-        strategy, meta = self.strategy, pod["metadata"]
-        if ctx.subresource == "status":
-            strategy.prepare_status(pod, old, ctx)
-        elif ctx.subresource:
-            strategy.prepare_subresource(pod, old, ctx)
-        else:
-            strategy.prepare_update(pod, old)
-        strategy.default(pod)
-        if not ctx.subresource and strategy.generation_changed(pod, old):
-            meta["generation"] += 1
-        problems = metadata.validate_update(meta, old["metadata"])
-        if ctx.subresource == "status":
-            return problems + strategy.validate_status(pod, old)
-        if ctx.subresource:
-            return problems + strategy.validate_subresource(pod, old, ctx)
-        return problems + strategy.validate_update(pod, old)
 
     def patch(self, name: str, patch: Obj, subresource: str = "", *, strategic: bool = False) -> Obj:
         """A merge patch, or a strategic one."""

@@ -39,7 +39,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     made.run(pod("p"), "p")
     yield made
     made.stop()
-    assert "Traceback" not in (made.directory / "said").read_text()
+    assert "Traceback" not in made.said()
 
 
 def ended(place: Place, container: str) -> dict[str, object]:

@@ -57,7 +57,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     made.start()
     yield made
     made.stop()
-    assert "Traceback" not in (made.directory / "said").read_text()
+    assert "Traceback" not in made.said()
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +125,7 @@ def test_exec_with_a_terminal(place: Place, server: str) -> None:
 
 
 def test_cp_goes_both_ways(place: Place, server: str) -> None:
-    home = place.directory
+    home = place.home
     (home / "mine").write_bytes(os.urandom(200_000))
     place.kubectl.ok("cp", "mine", f"{server}:{home}/theirs")
     assert (home / "theirs").read_bytes() == (home / "mine").read_bytes()
@@ -164,7 +164,7 @@ def test_logs_are_followed_until_the_container_ends(place: Place) -> None:
 
 def test_logs_of_the_run_before_the_restart(place: Place) -> None:
     script = "echo run >> runs; wc -l < runs; test $(wc -l < runs) -gt 1 && sleep 100; exit 1"
-    words = ("sh", "-c", f"cd {place.directory}; {script}")
+    words = ("sh", "-c", f"cd {place.home}; {script}")
     place.kubectl.ok("apply", "-f", "-", stdin=pod("again", *words, restart="OnFailure"))
     end = time.monotonic() + 15
     while place.kubectl("logs", "again").stdout.strip() != "2":
@@ -199,7 +199,7 @@ def test_logs_of_failed_pods_survive_them(place: Place) -> None:
 
 
 def test_logs_go_on_after_longshore_was_killed(place: Place, server: str) -> None:
-    marker = place.directory / "go"
+    marker = place.home / "go"
     script = f"echo before; while ! test -e {marker}; do sleep 0.05; done; echo after"
     place.run(pod("outlives", "sh", "-c", script), "outlives")
     place.stop(signal.SIGKILL)

@@ -17,8 +17,8 @@ from longshore.client import What
 from longshore.client.http.trimmed_objects import FOR_CONTROLLERS
 from longshore.machinery.informers.informer import Informers
 from longshore.machinery.time.clock import RealClock
+from longshore.testing.stories import beside
 from longshore.up.outside.health import LATE_WATCH_SECONDS, Health
-from machinery.beside import running
 from support.http_server import Asked, Reply, json_reply
 
 pytestmark = pytest.mark.anyio
@@ -158,7 +158,7 @@ async def followed(
         informers = Informers(client, clock=clock, rng=random.Random(1))
         user = informers.share()
         informer = user.get(what)
-        async with running(user.run()):
+        async with beside(user.run()):
             await informer.synced()
             yield served, user, clock
             served.changed.set()

@@ -12,16 +12,15 @@ import random
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 
-from msgspec.structs import replace
-
+from controllers.cronjob import cron_scene
 from controllers.cronjob.cron_scene import UID, cronjob, job
 from longshore.api import cron, errors
 from longshore.api.time import rfc3339
 from longshore.api.time.instants import SECOND, Instant
 from longshore.api.types import Obj
 from longshore.controllers.cronjob import timing
-from longshore.controllers.cronjob.decide import decide
 from longshore.controllers.scheduled.plan import ScheduledPlan
 from longshore.controllers.scheduled.view import Answer, Ask, ScheduledView
 from longshore.machinery.time.wallclock import Outage
@@ -104,26 +103,15 @@ class Life:
                 self._at(due, "look")
 
     def _sync(self, now: Instant) -> ScheduledPlan:
-        view = ScheduledView(
-            self.state,
-            now,
-            jobs=[*self.jobs.values()],
-            outage=self._outage,
-        )
-        answers: dict[Ask, Answer] = {}
-        while True:
-            plan = decide(replace(view, answers=answers) if answers else view)
-            if plan.final:
-                return plan
-            for ask in plan.read:
-                found = self.state if ask.kind == "CronJob" else self.jobs.get(ask.name)
-                answers[ask] = found or errors.not_found("batch", "jobs", ask.name)
-            for ask in plan.delete:
-                del self.jobs[ask.name]
-                answers[ask] = None
-            if plan.create is not None:
-                name = plan.create["metadata"]["name"]
-                answers[Ask("create", "Job", name)] = self._create(plan, name, now)
+        view = ScheduledView(self.state, now, jobs=[*self.jobs.values()], outage=self._outage)
+        return cron_scene.settled(view, self._answer, partial(self._create, now=now))
+
+    def _answer(self, ask: Ask) -> Answer:
+        if ask.verb == "delete":
+            del self.jobs[ask.name]
+            return None
+        found = self.state if ask.kind == "CronJob" else self.jobs.get(ask.name)
+        return found or errors.not_found("batch", "jobs", ask.name)
 
     def _create(self, plan: ScheduledPlan, name: str, now: Instant) -> Answer:
         assert plan.due is not None
@@ -153,25 +141,18 @@ class Life:
     def _invariants(self) -> None:
         if self.state["spec"]["concurrencyPolicy"] == "Replace":
             assert len(self._running()) <= 1
+        # One more may be there for a moment: the run that was started and not yet written down.
+        self.check_limits(more=1)
+
+    def check_limits(self, more: int = 0) -> None:
+        """No more ended Jobs are kept than the limits allow, and so many `more`."""
         for how, limit in FINISHED.items():
             kept = [
                 name
                 for name, one in self.jobs.items()
                 if one["status"].get("conditions", [{"type": ""}])[0]["type"] == how
             ]
-            # One more may be there for a moment: the run that was started and not yet written down.
-            assert len(kept) <= self.state["spec"][limit] + 1, kept
-
-
-def settled(life: Life) -> None:
-    """At the end of a look nothing is beyond the limits."""
-    for how, limit in FINISHED.items():
-        kept = [
-            one
-            for one in life.jobs.values()
-            if one["status"].get("conditions", [{"type": ""}])[0]["type"] == how
-        ]
-        assert len(kept) <= life.state["spec"][limit]
+            assert len(kept) <= self.state["spec"][limit] + more, kept
 
 
 def unexplained(life: Life, start: Instant, end: Instant) -> list[str]:
@@ -208,4 +189,4 @@ def spans(
         at = until
 
 
-__all__ = ["UID", "Life", "cronjob", "settled", "spans", "unexplained"]
+__all__ = ["UID", "Life", "cronjob", "spans", "unexplained"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -195,18 +196,30 @@ def sync(
         server.jobs = {job["metadata"]["name"]: job for job in jobs}
     server.cronjob = server.cronjob or cronjob
     server.now = now
-    view = ScheduledView(cronjob, rfc3339.parse(now), jobs=jobs, **more)
-    answers: dict[Ask, Answer] = {}
     created: list[Obj] = []
+    view = ScheduledView(cronjob, rfc3339.parse(now), jobs=jobs, **more)
+
+    def create(plan: ScheduledPlan, name: str) -> Answer:
+        assert plan.create is not None
+        answer = server.create(plan.create)
+        if isinstance(answer, dict):
+            created.append(answer)
+        return answer
+
+    return Outcome(settled(view, server.answer, create), created, server.asked)
+
+
+def settled(
+    view: ScheduledView, answer: Callable[[Ask], Answer], create: Callable[[ScheduledPlan, str], Answer]
+) -> ScheduledPlan:
+    """Decides until the plan is final; `create` is given each plan that starts a Job, and the Job's name."""
+    answers: dict[Ask, Answer] = {}
     for _ in range(20):
-        plan = decide(replace(view, answers=dict(answers)))
+        plan = decide(replace(view, answers=dict(answers)) if answers else view)
         if plan.final:
-            return Outcome(plan, created, server.asked)
-        for ask in (*plan.read, *plan.delete):
-            answers[ask] = server.answer(ask)
+            return plan
+        answers |= {ask: answer(ask) for ask in (*plan.read, *plan.delete)}
         if plan.create is not None:
-            answer = server.create(plan.create)
-            answers[Ask("create", "Job", plan.create["metadata"]["name"])] = answer
-            if isinstance(answer, dict):
-                created.append(answer)
-    raise AssertionError(f"never final: {server.asked}")
+            name = plan.create["metadata"]["name"]
+            answers[Ask("create", "Job", name)] = create(plan, name)
+    raise AssertionError(f"never final: {[*answers]}")

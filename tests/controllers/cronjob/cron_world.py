@@ -5,40 +5,32 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 from longshore.api import cron
-from longshore.api.errors import StatusError
-from longshore.api.metrics import Registry
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
-from longshore.apiserver.api import Api
 from longshore.client import Client
-from longshore.client.local import LocalClient
 from longshore.controllers.cronjob import DIALECT
 from longshore.controllers.scheduled.loop import Loop
 from longshore.controllers.scheduled.view import ScheduledView
-from longshore.machinery.controller_context import ControllerContext
-from longshore.machinery.explanations import Explanations
 from longshore.machinery.informers.informer import Handler, Informer
 from longshore.machinery.informers.reflector import Selection
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.machinery.work_limits import WorkLimits
-from longshore.testing.stories import an_api, beside
+from longshore.testing.stories import beside
+from support import world
+from support.world import NAMESPACES
 
 CRONJOBS = ("batch/v1", "CronJob")
 JOBS = ("batch/v1", "Job")
-EVENTS = ("v1", "Event")
 POD = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}
 
 
-class World:
-    """What a test sees. `registry` and `explanations` are those of the controller."""
-
-    def __init__(self, api: Api, client: LocalClient, clock: VirtualClock) -> None:
-        self.api, self.client, self.clock = api, client, clock
-        self.registry, self.explanations = Registry(), Explanations()
+class World(world.World):
+    async def prepare(self) -> None:
+        await self.client.create(NAMESPACES, {"metadata": {"name": "other"}})
 
     async def cronjob(
         self, schedule: str, name: str = "c", *, annotations: dict[str, str] | None = None, **spec: Any
@@ -51,35 +43,29 @@ class World:
         await self.client.patch(CRONJOBS, name, patch, "ns", **options)
 
     async def status(self, name: str = "c") -> Obj:
-        found: Obj = (await self.client.get(CRONJOBS, name, "ns")).get("status") or {}
-        return found
+        return await self.status_of(CRONJOBS, name)
 
     async def jobs(self) -> list[str]:
         """Names, in their order."""
-        return [job["metadata"]["name"] for job in (await self.client.list(JOBS, "ns")).items]
+        return [job["metadata"]["name"] for job in await self.listed(JOBS)]
 
     async def events(self, reason: str = "") -> list[str]:
         """Messages of the events on CronJobs, oldest first."""
         await self.clock.sleep(0.5)  # they are written in the background
-        found = (await self.client.list(EVENTS, "ns")).items
-        return [event["message"] for event in found if reason in ("", event["reason"])]
+        return [message for why, message in await self.told("reason", "message") if reason in ("", why)]
 
     async def end(self, name: str, how: str = "Complete") -> None:
         """Does what the Job controller does when a Job comes to its end."""
-        try:
-            job = await self.client.get(JOBS, name, "ns")
+        job = await self.find(JOBS, name)
+        if job is not None:
             await self.client.update_status(JOBS, {**job, "status": ended(how, self.now())}, "ns")
-        except StatusError as err:
-            if err.code != 404:
-                raise
 
     def now(self) -> str:
         return rfc3339.from_moment(self.clock.now())
 
     def controller(self, client: Client | None = None, **options: Any) -> Loop:
-        context = ControllerContext(
-            client or self.client,
-            clock=self.clock,
+        context = self.context(
+            client,
             rng=random.Random(1),
             registry=self.registry,
             explanations=self.explanations,
@@ -128,11 +114,8 @@ def ended(how: str, at: str) -> Obj:
     return {**status, "completionTime": at, "succeeded": 1} if how == "Complete" else {**status, "failed": 1}
 
 
-@asynccontextmanager
-async def a_world(clock: VirtualClock) -> AsyncIterator[World]:
-    async with an_api(clock) as (api, client):
-        await client.create(("v1", "Namespace"), {"metadata": {"name": "other"}})
-        yield World(api, client, clock)
+def a_world(clock: VirtualClock) -> AbstractAsyncContextManager[World]:
+    return world.opened(World, clock)
 
 
 def looks_of(controller: Loop) -> list[ScheduledView]:

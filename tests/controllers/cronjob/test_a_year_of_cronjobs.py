@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from controllers.cronjob.cron_model import Life, cronjob, settled, spans, unexplained
+from controllers.cronjob.cron_model import Life, cronjob, spans, unexplained
 from controllers.cronjob.cron_world import JOBS, a_world
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
@@ -79,7 +79,7 @@ def test_a_year() -> None:
     for number in range(200):
         one = life(number, outages)
         one.run(START, END)
-        settled(one)
+        one.check_limits()
         assert unexplained(one, START, END) == [], one.state["spec"]
         runs += len(one.created)
         skipped += sum(s.number for _, plan in one.plans for s in plan.skipped)

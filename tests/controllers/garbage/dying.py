@@ -1,22 +1,18 @@
 """Plays a scenario once undisturbed, then once per write and way to die, with a crash right there.
 
-The API and what it stores live on; the controllers die at once, without a chance to tidy up, and new ones
-start on the same API after a while. Whatever the write was, the end must be the same.
+Whatever the write was, the end must be the same.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Coroutine, Iterator
-from typing import Any, Protocol, cast
+from functools import partial
+from typing import Any, Protocol
 
-from longshore.apiserver.api import Api, ApiParts
 from longshore.client import Client
-from longshore.client.local import LocalClient
-from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
-from longshore.store import Store
-from longshore.testing.crashing import Death, MortalClient, every_crash
+from longshore.testing import Telling, every_crash
+from support.world import World, opened
 
 
 class Scenario(Protocol):
@@ -29,50 +25,26 @@ class Scenario(Protocol):
         """Plays the user on a client that never dies, and returns the end state, free of uids and times."""
 
 
-def undisturbed(scenario: Scenario) -> tuple[Any, int]:
-    """The end state, and how many writes the controllers need for it."""
-    return virtual.run(lambda clock: played(scenario, clock))
+class _Stage(World):
+    end: Any
+
+
+def telling(scenario: Scenario) -> Telling[_Stage, Any]:
+    """The ways to play it."""
+
+    async def tell(stage: _Stage) -> None:
+        stage.end = await scenario.script(stage.client, stage.clock)
+
+    async def ending(stage: _Stage) -> Any:
+        return stage.end
+
+    return Telling(partial(opened, _Stage), tell, scenario.controllers, ending, quiet=0.0)
 
 
 def endings(scenario: Scenario) -> Iterator[Any]:
     """The undisturbed end state, then the one after each death at each write."""
-    ending, writes = undisturbed(scenario)
+    told = telling(scenario)
+    ending, writes = told.undisturbed()
     yield ending
     for last, death, away in every_crash(writes):
-
-        async def whole(
-            clock: VirtualClock, last: int = last, death: Death = death, away: float = away
-        ) -> Any:
-            return (await played(scenario, clock, last, death, away))[0]
-
-        yield virtual.run(whole)
-
-
-async def played(
-    scenario: Scenario, clock: VirtualClock, last: int = 0, death: Death = Death.SEEN, away: float = 0.0
-) -> tuple[Any, int]:
-    """The end state after one death, if there is one, and how many writes the controllers made until then."""
-    store = Store.open(None)
-    client = LocalClient(Api(ApiParts(store, clock, clock.rng)))
-    mortal = MortalClient(client, clock, last, death)
-    lives: list[asyncio.Task[None]] = []
-
-    async def live() -> None:
-        lives.append(asyncio.create_task(scenario.controllers(cast("Client", mortal), clock)))
-        await mortal.dead.wait()
-        lives[0].cancel()  # it may wait in vain for answers: nobody waits for it
-        await clock.sleep(away)
-        lives.append(asyncio.create_task(scenario.controllers(client, clock)))
-
-    living = asyncio.create_task(live())
-    try:
-        ending = await scenario.script(client, clock)
-        for life in lives:
-            if life.done() and not life.cancelled():
-                life.result()  # raises why it ended
-        return ending, mortal.writes
-    finally:
-        for task in (living, *lives):
-            task.cancel()
-        await asyncio.gather(living, *lives, return_exceptions=True)
-        await store.close()
+        yield told.crashed(last, death, away)

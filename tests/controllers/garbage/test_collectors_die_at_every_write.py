@@ -236,4 +236,4 @@ def test_the_end_is_the_same_after_any_death(scenario: type[Scenario]) -> None:
     ],
 )
 def test_no_more_is_written_than_needed(scenario: type[Scenario], writes: int) -> None:
-    assert dying.undisturbed(scenario())[1] == writes
+    assert dying.telling(scenario()).undisturbed()[1] == writes

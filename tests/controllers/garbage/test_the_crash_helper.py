@@ -9,7 +9,6 @@ import pytest
 
 from controllers.garbage import dying
 from longshore.client import Client
-from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.testing.crashing import Death
 
@@ -51,7 +50,7 @@ def test_a_careless_one_is_found_out() -> None:
 
 
 def test_writes_are_counted() -> None:
-    assert dying.undisturbed(Counting(careless=False)) == (["a", "b", "c"], 3)
+    assert dying.telling(Counting(careless=False)).undisturbed() == (["a", "b", "c"], 3)
 
 
 class Pipelining(Counting):
@@ -97,7 +96,7 @@ def test_what_a_pipeline_writes_after_its_last_write_is_answered_and_lost() -> N
             await clock.sleep(2)
             return await self._names(client)
 
-    ending = virtual.run(lambda clock: dying.played(Looking(careless=False), clock, 2, Death.SEEN, 1e6))[0]
+    ending = dying.telling(Looking(careless=False)).crashed(2, Death.SEEN, 1e6)
     assert (ending, seen) == (["a", "b"], ["a", "b", "c"])
 
 

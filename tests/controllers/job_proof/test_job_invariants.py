@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import asyncio
 import os
+from functools import partial
 
 from hypothesis import HealthCheck, given, note, settings
 
 from controllers.job_proof.job_lives import Life, lives
-from controllers.job_proof.job_watcher import Watcher
 from longshore.api import indexes
 from longshore.api.errors import StatusError
 from longshore.client import Client
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.testing.scripted_kubelet import PodScript, ScriptedPod
-from support.job_world import NS, PODS, World, a_job, a_world, beside, job_controller
+from simulation import job_books, job_invariants
+from simulation.job_books import JobBook
+from simulation.record import Record, RecordingStore
+from support.job_world import NS, PODS, World, a_job, a_world, job_controller
 
 LIVES = int(os.environ.get("LONGSHORE_LIVES", "60"))
 _LONG_ENOUGH = 20_000.0
@@ -33,21 +36,28 @@ def test_what_must_always_hold(life: Life) -> None:
 
 
 async def _live(clock: VirtualClock, life: Life) -> None:
-    async with a_world(clock, _script(life)) as world:
-        watcher = Watcher(world)
+    record = Record()
+    async with a_world(clock, _script(life), RecordingStore.of(record, clock)) as world:
         controller = Controller(world.client, clock)
-        async with beside(watcher.run()):
-            controller.restart()
-            await world.client.create(("batch/v1", "Job"), a_job(**life.spec), NS)
-            for pause, deed, number in life.deeds:
-                await clock.sleep(pause)
-                await _do(world, controller, deed, number)
-            finished = await _ended(world)
-            await world.quiet()
-            await controller.stop()
-            assert watcher.wrong == []
-            assert finished or life.stalls, watcher.job
-            _check_books(world, watcher, life, finished)
+        controller.restart()
+        await world.client.create(("batch/v1", "Job"), a_job(**life.spec), NS)
+        for pause, deed, number in life.deeds:
+            await clock.sleep(pause)
+            await _do(world, controller, deed, number)
+        finished = await _ended(world)
+        await world.quiet()
+        await controller.stop()
+        (book,) = job_books.books(record).values()
+        assert [said for judge in JUDGES for said in judge(record)] == []
+        assert finished or life.stalls, book.job
+        _check_books(world, book, life, finished)
+
+
+JUDGES = (
+    job_invariants.a_verdict_never_changes,
+    job_invariants.counters_never_go_down,
+    partial(job_invariants.no_more_pods_are_active_than_wanted, reaction=1.0),
+)
 
 
 def _script(life: Life) -> PodScript:
@@ -119,10 +129,10 @@ def _finished(job: dict[str, object]) -> bool:
     return bool(found & {"Complete", "Failed"})
 
 
-def _check_books(world: World, watcher: Watcher, life: Life, finished: bool) -> None:
+def _check_books(world: World, book: JobBook, life: Life, finished: bool) -> None:
     """Every pod ever created is active, waits to be counted, or was counted once, as what it was."""
-    status, pods = watcher.job.get("status") or {}, world.kubelet.pods
-    tracked = [pod for uid, pod in pods.items() if uid not in watcher.books]
+    status, pods = book.job.get("status") or {}, world.kubelet.pods
+    tracked = [pod for uid, pod in pods.items() if uid not in book.pods]
     uncounted = status.get("uncountedTerminatedPods") or {}
     assert not uncounted, status
     if finished:
@@ -131,12 +141,12 @@ def _check_books(world: World, watcher: Watcher, life: Life, finished: bool) -> 
     if life.elastic:
         return  # pods of indexes that are no more count nowhere
     if life.spec.get("completionMode") == "Indexed":
-        done = {pods[uid].index for uid, kind in watcher.books.items() if kind == "succeeded"}
-        assert status.get("succeeded", 0) == len(done), (status, watcher.books)
+        done = book.completed
+        assert status.get("succeeded", 0) == len(done), (status, book.pods)
         found = indexes.read(status.get("completedIndexes") or "", life.spec["completions"])
         assert indexes.count(found) == len(done)
     else:
-        assert status.get("succeeded", 0) == watcher.total("succeeded"), (status, watcher.books)
-    assert status.get("failed", 0) == watcher.total("failed"), (status, watcher.books)
+        assert status.get("succeeded", 0) == book.total("succeeded"), (status, book.pods)
+    assert status.get("failed", 0) == book.total("failed"), (status, book.pods)
     waiting = [pod for pod in tracked if pod.phase]  # failed pods of indexes that are to be tried again
     assert status.get("active", 0) == len(tracked) - len(waiting), (status, tracked)

@@ -13,7 +13,7 @@ from longshore.controllers.namespace import run
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
-from machinery.beside import running
+from longshore.testing.stories import beside
 from machinery.control_plane import MAPS, api
 
 SPACES = ("v1", "Namespace")
@@ -46,7 +46,7 @@ def test_what_is_served_is_found_out_once_for_each_namespace() -> None:
         async with api(clock) as client:
             theirs = Counting(client)
             await client.create(MAPS, {"metadata": {"name": "m", "finalizers": ["x/y"]}}, "ns")
-            async with running(run(ControllerContext(theirs, clock=clock, rng=clock.rng))):
+            async with beside(run(ControllerContext(theirs, clock=clock, rng=clock.rng))):
                 await client.delete(SPACES, "ns")
                 await clock.sleep(60)
                 assert (await client.get(SPACES, "ns"))["status"]["phase"] == "Terminating"
@@ -123,7 +123,7 @@ def test_problems_that_stay_are_told_less_and_less_often() -> None:
             theirs = Counting(client)
             theirs.refuses = True
             await client.create(MAPS, {"metadata": {"name": "m"}}, "ns")
-            async with running(run(ControllerContext(theirs, clock=clock, rng=clock.rng))):
+            async with beside(run(ControllerContext(theirs, clock=clock, rng=clock.rng))):
                 await client.delete(SPACES, "ns")
                 await clock.sleep(300)
                 assert 3 < theirs.writes < 20
@@ -144,7 +144,7 @@ def test_a_kind_that_is_served_no_more_holds_no_namespace() -> None:
     async def main(clock: VirtualClock) -> None:
         async with api(clock) as client:
             theirs = Outdated(client.api)
-            async with running(run(ControllerContext(theirs, clock=clock, rng=clock.rng))):
+            async with beside(run(ControllerContext(theirs, clock=clock, rng=clock.rng))):
                 await client.delete(SPACES, "ns")
                 await clock.sleep(60)
                 assert [space["metadata"]["name"] for space in (await client.list(SPACES)).items] == []

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from longshore.apiserver.http.doorway import MAX_SILENT
-from support.killed_longshore import Up
+from support.longshore_process import Up
 
 CLIENTS = 3000
 CROWD = 600

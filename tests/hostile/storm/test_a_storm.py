@@ -21,7 +21,8 @@ from typing import Any
 
 import pytest
 
-from support.killed_longshore import Up, containers, end_keeper, keepers
+from support.killed_longshore import containers, end_keeper, keepers
+from support.longshore_process import Up
 
 KILLS = int(os.environ.get("LONGSHORE_STORM", "0"))
 SEED = int(os.environ.get("LONGSHORE_STORM_SEED", "12"))
@@ -141,6 +142,6 @@ def _check(up: Up, jobs: dict[str, dict[str, Any]], book: Path, killed: Counter[
             assert wins[name, str(index)] == 1, (name, index)
     _until(lambda: not containers(set(began)), lambda: "a process was left behind")
     assert len(keepers(up.directory)) <= 2, "more than one keeper, with its fork server"
-    assert "Traceback" not in up.errors.read_text(), up.errors.read_text()[-4000:]
+    assert "Traceback" not in up.said(), up.said()[-4000:]
     kills = f"{killed['longshore']} of longshore, {killed['keeper']} of the keeper"
     print(f"{kills}; {len(jobs)} Jobs, {began.total()} starts, {unknown} exit codes lost with a keeper")

@@ -18,7 +18,8 @@ from typing import Any
 
 import pytest
 
-from support.killed_longshore import Up, containers, end_keeper
+from support.killed_longshore import containers, end_keeper
+from support.longshore_process import Up
 
 ROUNDS = int(os.environ.get("LONGSHORE_KILLS", "6"))
 PROCESSES = 200
@@ -130,4 +131,4 @@ def test_nothing_is_lost_run_twice_or_counted_twice(up: Up, tmp_path: Path) -> N
             up.start()
         _check(up, _finished(up, name), book)
         up.client.made("DELETE", f"{JOBS}/{name}", {"propagationPolicy": "Background"})
-    assert "Traceback" not in up.errors.read_text(), up.errors.read_text()[-4000:]
+    assert "Traceback" not in up.said(), up.said()[-4000:]

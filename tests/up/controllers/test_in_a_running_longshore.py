@@ -12,6 +12,7 @@ from longshore.api.errors import StatusError
 from longshore.client import Client, What
 from longshore.up.options import Options
 from longshore.up.running import running
+from support.world import found
 
 pytestmark = pytest.mark.anyio
 
@@ -33,15 +34,6 @@ async def until(condition: Callable[[], Awaitable[Any]]) -> Any:
         while not (found := await condition()):  # noqa: ASYNC110 - seen from outside, there is no event
             await asyncio.sleep(0.02)
     return found
-
-
-async def found(client: Client, what: What, name: str, namespace: str = "") -> Any:
-    try:
-        return await client.get(what, name, namespace)
-    except StatusError as err:
-        if err.code != 404:
-            raise
-        return None
 
 
 async def gone(client: Client, what: What, name: str, namespace: str = "") -> bool:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from support.http_calls import calling
 from up.crash.up_process import UpProcess
 
 pytestmark = pytest.mark.anyio
@@ -18,8 +16,7 @@ async def filled(data: Path, *, cleanly: bool) -> None:
     """A data directory with some objects, left by a clean stop or by a kill."""
     process = UpProcess(data)
     try:
-        url = await asyncio.to_thread(process.url)
-        async with calling(url, process.tls(), process.headers()) as http:
+        async with process.serving() as http:
             for number in range(40):
                 body = {"metadata": {"name": f"m{number}"}, "data": {"k": f"value-{number:04}" + "x" * 500}}
                 code, answer = await http("POST", "/api/v1/namespaces/default/configmaps", body)

@@ -6,27 +6,19 @@ import asyncio
 import json
 import resource
 import subprocess
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.http_calls import Calls, calling, lines
+from support.http_calls import Calls, lines
 from up.crash.up_process import UpProcess
 
 pytestmark = pytest.mark.anyio
 MAPS = "/api/v1/namespaces/default/configmaps"
 BIG = "x" * 50_000
 LIMIT = 2 << 20
-
-
-@asynccontextmanager
-async def client(process: UpProcess) -> AsyncIterator[Calls]:
-    url = await asyncio.to_thread(process.url)
-    async with calling(url, process.tls(), process.headers()) as http:
-        yield http
 
 
 async def create(http: Calls, name: str) -> tuple[int, Any]:
@@ -55,7 +47,7 @@ async def fill_and_free(process: UpProcess, cause: str, free: Callable[[], None]
 
     Returns what must be there at the end.
     """
-    async with client(process) as http:
+    async with process.serving() as http:
         done, refusal = await write_until_refused(http)
         assert done
         assert (refusal["kind"], refusal["code"], refusal["reason"]) == ("Status", 500, "InternalError")
@@ -93,7 +85,7 @@ async def fill_and_free(process: UpProcess, cause: str, free: Callable[[], None]
 async def is_there_again(data: Path, expected: list[str]) -> None:
     process = UpProcess(data)
     try:
-        async with client(process) as http:
+        async with process.serving() as http:
             assert await names(http) == expected
     finally:
         process.kill()
@@ -135,7 +127,7 @@ async def test_a_system_that_refuses_to_write_is_no_different(tmp_path: Path) ->
         expected = await fill_and_free(
             process,
             "could not be journalled and was not made",
-            lambda: resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (endless, endless)) and None,
+            lambda: resource.prlimit(process.process.pid, resource.RLIMIT_FSIZE, (endless, endless)) and None,
         )
     finally:
         process.kill()
@@ -148,7 +140,7 @@ def take_all_room(filler: Path) -> None:
 
 async def test_a_start_on_a_full_disk_says_so(small_disk: Path, tmp_path: Path) -> None:
     process = UpProcess(small_disk / "data")
-    async with client(process) as http:
+    async with process.serving() as http:
         await create(http, "kept")
     process.kill()
     filler = small_disk / "filler"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from support.http_calls import Calls, calling
+from support.http_calls import Calls
 from up.crash.followers import Follower
 from up.crash.up_process import UpProcess
 from up.crash.whole_objects import KINDS, Kind
@@ -56,8 +56,7 @@ async def one_round(
     process: UpProcess, ledger: Ledger, followers: list[Follower], seen: int, fence: str, dice: random.Random
 ) -> int:
     """Checks what the last round left behind, then writes until the kill. Returns the newest revision."""
-    url = await asyncio.to_thread(process.url)
-    async with calling(url, process.tls(), process.headers()) as http:
+    async with process.serving() as http:
         if not followers:
             followers += [Follower(kind, (await listed(http, kind))[0]) for kind in KINDS]
         watches = [asyncio.create_task(follower.follow(http)) for follower in followers]

@@ -17,8 +17,8 @@ from longshore.machinery.fence import Fence
 from longshore.machinery.informers.informer import Informers
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.testing.stories import beside
 from longshore.up.outside.health import Health, page
-from machinery.beside import running
 from machinery.control_plane import PODS, api
 
 
@@ -63,7 +63,7 @@ def test_a_watch_that_is_not_served_makes_it_unready_and_no_more() -> None:
             health = Health(informers, None)
             health.measure(registry)
             assert not health.filled
-            async with running(user.run()):
+            async with beside(user.run()):
                 await clock.sleep(1)
                 assert page(health.ready()) == (503, b"[-]Pod of v1: not read yet\nfailed")
                 assert not health.filled

@@ -21,11 +21,12 @@ from longshore.plane.controllers import BY_NAMESPACE
 from longshore.plane.wiring import Wiring, informers_of
 from longshore.testing import SeededKeys
 from longshore.testing.scripted_kubelet import PodScript
+from longshore.testing.stories import beside
 from longshore.up import manifests
 from longshore.up.outside import leading
 from longshore.up.outside.settings import Settings
 from support import volcano_manifests
-from support.job_world import JOBS, NS, PODS, World, a_job, a_world, beside
+from support.job_world import JOBS, NS, PODS, World, a_job, a_world
 
 ACCOUNT = User(
     "system:serviceaccount:longshore-system:longshore-controllers",

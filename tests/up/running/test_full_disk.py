@@ -93,7 +93,7 @@ def test_pods_can_be_deleted_on_a_full_disk_and_after_a_start_on_it(disk: Path) 
             assert time.monotonic() < end
     finally:
         place.stop()
-    said = (disk.parent / "said").read_text()
+    said = place.said()
     assert "Traceback" not in said
     assert "the disk with the data directory is full: objects can be read, changed and deleted" in said
 
@@ -127,4 +127,4 @@ def test_a_run_on_a_small_full_disk_says_so_and_what_is_there_can_be_changed(dis
         running.kill()
         running.wait()
         place.stop()
-    assert "Traceback" not in (disk.parent / "said").read_text()
+    assert "Traceback" not in place.said()

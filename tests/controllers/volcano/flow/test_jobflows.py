@@ -216,7 +216,7 @@ def test_the_reasons_of_a_flow_are_remembered_with_what_is_in_its_way() -> None:
         await template(scene.client, "a")
         await flow(scene.client, {"a": [], "z": []})
         await scene.settle()
-        first, *_, last = scene.explanations["volcano-jobflow"].of("default", "f")
+        first, *_, last = scene.explained["volcano-jobflow"].of("default", "f")
         assert [(why.code, str(why)) for why in first.why if isinstance(why, Reason)] == [
             ("JobsDue", "starts f-a"),
             ("TemplateMissing", "needs JobTemplate z, which is not there"),

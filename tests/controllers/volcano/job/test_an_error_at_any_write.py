@@ -13,8 +13,7 @@ from longshore.controllers.volcano.job.act import Act
 from longshore.controllers.volcano.job.plan import End
 from longshore.testing.crashing import OneByOne
 from longshore.testing.stories import NS
-from support.simple_gangs import PODS
-from support.volcano_world import World, controller
+from support.volcano_world import PODS, World, controller
 
 _STORY = STORIES["a failed pod restarts the job"]
 

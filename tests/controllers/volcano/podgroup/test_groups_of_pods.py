@@ -226,7 +226,7 @@ def test_the_reasons_are_remembered_under_the_groups_name() -> None:
             await scene.client.create(PODS, pod(name, ownerReferences=[ref]), "default")
             await scene.settle()
         (group,) = (await scene.client.list(POD_GROUPS)).items
-        told = scene.explanations["volcano-podgroup"].of("default", "podgroup-u9")
+        told = scene.explained["volcano-podgroup"].of("default", "podgroup-u9")
         assert {each.uid for each in told} == {group["metadata"]["uid"]}
         assert [str(each.why[1]) for each in told] == [
             "writes the name of the group on pod a",

@@ -241,7 +241,7 @@ def test_the_reasons_of_a_queue_are_remembered() -> None:
         await scene.settle()
         await command(scene, "q", "CloseQueue")
         await scene.settle()
-        told = [str(why) for each in scene.explanations["volcano-queue"].of("", "q") for why in each.why]
+        told = [str(why) for each in scene.explained["volcano-queue"].of("", "q") for why in each.why]
         assert told[:2] == ["is Open now", "has no parent: root becomes it"]
         assert told[-1] == "it is asked to close"
 
