@@ -325,7 +325,7 @@ def test_after_a_watch_that_brought_news_pauses_begin_anew() -> None:
     async def main(clock: VirtualClock) -> float:
         client = Scripted([([], "5")], [[20, added(f"m{n}", n), away] for n in range(6, 16)])
         informer = Informer(client, Selection(MAPS), clock=clock, rng=clock.rng)  # type: ignore[arg-type]
-        async with running(informer.run()):
+        async with beside(informer.run()):
             await client.done.wait()
         return clock.monotonic() - 10 * 20
 

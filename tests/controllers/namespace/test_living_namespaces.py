@@ -65,7 +65,7 @@ def test_namespaces_that_are_deleted_together_share_what_was_found_out() -> None
             for number in range(27):
                 await client.create(SPACES, {"metadata": {"name": f"n{number}"}})
                 await client.create(MAPS, {"metadata": {"name": "m", "finalizers": ["x/y"]}}, f"n{number}")
-            async with running(run(ControllerContext(theirs, clock=clock, rng=clock.rng))):
+            async with beside(run(ControllerContext(theirs, clock=clock, rng=clock.rng))):
                 for number in range(27):
                     await client.delete(SPACES, f"n{number}")
                 await clock.sleep(60)
@@ -101,7 +101,7 @@ def test_a_namespace_that_is_deleted_later_is_emptied_of_kinds_that_are_served_b
     async def main(clock: VirtualClock) -> None:
         async with api(clock) as client:
             theirs = Counting(client)
-            async with running(run(ControllerContext(theirs, clock=clock, rng=clock.rng))):
+            async with beside(run(ControllerContext(theirs, clock=clock, rng=clock.rng))):
                 await client.create(SPACES, {"metadata": {"name": "again"}})
                 await client.delete(SPACES, "again")
                 await clock.sleep(10)
