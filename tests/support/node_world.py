@@ -24,7 +24,7 @@ from longshore.node.archive import Archive
 from longshore.node.capacity import Capacity
 from longshore.node.disk_pressure import Free
 from longshore.node.runtime import Container, Runtime
-from longshore.testing.scripted_preparer import ScriptedPreparer
+from longshore.testing.scripted_node import ScriptedPreparer
 from longshore.testing.scripted_runtime import Run, RunScript, ScriptedMachine, ScriptedRuntime
 from longshore.testing.stories import NS, an_api
 from support.found import found

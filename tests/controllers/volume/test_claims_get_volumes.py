@@ -22,7 +22,7 @@ from longshore.machinery.file_trees import Mounted
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
-from longshore.testing.directories import MemoryDirectories
+from longshore.testing.world import MemoryDirectories
 from longshore.up.volume_directories import LocalDirectories
 
 CLAIM, VOLUME, CLASS = (

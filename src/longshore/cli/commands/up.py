@@ -122,7 +122,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _scripted(arguments: Namespace) -> int:
-    from longshore.testing import scripted_up
+    from longshore.testing import language_door
     from longshore.up.listening import CannotListen
 
     if not arguments.in_memory:
@@ -133,7 +133,7 @@ def _scripted(arguments: Namespace) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())
     try:
-        scripted_up.run(arguments.scripted, arguments.port, stopped)
+        language_door.run(arguments.scripted, arguments.port, stopped)
     except (ValueError, OSError, CannotListen) as err:
         raise Failure(str(err)) from None
     return 0
