@@ -27,10 +27,8 @@ from longshore.cli.server.requests import Server
 
 if TYPE_CHECKING:
     from longshore.api.errors import StatusError
-    from longshore.api.types import Obj
-    from longshore.cli.arguments.kinds import Kind, Kinds
+    from longshore.cli.arguments.kinds import Kind
     from longshore.cli.arguments.manifest_files import Manifest
-    from longshore.cli.server.requests import Server
 
 INTERMIXED = True
 _BOOKKEEPING = frozenset(("managedFields", "resourceVersion", "generation"))

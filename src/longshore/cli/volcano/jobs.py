@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from longshore.api.types import Obj
     from longshore.cli.server.requests import Server
 
-if TYPE_CHECKING:
-    from longshore.api.types import Obj
-    from longshore.cli.server.requests import Server
-
 NOTHING: Final = "No resources found"
 _RESOURCES: Final = "cpu=1000m,memory=100Mi"
 _LABEL: Final = "job.volcano.sh"
