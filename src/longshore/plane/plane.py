@@ -24,10 +24,11 @@ from longshore.apiserver.api import Api, ApiParts, PlaneParts
 from longshore.apiserver.crd.clearing import clear_definitions
 from longshore.apiserver.documents import own_group
 from longshore.apiserver.event_expiry import expire_events
+from longshore.apiserver.request.call import Call
 from longshore.client.local import LocalClient
 from longshore.machinery.reason_book import ReasonBook, Untold
 from longshore.machinery.work_limits import WorkLimits
-from longshore.plane import bootstrap, controllers, explaining, job_history, rare_documents, scheduling
+from longshore.plane import bootstrap, controllers, explaining, job_history, scheduling
 from longshore.plane.job_history import JobHistory
 from longshore.plane.supervising import cancelled, supervised
 from longshore.plane.wiring import Wiring, informers_of
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     import random
 
     from longshore.api import cron
+    from longshore.apiserver.documents.own_group import MadeDocument
     from longshore.controllers.volcano.plugins import KeyMaker
     from longshore.controllers.volume.directories import Directories
     from longshore.machinery.time.clock import Clock
@@ -117,7 +119,7 @@ class Plane:
                 (
                     *explaining.documents(self, self.book),
                     own_group.document(job_history.ROW, self.history.answer),
-                    *rare_documents.documents(self),
+                    *_rare_documents(self),
                 ),
                 explaining.noting(self.book, parts.clock.timestamp) if parts.keeps_records else None,
                 (self.wiring.registry,),
@@ -187,3 +189,25 @@ class Plane:
         except TimeoutError:
             log.warning("the node is not ready yet; pods wait until it is")
         return task
+
+
+# Documents of longshore.dev that are rarely requested. The code of each is imported at its first request.
+
+_RETRY_ROW: Final = own_group.row("JobRetry", "jobretries", namespaced=True, verbs=("create",))
+_CALENDAR_ROW: Final = own_group.row("CronJobCalendar", "cronjobcalendars", namespaced=True)
+
+
+def _rare_documents(plane: Plane) -> tuple[MadeDocument, ...]:
+    """The resources for retries of Jobs and calendars of CronJobs."""
+
+    async def retry(call: Call) -> Obj:
+        from longshore.plane import retrying_jobs
+
+        return await retrying_jobs.answer(plane.api, call)
+
+    async def calendar(call: Call) -> Obj | None:
+        from longshore.plane import cronjob_calendar
+
+        return cronjob_calendar.answer(plane, call)
+
+    return own_group.document(_RETRY_ROW, retry), own_group.document(_CALENDAR_ROW, calendar)

@@ -16,7 +16,7 @@ from longshore.api.facts import job_state, kinds
 from longshore.api.types import Obj
 from longshore.apiserver.request.call import Call
 from longshore.client.local import LocalClient
-from longshore.plane import job_retry, job_seeding
+from longshore.plane import job_retry
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
@@ -50,9 +50,9 @@ async def _retried(client: LocalClient, namespace: str, wish: Wish) -> Obj:
         raise errors.bad_request(f'job/{wish.job} is complete; run all of it again with "all": true')
     taken = {each["metadata"]["name"] for each in (await client.list(kinds.JOBS, namespace)).items}
     new = job_retry.retry(job, taken, everything=wish.all)
-    made = await client.create(kinds.JOBS, job_seeding.held(new.job) if new.done else new.job, namespace)
+    made = await client.create(kinds.JOBS, job_retry.held(new.job) if new.done else new.job, namespace)
     if new.done:
-        made = await job_seeding.let_go(client, made, new.done)
-    await job_seeding.link(client, made)
+        made = await job_retry.let_go(client, made, new.done)
+    await job_retry.link(client, made)
     name = made["metadata"]["name"]
     return {"metadata": {"name": name, "namespace": namespace}, "status": {"job": name, "runs": new.left}}

@@ -17,7 +17,7 @@ same seed gives the same run. Imports only what every operating system has.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from longshore.testing.resting_collector import resting_collector
+from longshore.up.startup import resting_collector
 
 with resting_collector(stays=True):
     from longshore.scripts.pod_rules import Rule, Scripts

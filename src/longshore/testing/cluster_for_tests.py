@@ -44,10 +44,10 @@ from longshore.testing.held_loop import HeldLoop, LoopThread
 from longshore.testing.injected_faults import ClusterFaults
 from longshore.testing.installation import Installation
 from longshore.testing.ready_clients import ClientName
-from longshore.testing.resting_collector import resting_collector
 from longshore.testing.seen_requests import SeenRequests
 from longshore.testing.settings import ClockName, NodeName, Settings
 from longshore.testing.wait_verdicts import Condition, Verdict, judge
+from longshore.up.startup import resting_collector
 
 __tracebackhide__ = True
 """Reports of pytest end at the line of the test that called; `--full-trace` shows the rest."""

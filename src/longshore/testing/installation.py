@@ -42,7 +42,7 @@ from longshore.testing.settings import Settings
 from longshore.testing.world import MemoryDirectories, SeededKeys, World
 from longshore.up import listening
 from longshore.up.keys import RsaKeys
-from longshore.up.volume_directories import LocalDirectories
+from longshore.up.node import LocalDirectories
 
 if TYPE_CHECKING:
     from longshore.machinery.time.clock import Clock

@@ -8,12 +8,14 @@ import getpass
 import logging
 import os
 import shlex
+import signal
 import socket
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from longshore import __version__
-from longshore.up import logs, spare_memory, startup, stop_signals
+from longshore.up import logs, spare_memory, startup
 from longshore.up.options import Options
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ async def _until_stopped(options: Options) -> None:
 
     stop, manager = asyncio.Event(), ServiceManager.of_environment()
     async with running(options, listening.of_environment()) as longshore:
-        stop_signals.on_signal(stop.set)
+        on_signal(stop.set)
         print(ready_line(longshore), flush=True)
         manager.ready(f"serves {longshore.server}")
         if lacking := await _lacking(longshore):
@@ -145,3 +147,25 @@ class ServiceManager:
                 to.sendto(lines.encode(), self._address)
         except OSError as err:
             log.warning("the service manager at %s was not told: %s", self._address, err)
+
+
+_STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""The signals that stop longshore: Ctrl-C, SIGTERM, and SIGHUP when its terminal goes away."""
+
+
+def on_signal(asked: Callable[[], object]) -> None:
+    """Calls `asked` at the first of these signals. A second signal ends the process at once.
+
+    SIGINT and SIGHUP stay ignored if they were when the process started: `nohup` relies on that, and Ctrl-C
+    at a script must not stop what the script started with `&`. SIGTERM always stops.
+    """
+    loop = asyncio.get_running_loop()
+    numbers = [n for n in _STOP_SIGNALS if n == signal.SIGTERM or signal.getsignal(n) != signal.SIG_IGN]
+
+    def once() -> None:
+        for number in numbers:
+            loop.remove_signal_handler(number)
+        asked()
+
+    for number in numbers:
+        loop.add_signal_handler(number, once)

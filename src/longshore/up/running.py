@@ -60,8 +60,8 @@ from longshore.up import (
 from longshore.up.files import write_private
 from longshore.up.keys import RsaKeys
 from longshore.up.local_zone import local_zone
+from longshore.up.node import LocalDirectories
 from longshore.up.options import Options
-from longshore.up.volume_directories import LocalDirectories
 
 HOST = listening.LOOPBACK
 

@@ -23,7 +23,7 @@ from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
 from longshore.testing.world import MemoryDirectories
-from longshore.up.volume_directories import LocalDirectories
+from longshore.up.node import LocalDirectories
 
 CLAIM, VOLUME, CLASS = (
     ("v1", "PersistentVolumeClaim"),

@@ -29,7 +29,7 @@ from longshore.cli.running.progress import Run
 from longshore.cli.server import refusals
 from longshore.client import Unreachable
 from longshore.node.images.image_table import Row, Table, no_command
-from longshore.plane import job_seeding
+from longshore.plane import job_retry
 from longshore.up import own_pages
 
 if TYPE_CHECKING:
@@ -140,10 +140,10 @@ async def start(place: Place, plan: RunPlan, *, replace: bool, done: Runs = ()) 
     runs = []
     for kind, resource, obj, source in plan.wanted:
         with _blaming(source):
-            made = await _created(place, resource, job_seeding.held(obj) if done else obj)
+            made = await _created(place, resource, job_retry.held(obj) if done else obj)
             if done:
-                made = await job_seeding.let_go(place.client, made, done)
-        await job_seeding.link(place.client, made)
+                made = await job_retry.let_go(place.client, made, done)
+        await job_retry.link(place.client, made)
         runs.append(run_of(kind, resource.group, made, time.monotonic()))
     return runs
 

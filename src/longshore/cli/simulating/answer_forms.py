@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from longshore.sim import many
-from longshore.sim.pictures import page, svg, table, timeline, trace
+from longshore.sim.pictures import page, table, timeline
 from longshore.sim.sim_result import Result
 
 SINGLE: Final = ("svg", "timeline", "trace")
@@ -31,11 +31,11 @@ def text(form: str, played: Sequence[Played], files: Sequence[str]) -> str:
         case "html":
             return page.of(_with(title, played[0]) if len(played) == 1 else title, _shown(title, played))
         case "svg":
-            return svg.of(timeline.of(first, _with(title, played[0])), first.zone)
+            return timeline.svg(timeline.of(first, _with(title, played[0])), first.zone)
         case "timeline":
             return _json(timeline.of(first, _with(title, played[0])))
         case "trace":
-            return _json(trace.of(first))
+            return _json(timeline.trace(first))
         case "json":
             return _json([*map(_document, played)] if len(played) > 1 else _one_or_all(played[0].results))
     return "\n".join(_table(each) for each in played)

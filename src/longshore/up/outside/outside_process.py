@@ -44,12 +44,12 @@ from longshore.machinery.sharding import replica
 from longshore.machinery.time.clock import Clock, RealClock
 from longshore.plane.supervising import cancelled
 from longshore.plane.wiring import Wiring, informers_of
-from longshore.up import logs, spare_memory, startup, stop_signals
+from longshore.up import foreground, logs, spare_memory, startup
 from longshore.up.foreground import event_loop
 from longshore.up.keys import RsaKeys
 from longshore.up.local_zone import local_zone
 from longshore.up.options import shortcuts_are_on
-from longshore.up.outside import leading, sharded
+from longshore.up.outside import leading
 from longshore.up.outside.health import Health, page
 from longshore.up.outside.settings import Settings
 from longshore.why import reason_events
@@ -87,7 +87,7 @@ def run(settings: Settings) -> None:
 async def _until_stopped(connection: Connection, settings: Settings) -> None:
     clock, rng = RealClock(), random.Random()
     async with contextlib.AsyncExitStack() as stack:
-        shard = sharded.OwnShard(settings) if settings.shards else None
+        shard = leading.OwnShard(settings) if settings.shards else None
         fence = replica.fence(clock) if shard else Fence(clock)
         clients = await _clients(stack, connection, fence, shard, settings)
         client = clients.working
@@ -117,7 +117,7 @@ async def _until_stopped(connection: Connection, settings: Settings) -> None:
         stack.push_async_callback(cancelled, [sparing])
         work = _work(clients, fence, shard, connection.server, settings, wiring)
         working = asyncio.create_task(work if webhooks is None else _both(work, webhooks.run()))
-        stop_signals.on_signal(working.cancel)
+        foreground.on_signal(working.cancel)
         with contextlib.suppress(asyncio.CancelledError):
             await working
 
@@ -126,7 +126,7 @@ async def _clients(
     stack: contextlib.AsyncExitStack,
     connection: Connection,
     fence: Fence,
-    shard: sharded.OwnShard | None,
+    shard: leading.OwnShard | None,
     settings: Settings,
 ) -> Clients:
     """Makes the clients, each with connections of its own, so that no renewal waits behind other requests."""
@@ -186,7 +186,7 @@ def _identity() -> str:
 async def _work(
     clients: Clients,
     fence: Fence,
-    shard: sharded.OwnShard | None,
+    shard: leading.OwnShard | None,
     server: str,
     settings: Settings,
     wiring: Wiring,
@@ -199,7 +199,7 @@ async def _work(
         print(ready_line(server, settings), flush=True)
 
     if shard is not None:
-        await sharded.work(
+        await leading.work_sharded(
             clients.working,
             settings,
             wiring,
