@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -121,13 +121,13 @@ def _spoken(one: Change) -> str:
     return f"{one.kind}/{one.name}.{'.'.join(one.path)}"
 
 
-def spreads(results: Sequence[Result], owner_of: Callable[[str, str], str]) -> list[Spread]:
+def spreads(results: Sequence[Result]) -> list[Spread]:
     """The spread of each Job over results, and of all runs of a CronJob together."""
     lengths: dict[str, list[float]] = {}
     ends: dict[str, list[bool]] = {}
     for result in results:
         for row in result.jobs:
-            name = owner_of(row.owner, row.name)
+            name = row.owner or row.name
             ends.setdefault(name, []).append(row.result == "complete")
             if row.ended is not None:
                 lengths.setdefault(name, []).append(row.ended - row.queued)

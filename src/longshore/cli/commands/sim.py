@@ -23,7 +23,7 @@ from longshore.cli.main import Failure
 from longshore.cli.server import connecting
 
 if TYPE_CHECKING:
-    from longshore.cli.simulating.answer_forms import Played
+    from longshore.cli.simulating.playing import Played
     from longshore.cli.simulating.question import Question
 
 INTERMIXED = True
@@ -56,16 +56,16 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     from longshore.api.errors import StatusError
-    from longshore.cli.simulating import answer_forms, question
+    from longshore.cli.simulating import playing, question
     from longshore.sim import checks
 
     try:
         asked = question.read(arguments)
-        if len(asked.variants) > 1 and arguments.output in answer_forms.SINGLE:
+        if len(asked.variants) > 1 and arguments.output in playing.SINGLE:
             text = f"-o {arguments.output} shows one simulation: give --set one value, or take -o html"
             raise Failure(text, 2)
         played = _played(arguments, asked)
-        sys.stdout.write(answer_forms.text(arguments.output, played, arguments.files))
+        sys.stdout.write(playing.text(arguments.output, played, arguments.files))
         broken = [
             said for each in played for result in each.results for said in checks.broken(result, asked.expect)
         ]
@@ -84,7 +84,7 @@ def _played(arguments: Namespace, asked: Question) -> list[Played]:
     import logging
 
     from longshore.cli.simulating import playing
-    from longshore.cli.simulating.answer_forms import Played
+    from longshore.cli.simulating.playing import Played
 
     seeds = range(arguments.seed, arguments.seed + arguments.runs)
     logging.disable(logging.WARNING)  # troubles of a simulated machine are part of the answer
