@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from longshore.api import errors
 from longshore.api.types import Obj
 from longshore.cli.arguments import flags
-from longshore.cli.arguments.flags import switch
 from longshore.cli.arguments.kinds import Kinds
 from longshore.cli.arguments.targets import Target
 from longshore.cli.main import Said
@@ -34,32 +33,22 @@ INTERMIXED = True
 _BOOKKEEPING = frozenset(("managedFields", "resourceVersion", "generation"))
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.server.apply_request import VALIDATION
+_PRUNE_FLAGS: Final = """
+--prune                  switch  delete applied objects that are no longer given; needs --selector or --all
+--all                    switch  --prune looks at all objects
+--prune-allowlist G/V/K  list    --prune looks at this kind, such as core/v1/ConfigMap, instead of the usual
+                                 ones
+"""
 
-    add = parser.add_argument
+
+def add_arguments(parser: ArgumentParser) -> None:
     flags.files(parser)
     flags.field_owner(parser)
     flags.dry_run(parser, "done")
-    add(
-        "--validate",
-        default="strict",
-        choices=tuple(VALIDATION),
-        help="unknown fields: refuse, warn, ignore",
-    )
-    add("--output", "-o", default="", metavar="FORMAT", help="json, yaml, name, jsonpath=…")
+    flags.validation(parser)
+    flags.table(parser, "--output, -o FORMAT  text  json, yaml, name, jsonpath=…")
     flags.selector(parser)
-    switch(
-        parser, "--prune", help="delete applied objects that are no longer given; needs --selector or --all"
-    )
-    switch(parser, "--all", help="--prune looks at all objects")
-    add(
-        "--prune-allowlist",
-        action="append",
-        default=[],
-        metavar="G/V/K",
-        help="--prune looks at this kind, such as core/v1/ConfigMap, instead of the usual ones",
-    )
+    flags.table(parser, _PRUNE_FLAGS)
     connecting.add_arguments(parser)
 
 

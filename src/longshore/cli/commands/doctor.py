@@ -15,12 +15,8 @@ from longshore.cli.server import data_dir
 
 def add_arguments(parser: ArgumentParser) -> None:
     data_dir.add_arguments(parser)
-    parser.add_argument(
-        "--port", type=flags.port, default=6443, metavar="N", help="the port to listen on (default: 6443)"
-    )
-    parser.add_argument(
-        "--output", "-o", default="", choices=("", "json"), metavar="json", help="json: output for programs"
-    )
+    flags.table(parser, "--port N  port=6443  the port to listen on (default: 6443)", port=flags.port)
+    flags.json_output(parser)
 
 
 def run(arguments: Namespace) -> int:

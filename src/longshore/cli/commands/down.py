@@ -10,7 +10,7 @@ import select
 import signal
 from argparse import ArgumentParser, Namespace
 
-from longshore.cli.arguments import waiting_times
+from longshore.cli.arguments import flags
 from longshore.cli.main import Failure
 from longshore.cli.server import data_dir
 
@@ -19,13 +19,7 @@ TIMEOUT_SECONDS = 60.0
 
 def add_arguments(parser: ArgumentParser) -> None:
     data_dir.add_arguments(parser)
-    parser.add_argument(
-        "--timeout",
-        type=waiting_times.seconds,
-        default=TIMEOUT_SECONDS,
-        metavar="T",
-        help="longest time to wait (default: 60s)",
-    )
+    flags.table(parser, f"--timeout T  seconds={TIMEOUT_SECONDS}  longest time to wait (default: 60s)")
 
 
 def run(arguments: Namespace) -> int:

@@ -29,19 +29,20 @@ if TYPE_CHECKING:
 TAKES_A_COMMAND = True
 
 
+_ADD_FLAGS = """
+pattern PATTERN    word  an image, * for any letters: nginx:*
+--path DIR         list  a directory for PATH; may be repeated
+--applets PROGRAM  text  busybox, say: its applets come first in PATH
+"""
+
+
 def add_arguments(parser: ArgumentParser) -> None:
     data_dir.add_arguments(parser)
     parser.add_argument("--images", type=Path, metavar="FILE", help="this file instead of the one in use")
     verbs = parser.add_subparsers(dest="verb", metavar="list|add|remove|test")
     flags.verb(verbs, "list", "show all entries (what the command does without a verb)")
     add = flags.verb(verbs, "add", "say what an image means; COMMAND comes after --")
-    add.add_argument("pattern", metavar="PATTERN", help="an image, * for any letters: nginx:*")
-    add.add_argument(
-        "--path", action="append", default=[], metavar="DIR", help="a directory for PATH; may be repeated"
-    )
-    add.add_argument(
-        "--applets", default="", metavar="PROGRAM", help="busybox, say: its applets come first in PATH"
-    )
+    flags.table(add, _ADD_FLAGS)
     remove = flags.verb(verbs, "remove", "take an entry out of the file")
     remove.add_argument("pattern", metavar="PATTERN", help="the pattern as images list shows it")
     test = flags.verb(verbs, "test", "say what a container of an image would run")

@@ -11,12 +11,8 @@ from longshore.cli.main import Failure
 
 
 def add_arguments(parser: ArgumentParser, what: str = "data directory") -> None:
-    parser.add_argument(
-        "--data-dir",
-        type=Path,
-        metavar="D",
-        help=f"{what} (default: $LONGSHORE_HOME, else ~/.local/share/longshore)",
-    )
+    default = "(default: $LONGSHORE_HOME, else ~/.local/share/longshore)"
+    parser.add_argument("--data-dir", type=Path, metavar="D", help=f"{what} {default}")
 
 
 def directory(arguments: Namespace) -> Path:
