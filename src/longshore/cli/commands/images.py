@@ -24,7 +24,7 @@ from longshore.cli.printing.columns import Columns
 from longshore.cli.server import connecting, data_dir
 
 if TYPE_CHECKING:
-    from longshore.node.images.image_table import Entry, Row, Table
+    from longshore.node.images.image_table import Entry, Table
 
 TAKES_A_COMMAND = True
 
@@ -154,12 +154,8 @@ def _tested(image: str, table: Table) -> tuple[str, bool]:
     if row is None:
         return f"{image}: {no_command('NAME', image, row)}", False
     lacks = _lacks(row.entry)
-    where = _where(row)
+    where = "built in" if row.source == "built-in" else f'entry "{row.pattern}"'
     return f"{image}: {_meaning(row.entry)} ({where})" + "".join(f"\n  {each}" for each in lacks), not lacks
-
-
-def _where(row: Row) -> str:
-    return "built in" if row.source == "built-in" else f'entry "{row.pattern}"'
 
 
 def _meaning(entry: Entry) -> str:
