@@ -1,13 +1,14 @@
 """Makes the Job that runs again what another Job did not complete.
 
 The retry of an Indexed Job keeps its indexes: it has as many completions, and starts with the done indexes as
-completed (`let_go`). So each index has the same number, item and variables as before. The retry of a
+completed (`seeded`). So each index has the same number, item and variables as before. The retry of a
 Job without indexes gets as many completions as are missing.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Final, NamedTuple
 
@@ -99,13 +100,23 @@ def next_name(old: str, taken: set[str], completions: int) -> str:
 # status, so no index runs twice, on any Kubernetes.
 
 
-def held(job: Obj) -> Obj:
-    """The manifest with `suspend: true`: the Job creates no pods until `let_go`."""
-    return {**job, "spec": {**job["spec"], "suspend": True}}
+async def names_of_jobs(client: Client, namespace: str) -> set[str]:
+    """The names that a retry cannot have."""
+    return {job["metadata"]["name"] for job in (await client.list(kinds.JOBS, namespace)).items}
 
 
-async def let_go(client: Client, job: Obj, done: Runs) -> Obj:
-    """Marks these indexes of a `held` Job as completed, and resumes it."""
+async def seeded(client: Client, create: Callable[[Obj], Awaitable[Obj]], job: Obj, done: Runs) -> Obj:
+    """Creates the Job with `create`, with these indexes completed, and links it to the Job that it
+    retries."""
+    made = await create({**job, "spec": {**job["spec"], "suspend": True}} if done else job)
+    if done:
+        made = await _let_go(client, made, done)
+    await _link(client, made)
+    return made
+
+
+async def _let_go(client: Client, job: Obj, done: Runs) -> Obj:
+    """Marks these indexes of a suspended Job as completed, and resumes it."""
     meta = job["metadata"]
     status = {"completedIndexes": indexes.write(done), "succeeded": indexes.count(done)}
     await client.patch(kinds.JOBS, meta["name"], {"status": status}, meta["namespace"], subresource="status")
@@ -113,7 +124,7 @@ async def let_go(client: Client, job: Obj, done: Runs) -> Obj:
     return await client.patch(kinds.JOBS, meta["name"], started, meta["namespace"])
 
 
-async def link(client: Client, made: Obj) -> None:
+async def _link(client: Client, made: Obj) -> None:
     """Annotates the Job that `made` is a retry of, if that Job exists."""
     meta = made["metadata"]
     old = (meta.get("annotations") or {}).get(own_names.RETRY_OF)

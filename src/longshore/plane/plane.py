@@ -139,12 +139,15 @@ class Plane:
             stack.callback(self.history.flush)
             tasks = controllers.start(parts.controllers, self.client, self.wiring)
             if "job" in parts.controllers and parts.keeps_records:
-                tasks.append(self._remember())
+                tasks.append(self._task("the history of Jobs", self._remember, "job history"))
             if parts.scheduler:
                 tasks += scheduling.start(
                     self.client, self.wiring, parts.gang_settings, place_by=self.api.shortcuts.place_by
                 )
-            tasks += [self._expire_events(), self._clear_definitions()]
+            expire = partial(expire_events, self.api, parts.retention)
+            tasks.append(self._task("the expiry of events", expire, "event expiry"))
+            clear = partial(clear_definitions, self.api)
+            tasks.append(self._task("the end of definitions", clear, "clearing"))
             stack.push_async_callback(cancelled, tasks)
             if node is not None:
                 stack.push_async_callback(cancelled, [await self._start(node)])
@@ -162,27 +165,17 @@ class Plane:
             return ""
         return b"".join(parts).decode("utf-8", "replace")
 
-    def _remember(self) -> asyncio.Task[None]:
-        """Starts following Jobs, to record those that end."""
+    async def _remember(self) -> None:
+        """Follows Jobs, to record those that end."""
+        await self.history.run(self.wiring.informers.share())
 
-        async def run() -> None:
-            await self.history.run(self.wiring.informers.share())
-
-        return asyncio.create_task(supervised("the history of Jobs", run, self.clock), name="job history")
-
-    def _expire_events(self) -> asyncio.Task[None]:
-        run = partial(expire_events, self.api, self.parts.retention)
-        return asyncio.create_task(supervised("the expiry of events", run, self.clock), name="event expiry")
-
-    def _clear_definitions(self) -> asyncio.Task[None]:
-        run = partial(clear_definitions, self.api)
-        return asyncio.create_task(supervised("the end of definitions", run, self.clock), name="clearing")
+    def _task(self, what: str, run: Callable[[], Awaitable[None]], name: str) -> asyncio.Task[None]:
+        return asyncio.create_task(supervised(what, run, self.clock), name=name)
 
     async def _start(self, node: NodeFactory) -> asyncio.Task[None]:
         """Starts the node and returns when it accepts pods, or after 10 seconds."""
         ready = asyncio.Event()
-        run = partial(node, self, ready)  # its containers go on if it fails
-        task = asyncio.create_task(supervised("the node", run, self.clock), name="node")
+        task = self._task("the node", partial(node, self, ready), "node")  # its containers go on if it fails
         try:
             async with self.clock.timeout(_NODE_READY_SECONDS):
                 await ready.wait()

@@ -11,8 +11,8 @@ import shlex
 import signal
 import socket
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from longshore import __version__
 from longshore.up import logs, spare_memory, startup
@@ -21,6 +21,7 @@ from longshore.up.options import Options
 if TYPE_CHECKING:
     from longshore.up.running import Longshore
 
+Result = TypeVar("Result")
 _FULL_DISK = (
     "the disk with the data directory is full: objects can be read, changed and deleted, new ones are "
     "refused until there is room; delete finished Jobs and pods with their logs, or free space"
@@ -33,8 +34,7 @@ def run(options: Options) -> None:
     spare_memory.keep_together()
     with startup.quick_imports():
         from longshore.up import running  # noqa: F401 - used below; here it is imported quickly
-    with asyncio.Runner(loop_factory=event_loop) as runner:
-        runner.run(_until_stopped(options))
+    run_to_end(_until_stopped(options))
 
 
 def ready_line(longshore: Longshore) -> str:
@@ -100,6 +100,12 @@ def _say(text: str) -> None:
     """Prints to standard error, and ignores a full disk behind it."""
     with contextlib.suppress(OSError):
         print(text, file=sys.stderr, flush=True)
+
+
+def run_to_end(work: Coroutine[Any, Any, Result]) -> Result:
+    """Runs a coroutine in an event loop of its own, and returns its result."""
+    with asyncio.Runner(loop_factory=event_loop) as runner:
+        return runner.run(work)
 
 
 def event_loop() -> asyncio.AbstractEventLoop:
