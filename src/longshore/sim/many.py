@@ -133,7 +133,10 @@ def spreads(results: Sequence[Result]) -> list[Spread]:
                 lengths.setdefault(name, []).append(row.ended - row.queued)
     return [
         Spread(
-            name, percentile(lengths.get(name, []), 0.5), percentile(lengths.get(name, []), 0.95), _mean(each)
+            name,
+            percentile(lengths.get(name, []), 0.5),
+            percentile(lengths.get(name, []), 0.95),
+            sum(each) / len(each),
         )
         for name, each in ends.items()
     ]
@@ -145,7 +148,3 @@ def percentile(values: Sequence[float], share: float) -> float | None:
         return None
     ordered = sorted(values)
     return ordered[max(0, math.ceil(len(ordered) * share) - 1)]
-
-
-def _mean(found: Sequence[bool]) -> float:
-    return sum(found) / len(found)

@@ -40,8 +40,8 @@ class PodHandle:
         self._end(*_KILLED, OOM_REASON)
 
     def evict(self) -> None:
-        """Somebody asks the API to evict it, as `kubectl drain` does: its budget is asked, and its grace
-        period begins."""
+        """Evicts it through the API, as `kubectl drain` does: its budget is asked, and its grace period
+        begins."""
 
         async def evict() -> None:
             body = {"metadata": {"name": self.name}}
@@ -53,7 +53,7 @@ class PodHandle:
         self._cluster.settle()
 
     def crash_node(self) -> None:
-        """The machine it runs on goes down and comes up again: nobody knows how its containers ended. The
+        """The machine it runs on goes down and comes up again, and how its containers ended is lost. The
         other pods of the node share its fate."""
         self._cluster.do(self._cluster.inside.crash_node())
 
@@ -125,7 +125,7 @@ class ClusterPods:
         labels: str = "",
         container: str = "",
     ) -> None:
-        """Says how commands go that somebody runs in these pods, as `kubectl exec` does: `c.pods.exec("db-*",
+        """Says how commands go that run in these pods, as those of `kubectl exec`: `c.pods.exec("db-*",
         Exec(output="14"), command="psql *")`. Patterns are a shell's; that of the command is for all of its
         words. The latest that matches counts; without one a command succeeds and says nothing."""
         which = Rule(name, namespace=namespace, labels=labels, container=container or "*")

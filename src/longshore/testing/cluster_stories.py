@@ -38,7 +38,7 @@ async def events(inside: Installation, name: str, namespace: str) -> list[Obj]:
             if event["involvedObject"].get("name") == plain
             and event["involvedObject"].get("kind") == row.kind
         ]
-    return [copy_of(event) for event in sorted(found, key=_moment_of)]
+    return [copy_of(event) for event in sorted(found, key=_time_of)]
 
 
 async def why(inside: Installation, name: str, namespace: str) -> str:
@@ -97,12 +97,15 @@ async def summary(inside: Installation) -> str:
     return "\n".join([*lines, "", *stories, *of_requests(inside.requests), repeat])
 
 
-def _moment_of(event: Obj) -> str:
+def _time_of(event: Obj) -> str:
     return str(event.get("lastTimestamp") or event.get("eventTime") or "")
 
 
 # The forms of stories, for a person whose test has failed.
 
+_COUNTS: Final = (
+    "active", "ready", "succeeded", "failed", "terminating", "completedIndexes", "failedIndexes",
+)  # fmt: skip
 MAX_PODS: Final = 10
 MAX_EVENTS: Final = 8
 MAX_REQUESTS: Final = 15
@@ -132,15 +135,7 @@ def status(obj: Obj | None) -> str:
     said = [end_of(kind, obj) or phase_of(obj)]
     said += [
         f"{key} {found[key]}"
-        for key in (
-            "active",
-            "ready",
-            "succeeded",
-            "failed",
-            "terminating",
-            "completedIndexes",
-            "failedIndexes",
-        )
+        for key in _COUNTS
         if isinstance(found.get(key), int | str) and found[key] not in (0, "")
     ]
     if (obj.get("spec") or {}).get("suspend"):
@@ -169,7 +164,7 @@ def event_line(event: Obj) -> str:
     about = event.get("involvedObject") or {}
     count = event.get("count") or 1
     times = f" ({count} times)" if count > 1 else ""
-    at = event.get("lastTimestamp") or event.get("eventTime") or ""
+    at = _time_of(event)
     who = f"{about.get('kind', '')}/{about.get('name', '')}"
     return f"{at} {who} {event.get('reason')}: {event.get('message')}{times}"
 

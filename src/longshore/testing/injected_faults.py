@@ -177,14 +177,14 @@ __tracebackhide__ = True
 
 
 class ClusterFaults:
-    """`c.faults`. `on` names a method and a resource, `who` whom it strikes: all, clients over HTTP, or the
-    controllers. What is returned counts how often it `happened`."""
+    """`c.faults`. `on` names a method and a resource, `who` the clients it strikes: all, those over HTTP, or
+    the controllers. The returned fault counts how often it `happened`."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
 
     def conflict(self, times: int = 1, on: str = "PUT *", who: Who = "all") -> Fault:
-        """A 409, as if somebody had been quicker."""
+        """A 409, as if another client had been quicker."""
         return self._add(Fault(on, who, words.conflict, times=times))
 
     def unavailable(self, for_: Duration, on: str = "*", who: Who = "all") -> Fault:
@@ -215,8 +215,8 @@ class ClusterFaults:
         self._cluster.settle()
 
     def compact(self, who: Who = "all") -> None:
-        """Forgets the history of changes and cuts all watches: whoever goes on from an older version gets a
-        410, and has to list again."""
+        """Forgets the history of changes and cuts all watches: a watch that goes on from an older version
+        gets a 410, and its client has to list again."""
 
         def compact() -> None:
             self._cluster.inside.store.forget_history()

@@ -25,6 +25,7 @@ import shlex
 import sys
 import threading
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -85,13 +86,11 @@ class LanguageDoor:
             case "DELETE", ["script"]:
                 return lambda: cluster.loop.call(cluster.inside.scripts.clear)
             case "GET", ["clock"]:
-                return self._now
+                return lambda: _now(cluster.clock.now())
             case "POST", ["clock", "advance"]:
-                return lambda: self._after(cluster.clock.advance(given.get("duration", 0)))
+                return lambda: _now(cluster.clock.advance(given.get("duration", 0)))
             case "POST", ["clock", "set"]:
-                return lambda: self._after(
-                    cluster.clock.set(given.get("moment", ""), given.get("zone", "UTC"))
-                )
+                return lambda: _now(cluster.clock.set(given.get("moment", ""), given.get("zone", "UTC")))
             case "POST", ["wait"]:
                 return lambda: cluster.wait(
                     str(given.get("object", "")),
@@ -103,10 +102,10 @@ class LanguageDoor:
                 return cluster.assert_consistent
             case "POST", ["faults", name] if name in _FAULTS:
                 named = {("for_" if key == "for" else key): value for key, value in given.items()}
-                return lambda: self._done(getattr(cluster.faults, name)(**named))
+                return lambda: _done(getattr(cluster.faults, name)(**named))
             case "POST", ["pods", *pod, action] if pod and action in _BY_HAND:
                 handle = cluster.pods["/".join(pod)]
-                return lambda: self._done(getattr(handle, action)(**given))
+                return lambda: _done(getattr(handle, action)(**given))
             case "GET", ["requests"]:
                 return lambda: [
                     {
@@ -119,14 +118,13 @@ class LanguageDoor:
                 ]
         raise errors.not_found("", "paths", f"{PREFIX}{path}")
 
-    def _now(self) -> Any:
-        return {"now": self._cluster.clock.now().isoformat()}
 
-    def _after(self, moment: object) -> Any:
-        return self._now()
+def _now(moment: datetime) -> Any:
+    return {"now": moment.isoformat()}
 
-    def _done(self, result: object) -> Any:
-        return {}
+
+def _done(result: object) -> Any:
+    return {}
 
 
 def _reply(code: int, document: Any) -> Ready:

@@ -43,47 +43,36 @@ def of(result: Result, title: str) -> Obj:
 
 
 def _of_pod(bar: Bar, start: float, seconds: float) -> Obj:
-    bars: list[Obj] = []
     begun = bar.started if bar.started is not None else bar.ended
-    if begun is None or begun - bar.created > _STARTING_SECONDS:
-        to = seconds if begun is None else begun
-        bars.append({"from": start + bar.created, "to": start + to, "state": "waiting", "label": "waiting"})
+    bars = _waited(bar.created, begun, start, seconds)
     if bar.started is not None:
-        end = seconds if bar.ended is None else bar.ended
         code = "" if bar.code is None else f"exit code {bar.code}, "
-        bars.append(
-            {
-                "from": start + bar.started,
-                "to": start + end,
-                "state": _STATES[bar.result],
-                "label": bar.result or "running",
-                "detail": f"{code}on {bar.node}",
-            }
-        )
+        end = seconds if bar.ended is None else bar.ended
+        state, label = _STATES[bar.result], bar.result or "running"
+        bars.append(_span(start, bar.started, end, state, label, detail=f"{code}on {bar.node}"))
     group = bar.work.partition("/")[2]
     name = bar.name.removeprefix(f"{group}-") if group else bar.name
     return {"name": name, "group": group, "bars": bars}
 
 
 def _of_job(job: JobRow, start: float, seconds: float) -> Obj:
-    bars: list[Obj] = []
     begun = job.started if job.started is not None else (job.ended if job.ended is not None else seconds)
-    if begun - job.queued > _STARTING_SECONDS:
-        bars.append({"from": start + job.queued, "to": start + begun, "state": "waiting", "label": "waiting"})
+    bars = _waited(job.queued, begun, start, seconds)
     if job.started is not None:
-        end = seconds if job.ended is None else job.ended
-        detail = f"{job.pods} pods, {job.failed} failed"
-        state = _JOB_STATES[job.result]
-        bars.append(
-            {
-                "from": start + job.started,
-                "to": start + end,
-                "state": state,
-                "label": job.result,
-                "detail": detail,
-            }
-        )
+        end, detail = seconds if job.ended is None else job.ended, f"{job.pods} pods, {job.failed} failed"
+        bars.append(_span(start, job.started, end, _JOB_STATES[job.result], job.result, detail=detail))
     return {"name": job.name, "group": "", "bars": bars}
+
+
+def _waited(queued: float, begun: float | None, start: float, seconds: float) -> list[Obj]:
+    """The bar of the time before a start; none if that was short."""
+    if begun is not None and begun - queued <= _STARTING_SECONDS:
+        return []
+    return [_span(start, queued, seconds if begun is None else begun, "waiting", "waiting")]
+
+
+def _span(start: float, begun: float, ended: float, state: str, label: str, **more: str) -> Obj:
+    return {"from": start + begun, "to": start + ended, "state": state, "label": label, **more}
 
 
 _MICROS_PER_SECOND = 1e6
