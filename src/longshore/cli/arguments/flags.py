@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from argparse import Action, ArgumentParser, ArgumentTypeError, BooleanOptionalAction
 from collections.abc import Callable, Mapping
@@ -140,13 +141,17 @@ def field_owner(parser: ArgumentParser) -> None:
     table(parser, f"--field-manager M  text={MANAGER}  who sets the fields (default: {MANAGER})")
 
 
+DRY_RUNS: Final = {"none": "", "client": " (dry run)", "server": " (server dry run)"}
+"""What the line about an object says of each kind of dry run."""
+
+
 def dry_run(parser: ArgumentParser, done: str) -> None:
     parser.add_argument(
         "--dry-run",
         nargs="?",
         const="client",
         default="none",
-        choices=("none", "client", "server"),
+        choices=tuple(DRY_RUNS),
         help=f"say what would be {done}; server: let the server check it, too (default: none)",
     )
 
@@ -182,11 +187,20 @@ def address(text: str) -> tuple[str, int]:
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
-def port(text: str) -> int:
-    """A port to listen on, for argparse; 0 is any free one."""
-    if not text.isdigit() or not 0 <= int(text) <= 65535:
-        raise ArgumentTypeError(f"{text!r} is not a port: a whole number from 0 to 65535")
-    return int(text)
+def whole(words: str, first: int = 0, last: float = math.inf) -> Callable[[str], int]:
+    """A reader of whole numbers in these bounds. `words` say what a text is to be: `a whole number above
+    0`."""
+
+    def read(text: str) -> int:
+        if not text.isdecimal() or not first <= int(text) <= last:
+            raise ArgumentTypeError(f"{text!r} is not {words}")
+        return int(text)
+
+    return read
+
+
+port: Final = whole("a port: a whole number from 0 to 65535", 0, 65535)
+"""Reads a port to listen on; 0 is any free one."""
 
 
 def file(text: str) -> Path:

@@ -122,12 +122,8 @@ def _apply(server: Server, known: Kinds, manifest: Manifest, arguments: Namespac
         word = ("configured" if changed else "unchanged") if before else "created"
     if arguments.server_side:
         word = "serverside-applied"
-    _say(target.text, f"{word}{_dry(arguments)}", after, arguments.output)
+    _say(target.text, f"{word}{flags.DRY_RUNS[arguments.dry_run]}", after, arguments.output)
     return Applied(target.namespace, (before or after)["metadata"].get("uid", ""))
-
-
-def _dry(arguments: Namespace) -> str:
-    return {"client": " (dry run)", "server": " (server dry run)"}.get(arguments.dry_run, "")
 
 
 def _prune(server: Server, known: Kinds, applied: list[Applied], arguments: Namespace) -> None:
@@ -139,7 +135,11 @@ def _prune(server: Server, known: Kinds, applied: list[Applied], arguments: Name
     stale = _stale(server, found, namespaces, arguments.selector, kept, arguments.field_manager)
     for target in stale:
         _delete(server, target, arguments.dry_run)
-        print(target.text if arguments.output == "name" else f"{target.text} pruned{_dry(arguments)}")
+        print(
+            target.text
+            if arguments.output == "name"
+            else f"{target.text} pruned{flags.DRY_RUNS[arguments.dry_run]}"
+        )
 
 
 def _meaning(obj: Obj) -> Obj:

@@ -13,7 +13,7 @@ import sys
 import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from longshore.api.time import rfc3339
 from longshore.cli.arguments import flags
@@ -33,6 +33,7 @@ schedule? SCHEDULE  words       five fields, or a name such as @daily
 -n N                count=10    number of runs to show (default: 10)
 --jsonl FILE        text=unset  read rows from this file, - for standard input
 """
+count: Final = flags.whole("a whole number from 1 to 10000", 1, 10_000)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -139,12 +140,6 @@ def _after(text: str) -> int:
         raise ArgumentTypeError(
             f"{text!r} is not an RFC 3339 time such as 2026-03-29T00:00:00Z: {err}"
         ) from None
-
-
-def count(text: str) -> int:
-    if not text.isdigit() or not 1 <= int(text) <= 10_000:
-        raise ArgumentTypeError(f"{text!r} is not a whole number from 1 to 10000")
-    return int(text)
 
 
 def runs_table(runs: Iterable[Run], zone: cron.Zone, local: cron.Zone) -> str:

@@ -134,7 +134,7 @@ def _say(target: Target, arguments: Namespace) -> None:
         return
     word = "force deleted" if arguments.force and arguments.grace_period == 0 else "deleted"
     where = f" from {target.namespace} namespace" if target.namespace else ""
-    dry = {"client": " (dry run)", "server": " (server dry run)"}.get(arguments.dry_run, "")
+    dry = flags.DRY_RUNS[arguments.dry_run]
     print(f'{target.kind.one} "{target.name}" {word}{where}{dry}', flush=True)
 
 

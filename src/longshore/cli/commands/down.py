@@ -9,6 +9,7 @@ import os
 import select
 import signal
 from argparse import ArgumentParser, Namespace
+from contextlib import suppress
 
 from longshore.cli.arguments import flags
 from longshore.cli.main import Failure
@@ -25,12 +26,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     directory = data_dir.directory(arguments)
     pid = data_dir.holder(directory)
-    if pid is None:
-        print(f"no longshore runs on {directory}")
-        return 0
-    try:
-        watched = os.pidfd_open(pid)
-    except ProcessLookupError:
+    watched = None
+    with suppress(ProcessLookupError):
+        watched = os.pidfd_open(pid) if pid is not None else None
+    if watched is None:
         print(f"no longshore runs on {directory}")
         return 0
     try:

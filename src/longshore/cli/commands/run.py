@@ -97,8 +97,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         _FLAGS,
         pause=waiting_times.not_negative,
         rate=waiting_times.interval,
-        positive=_positive,
-        natural=_natural,
+        positive=flags.whole("a whole number above 0", 1),
+        natural=flags.whole("a whole number, 0 or more"),
         name=_name,
         amount=_quantity,
     )
@@ -159,12 +159,6 @@ def _attach(arguments: Namespace) -> int:
     return run_to_end(attaching.attach(arguments))
 
 
-def _positive(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise ArgumentTypeError(f"{text!r} is not a whole number above 0")
-    return int(text)
-
-
 def _name(text: str) -> str:
     from longshore.api import names
 
@@ -173,12 +167,6 @@ def _name(text: str) -> str:
             f"{text!r} is not a name: write lower-case letters, digits and dashes, as in night-run-2"
         )
     return text
-
-
-def _natural(text: str) -> int:
-    if not text.isdigit():
-        raise ArgumentTypeError(f"{text!r} is not a whole number, 0 or more")
-    return int(text)
 
 
 def _quantity(text: str) -> str:

@@ -37,7 +37,7 @@ length: --for T         length      how long (default: until done; 1d with CronJ
 --until done            done|       end as soon as nothing is left to do
 --start TIME            text        2027-03-27T00:00 in the zone (default: the next midnight)
 --zone ZONE             text        time zone of schedules and of times (default: this machine's)
---seed N                number=0    of the dice (default: 0)
+--seed N                int=0       of the dice (default: 0)
 --runs N                count=1     play N seeds, and show p50 and p95
 --nodes N               count=1     so many nodes alike (default: 1)
 --node AMOUNTS          text        what a node has: cpu=64,memory=256Gi,nvidia.com/gpu=8
@@ -50,7 +50,7 @@ changes: --set F=V,V    list        try values: job/x.spec.parallelism=4,8
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    flags.table(parser, _FLAGS, length=_length, number=int, count=_count)
+    flags.table(parser, _FLAGS, length=_length, count=flags.whole("a number of 1 or more", 1))
     connecting.add_arguments(parser)
 
 
@@ -110,9 +110,3 @@ def _length(text: str) -> float:
         most = f"{MAX_SECONDS / DAY_SECONDS:g}d"
         raise ArgumentTypeError(f"{text!r} is no time to simulate: more than 0s, and at most {most}")
     return found
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise ArgumentTypeError(f"{text!r} is not a number of 1 or more")
-    return int(text)

@@ -186,15 +186,7 @@ def _durability(text: str) -> str:
 
 def controllers(text: str) -> tuple[str, ...]:
     """Names of controllers from one argument."""
-    if text == "none":
-        return ()
-    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
-    for name in names:
-        if name not in _known():
-            raise ArgumentTypeError(
-                f"there is no controller {name!r}; there are: {', '.join(_known())}, or none"
-            )
-    return names
+    return () if text == "none" else controller_flags.listed(text, _known(), "controller", ", or none")
 
 
 def _known() -> tuple[str, ...]:
