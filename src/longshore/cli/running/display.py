@@ -64,7 +64,7 @@ class LineDisplay(Display):
         try:
             print(text, file=sys.stderr, flush=True)
         except OSError:
-            drop(sys.stderr)  # its reader is gone; the exit code still tells
+            drop(sys.stderr)  # nothing reads it; the exit code still tells
 
     def begin(self, runs: list[Run]) -> None:
         self._runs = runs

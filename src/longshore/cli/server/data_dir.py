@@ -34,7 +34,7 @@ def holder(directory: Path) -> int | None:
         text = os.pread(fd, 32, 0).strip()
         return int(text) if text.isdigit() else None
     finally:
-        os.close(fd)  # and with it the lock, had it been free
+        os.close(fd)  # which also gives back the lock, if it was free
     return None
 
 
