@@ -142,7 +142,7 @@ def field_owner(parser: ArgumentParser) -> None:
 
 
 DRY_RUNS: Final = {"none": "", "client": " (dry run)", "server": " (server dry run)"}
-"""What the line about an object says of each kind of dry run."""
+"""The end of the line about an object, by kind of dry run."""
 
 
 def dry_run(parser: ArgumentParser, done: str) -> None:
