@@ -148,7 +148,7 @@ def test_an_expectation_of_a_cron_job_is_about_the_runs_of_its_namespace() -> No
     broken = checks.broken(found, {"team/cronjob/backup": "done within 10m"})
     assert len(broken) == 1
     assert "after 30m" in broken[0]
-    whole = {each.name: each.p50 for each in many.spreads([found], lambda owner, name: owner or name)}
+    whole = {each.name: each.p50 for each in many.spreads([found])}
     assert whole == {
         "cronjob/backup": pytest.approx(60, abs=5),
         "team/cronjob/backup": pytest.approx(1800, abs=5),

@@ -22,7 +22,7 @@ from longshore.node.archive import Archive
 from longshore.node.capacity import Capacity
 from longshore.node.disk_pressure import Free
 from longshore.node.runtime import Container, Runtime
-from longshore.testing.scripted_preparer import ScriptedPreparer
+from longshore.testing.scripted_node import ScriptedPreparer
 from longshore.testing.scripted_runtime import Run, RunScript, ScriptedMachine, ScriptedRuntime
 from longshore.testing.stories import beside
 from support import world

@@ -9,7 +9,7 @@ import pytest
 
 from longshore.api.types import Obj
 from longshore.store import Key
-from longshore.testing.cut_store import CutStore
+from longshore.testing.cluster_snapshots import CutStore
 from longshore.testing.promises import TRACKING, broken
 from longshore.testing.wait_verdicts import judge
 

@@ -116,7 +116,7 @@ def test_no_job(longshore): longshore.wait("job/none", "Complete", timeout="1s")
     said = result.stdout.str()
     assert "there is no kind 'jobx'" in said
     assert "job/none is not Complete after 1 s" in said
-    for file in ("loop_thread.py", "cluster_for_tests.py", "object_names.py", "_base.py"):
+    for file in ("held_loop.py", "cluster_for_tests.py", "object_names.py", "_base.py"):
         assert file not in said
 
 

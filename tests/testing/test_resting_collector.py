@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from longshore.testing.resting_collector import resting_collector
+from longshore.up.startup import resting_collector
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ import pytest
 
 from longshore.scripts.script_documents import rule_of, run_of
 from longshore.testing import Chance, Exponential, Run
-from longshore.testing.scripted_up import script_of
+from longshore.testing.language_door import script_of
 
 
 @pytest.mark.parametrize(

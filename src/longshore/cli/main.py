@@ -181,7 +181,7 @@ def _unwritten(err: OSError) -> int:
         sys.stdout.flush()
     except OSError:
         drop(sys.stdout)
-    if isinstance(err, BrokenPipeError):  # whoever read the output has seen enough: longshore get pods | head
+    if isinstance(err, BrokenPipeError):  # its reader has seen enough: longshore get pods | head
         return 141
     _tell(f"longshore: {err.strerror or err}{f': {err.filename}' if err.filename else ''}\n")
     return 1
@@ -232,7 +232,7 @@ def _tell(text: str) -> None:
         sys.stderr.write(text)
         sys.stderr.flush()
     except OSError:
-        drop(sys.stderr)  # whoever cannot be told goes without; the exit code tells
+        drop(sys.stderr)  # nothing reads it; the exit code still tells
 
 
 def drop(stream: TextIO) -> None:

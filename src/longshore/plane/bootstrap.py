@@ -12,7 +12,7 @@ from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client, What
-from longshore.plane import role_reconciling
+from longshore.plane import default_roles
 
 _NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 _PRIORITY_CLASSES: tuple[Obj, ...] = (
@@ -47,7 +47,7 @@ async def objects(client: Client) -> None:
     namespaces = [_there(client, kinds.NAMESPACES, {"metadata": {"name": name}}) for name in _NAMESPACES]
     classes = [_there(client, kinds.PRIORITY_CLASSES, row) for row in _PRIORITY_CLASSES]
     classes += [_there(client, kinds.RUNTIME_CLASSES, row) for row in _RUNTIME_CLASSES]
-    await asyncio.gather(*namespaces, *classes, queues(client), role_reconciling.reconcile(client))
+    await asyncio.gather(*namespaces, *classes, queues(client), default_roles.reconcile(client))
 
 
 async def queues(client: Client) -> None:

@@ -1,19 +1,23 @@
-"""Makes the Job that runs again what another Job did not complete. Pure.
+"""Makes the Job that runs again what another Job did not complete.
 
 The retry of an Indexed Job keeps its indexes: it has as many completions, and starts with the done indexes as
-completed (`job_seeding.py`). So each index has the same number, item and variables as before. The retry of a
+completed (`seeded`). So each index has the same number, item and variables as before. The retry of a
 Job without indexes gets as many completions as are missing.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from longshore.api import indexes, types
-from longshore.api.facts import own_names
+from longshore.api.errors import StatusError
+from longshore.api.facts import kinds, own_names
 from longshore.api.indexes import Runs
 from longshore.api.types import Obj
+from longshore.client import Client
 
 _NAME: Final = re.compile(r"(.*?)(?:-retry-(\d+))?")
 _MAX_NAME_LENGTH: Final = 63
@@ -89,3 +93,42 @@ def next_name(old: str, taken: set[str], completions: int) -> str:
         name = match[1][:room].rstrip("-.") + end
         if name not in taken:
             return name
+
+
+# A Job that starts with some indexes completed, because an earlier Job has done them, is created suspended.
+# The completed indexes are written into its status, and it is resumed. The Job controller continues from the
+# status, so no index runs twice, on any Kubernetes.
+
+
+async def names_of_jobs(client: Client, namespace: str) -> set[str]:
+    """The names that a retry cannot have."""
+    return {job["metadata"]["name"] for job in (await client.list(kinds.JOBS, namespace)).items}
+
+
+async def seeded(client: Client, create: Callable[[Obj], Awaitable[Obj]], job: Obj, done: Runs) -> Obj:
+    """Creates the Job with `create`, with these indexes completed, and links it to the Job that it
+    retries."""
+    made = await create({**job, "spec": {**job["spec"], "suspend": True}} if done else job)
+    if done:
+        made = await _let_go(client, made, done)
+    await _link(client, made)
+    return made
+
+
+async def _let_go(client: Client, job: Obj, done: Runs) -> Obj:
+    """Marks these indexes of a suspended Job as completed, and resumes it."""
+    meta = job["metadata"]
+    status = {"completedIndexes": indexes.write(done), "succeeded": indexes.count(done)}
+    await client.patch(kinds.JOBS, meta["name"], {"status": status}, meta["namespace"], subresource="status")
+    started = {"spec": {"suspend": False}}
+    return await client.patch(kinds.JOBS, meta["name"], started, meta["namespace"])
+
+
+async def _link(client: Client, made: Obj) -> None:
+    """Annotates the Job that `made` is a retry of, if that Job exists."""
+    meta = made["metadata"]
+    old = (meta.get("annotations") or {}).get(own_names.RETRY_OF)
+    if old is not None:
+        with suppress(StatusError):
+            mark = {"metadata": {"annotations": {own_names.RETRIED_BY: meta["name"]}}}
+            await client.patch(kinds.JOBS, old, mark, meta["namespace"])

@@ -24,10 +24,11 @@ from longshore.apiserver.api import Api, ApiParts, PlaneParts
 from longshore.apiserver.crd.clearing import clear_definitions
 from longshore.apiserver.documents import own_group
 from longshore.apiserver.event_expiry import expire_events
+from longshore.apiserver.request.call import Call
 from longshore.client.local import LocalClient
 from longshore.machinery.reason_book import ReasonBook, Untold
 from longshore.machinery.work_limits import WorkLimits
-from longshore.plane import bootstrap, controllers, explaining, job_history, rare_documents, scheduling
+from longshore.plane import bootstrap, controllers, explaining, job_history, scheduling
 from longshore.plane.job_history import JobHistory
 from longshore.plane.supervising import cancelled, supervised
 from longshore.plane.wiring import Wiring, informers_of
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     import random
 
     from longshore.api import cron
+    from longshore.apiserver.documents.own_group import MadeDocument
     from longshore.controllers.volcano.plugins import KeyMaker
     from longshore.controllers.volume.act import Directories
     from longshore.machinery.time.clock import Clock
@@ -117,7 +119,7 @@ class Plane:
                 (
                     *explaining.documents(self, self.book),
                     own_group.document(job_history.ROW, self.history.answer),
-                    *rare_documents.documents(self),
+                    *_rare_documents(self),
                 ),
                 explaining.noting(self.book, parts.clock.timestamp) if parts.keeps_records else None,
                 (self.wiring.registry,),
@@ -137,12 +139,15 @@ class Plane:
             stack.callback(self.history.flush)
             tasks = controllers.start(parts.controllers, self.client, self.wiring)
             if "job" in parts.controllers and parts.keeps_records:
-                tasks.append(self._remember())
+                tasks.append(self._task("the history of Jobs", self._remember, "job history"))
             if parts.scheduler:
                 tasks += scheduling.start(
                     self.client, self.wiring, parts.gang_settings, place_by=self.api.shortcuts.place_by
                 )
-            tasks += [self._expire_events(), self._clear_definitions()]
+            expire = partial(expire_events, self.api, parts.retention)
+            tasks.append(self._task("the expiry of events", expire, "event expiry"))
+            clear = partial(clear_definitions, self.api)
+            tasks.append(self._task("the end of definitions", clear, "clearing"))
             stack.push_async_callback(cancelled, tasks)
             if node is not None:
                 stack.push_async_callback(cancelled, [await self._start(node)])
@@ -160,30 +165,42 @@ class Plane:
             return ""
         return b"".join(parts).decode("utf-8", "replace")
 
-    def _remember(self) -> asyncio.Task[None]:
-        """Starts following Jobs, to record those that end."""
+    async def _remember(self) -> None:
+        """Follows Jobs, to record those that end."""
+        await self.history.run(self.wiring.informers.share())
 
-        async def run() -> None:
-            await self.history.run(self.wiring.informers.share())
-
-        return asyncio.create_task(supervised("the history of Jobs", run, self.clock), name="job history")
-
-    def _expire_events(self) -> asyncio.Task[None]:
-        run = partial(expire_events, self.api, self.parts.retention)
-        return asyncio.create_task(supervised("the expiry of events", run, self.clock), name="event expiry")
-
-    def _clear_definitions(self) -> asyncio.Task[None]:
-        run = partial(clear_definitions, self.api)
-        return asyncio.create_task(supervised("the end of definitions", run, self.clock), name="clearing")
+    def _task(self, what: str, run: Callable[[], Awaitable[None]], name: str) -> asyncio.Task[None]:
+        return asyncio.create_task(supervised(what, run, self.clock), name=name)
 
     async def _start(self, node: NodeFactory) -> asyncio.Task[None]:
         """Starts the node and returns when it accepts pods, or after 10 seconds."""
         ready = asyncio.Event()
-        run = partial(node, self, ready)  # its containers go on if it fails
-        task = asyncio.create_task(supervised("the node", run, self.clock), name="node")
+        task = self._task("the node", partial(node, self, ready), "node")  # its containers go on if it fails
         try:
             async with self.clock.timeout(_NODE_READY_SECONDS):
                 await ready.wait()
         except TimeoutError:
             log.warning("the node is not ready yet; pods wait until it is")
         return task
+
+
+# Documents of longshore.dev that are rarely requested. The code of each is imported at its first request.
+
+_RETRY_ROW: Final = own_group.row("JobRetry", "jobretries", namespaced=True, verbs=("create",))
+_CALENDAR_ROW: Final = own_group.row("CronJobCalendar", "cronjobcalendars", namespaced=True)
+
+
+def _rare_documents(plane: Plane) -> tuple[MadeDocument, ...]:
+    """The resources for retries of Jobs and calendars of CronJobs."""
+
+    async def retry(call: Call) -> Obj:
+        from longshore.plane import retrying_jobs
+
+        return await retrying_jobs.answer(plane.api, call)
+
+    async def calendar(call: Call) -> Obj | None:
+        from longshore.plane import cronjob_calendar
+
+        return cronjob_calendar.answer(plane, call)
+
+    return own_group.document(_RETRY_ROW, retry), own_group.document(_CALENDAR_ROW, calendar)

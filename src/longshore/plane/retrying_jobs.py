@@ -7,6 +7,7 @@ status. The new Job is not followed.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,7 +17,7 @@ from longshore.api.facts import job_state, kinds
 from longshore.api.types import Obj
 from longshore.apiserver.request.call import Call
 from longshore.client.local import LocalClient
-from longshore.plane import job_retry, job_seeding
+from longshore.plane import job_retry
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
@@ -48,11 +49,9 @@ async def _retried(client: LocalClient, namespace: str, wish: Wish) -> Obj:
         raise errors.bad_request(f"job/{wish.job} has not ended: only a Job that has ended can be retried")
     if end["type"] == "Complete" and not wish.all:
         raise errors.bad_request(f'job/{wish.job} is complete; run all of it again with "all": true')
-    taken = {each["metadata"]["name"] for each in (await client.list(kinds.JOBS, namespace)).items}
+    taken = await job_retry.names_of_jobs(client, namespace)
     new = job_retry.retry(job, taken, everything=wish.all)
-    made = await client.create(kinds.JOBS, job_seeding.held(new.job) if new.done else new.job, namespace)
-    if new.done:
-        made = await job_seeding.let_go(client, made, new.done)
-    await job_seeding.link(client, made)
+    create = partial(client.create, kinds.JOBS, namespace=namespace)
+    made = await job_retry.seeded(client, create, new.job, new.done)
     name = made["metadata"]["name"]
     return {"metadata": {"name": name, "namespace": namespace}, "status": {"job": name, "runs": new.left}}

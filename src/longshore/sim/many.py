@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -121,19 +121,22 @@ def _spoken(one: Change) -> str:
     return f"{one.kind}/{one.name}.{'.'.join(one.path)}"
 
 
-def spreads(results: Sequence[Result], owner_of: Callable[[str, str], str]) -> list[Spread]:
+def spreads(results: Sequence[Result]) -> list[Spread]:
     """The spread of each Job over results, and of all runs of a CronJob together."""
     lengths: dict[str, list[float]] = {}
     ends: dict[str, list[bool]] = {}
     for result in results:
         for row in result.jobs:
-            name = owner_of(row.owner, row.name)
+            name = row.owner or row.name
             ends.setdefault(name, []).append(row.result == "complete")
             if row.ended is not None:
                 lengths.setdefault(name, []).append(row.ended - row.queued)
     return [
         Spread(
-            name, percentile(lengths.get(name, []), 0.5), percentile(lengths.get(name, []), 0.95), _mean(each)
+            name,
+            percentile(lengths.get(name, []), 0.5),
+            percentile(lengths.get(name, []), 0.95),
+            sum(each) / len(each),
         )
         for name, each in ends.items()
     ]
@@ -145,7 +148,3 @@ def percentile(values: Sequence[float], share: float) -> float | None:
         return None
     ordered = sorted(values)
     return ordered[max(0, math.ceil(len(ordered) * share) - 1)]
-
-
-def _mean(found: Sequence[bool]) -> float:
-    return sum(found) / len(found)

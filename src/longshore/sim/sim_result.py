@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
+import math
+from collections.abc import Iterator, Sequence, Set
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
 import msgspec
 
 from longshore.api import cron
-from longshore.api.time import instants
+from longshore.api.time.instants import SECOND
 from longshore.api.types import Obj
-from longshore.sim import clock_changes
 from longshore.sim.chronicle import Chronicle, PodLine, WorkLine
 
 if TYPE_CHECKING:
@@ -246,15 +246,15 @@ def _cron_job(obj: Obj, mine: list[WorkLine], settings: Settings, began: float, 
     schedule = _schedule(spec)
     if schedule is None:
         return row
-    start, zone = settings.start.timestamp(), cron.load(settings.zone)
-    for at in _times(schedule, zone, start, seconds):
-        if int(at) in ran:
+    start, zone = int(settings.start.timestamp()), cron.load(settings.zone)
+    for at in _times(schedule, zone, start, math.ceil(start + seconds - 1)):
+        if at in ran:
             continue
         if len(row.skipped) < _MAX_SKIPS_TOLD:
-            row.skipped.append(SkippedRun(at, _why_skipped(spec, mine, at - start + began)))
+            row.skipped.append(SkippedRun(float(at), _why_skipped(spec, mine, at - start + began)))
         else:
             row.more_skipped += 1
-    row.clock_changes = [*clock_changes.told(schedule, zone, int(start), int(start + seconds), ran)]
+    row.clock_changes = [*_clock_changes(schedule, zone, start, int(start + seconds), ran)]
     return row
 
 
@@ -267,12 +267,11 @@ def _schedule(spec: Obj) -> cron.Schedule | None:
     return None if isinstance(schedule, cron.Every) else schedule
 
 
-def _times(schedule: cron.Schedule, zone: cron.Zone, start: float, seconds: float) -> list[float]:
-    """The times of a schedule within the simulation, the start among them, in seconds since 1970."""
-    found: list[float] = []
-    at = schedule.next(int(start * instants.SECOND) - 1, zone)
-    while at is not None and (moment := at / instants.SECOND) < start + seconds - 1:
-        found.append(moment)
+def _times(schedule: cron.Schedule, zone: cron.Zone, start: int, end: int) -> list[int]:
+    """The times of a schedule from `start` on and before `end`, all in seconds since 1970."""
+    found, at = [], schedule.next(start * SECOND - 1, zone)
+    while at is not None and at < end * SECOND:
+        found.append(at // SECOND)
         at = schedule.next(at, zone)
     return found
 
@@ -342,3 +341,41 @@ def _bar(line: PodLine, began: float) -> Bar:
         line.result,
         line.code,
     )
+
+
+def _clock_changes(
+    schedule: cron.Schedule, zone: cron.Zone, start: int, end: int, ran: Set[int]
+) -> Iterator[str]:
+    """Says which runs a schedule leaves out, or has twice, because clocks are set forward or back between two
+    moments. `ran` are the times at which it did run.
+
+    Such runs are not skipped: the schedule itself has no such time, as with Kubernetes. They are reported to
+    help people plan a night.
+    """
+    zone = schedule.zone or zone
+    for at, gap in _changes(zone, start, end):
+        before = zone.offset(at - 1)
+        if gap > 0:
+            missing = _times(schedule._replace(zone=cron.UTC), cron.UTC, at + before, at + before + gap)
+            # An hourly schedule runs in the hour after the change: none of its runs is missed.
+            if missing and not _times(schedule, zone, at, at + gap):
+                yield f"does not run at {_wall_clock(missing[0])}: clocks go forward over it ({zone.name})"
+        else:
+            walls = [t + zone.offset(t) for t in _times(schedule, zone, at + gap, at - gap) if t in ran]
+            twice = [wall for wall in walls if walls.count(wall) > 1]
+            # An hourly schedule runs in the hour before, too, and in every other.
+            if twice and not _times(schedule, zone, at + 2 * gap, at + gap):
+                yield f"runs twice at {_wall_clock(twice[0])}: clocks go back over it ({zone.name})"
+
+
+def _changes(zone: cron.Zone, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Moments at which the clock is changed, and by how many seconds."""
+    at, before = start, zone.offset(start)
+    while (at := zone.span(at)[1]) < end:
+        if gap := zone.offset(at) - before:
+            yield at, gap
+            before += gap
+
+
+def _wall_clock(wall: int) -> str:
+    return f"{datetime.fromtimestamp(wall, UTC):%d %b %H:%M}"

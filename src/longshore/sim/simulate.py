@@ -37,14 +37,8 @@ from longshore.testing.world import World
 from longshore.up import startup
 
 _FIRST: Final = (
-    "Namespace",
-    "PriorityClass",
-    "StorageClass",
-    "Queue",
-    "ResourceQuota",
-    "LimitRange",
-    "ConfigMap",
-)
+    "Namespace", "PriorityClass", "StorageClass", "Queue", "ResourceQuota", "LimitRange", "ConfigMap",
+)  # fmt: skip
 """Kinds that other objects rely on, in the order in which they are created."""
 _WORK: Final = ("Command", "Job", "JobFlow", "Pod")
 """Kinds that are created at the start; all others are created before it."""
@@ -176,7 +170,9 @@ async def _create_all(plane: Plane, objects: list[Obj]) -> None:
 
     given = {obj["metadata"]["name"] for obj in objects if obj["kind"] == "Namespace"} | {"default"}
     wanted = {obj["metadata"].get("namespace") or "default" for obj in objects} - given
-    missing = [_namespace(name) for name in sorted(wanted)]
+    missing = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": each}} for each in sorted(wanted)
+    ]
     ordered = sorted([*missing, *objects], key=order)
     await _until(plane, _LEAD_SECONDS - 1.0)
     await _create(plane, [obj for obj in ordered if not _begins_at_the_start(obj)])
@@ -220,10 +216,6 @@ async def _create(plane: Plane, objects: list[Obj]) -> None:
             if f'"{meta.get("name")}"' in err.message:
                 raise
             raise ValueError(f"{obj['kind']} {meta.get('name')}: {err.message}") from None
-
-
-def _namespace(name: str) -> Obj:
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 
 async def _wait(settings: Settings, chronicle: Chronicle, world: World, progress: Progress | None) -> None:

@@ -17,19 +17,17 @@ same seed gives the same run. Imports only what every operating system has.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from longshore.testing.resting_collector import resting_collector
+from longshore.up.startup import resting_collector
 
 with resting_collector(stays=True):
     from longshore.scripts.pod_rules import Rule, Scripts
     from longshore.scripts.runs import Chance, Exec, Exit, Run
     from longshore.scripts.spreads import Exponential, LogNormal, Normal, OneOf, Uniform
     from longshore.testing.cluster_for_tests import Cluster, WaitFailed
-    from longshore.testing.directories import MemoryDirectories
     from longshore.testing.faulty_client import FaultyClient
-    from longshore.testing.keys import SeededKeys
-    from longshore.testing.scripted_node import ScriptedNode
-    from longshore.testing.scripted_preparer import ScriptedPreparer
+    from longshore.testing.scripted_node import ScriptedNode, ScriptedPreparer
     from longshore.testing.scripted_runtime import ScriptedMachine, ScriptedRuntime
+    from longshore.testing.world import MemoryDirectories, SeededKeys
 
 if TYPE_CHECKING:
     from longshore.testing.crashing import Death, MortalClient, OneByOne, every_crash, until_dead

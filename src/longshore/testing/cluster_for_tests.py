@@ -33,23 +33,21 @@ from longshore.testing import (
     cluster_snapshots,
     cluster_stories,
     identity,
-    manifests_given,
     object_names,
     promises,
     ready_clients,
 )
 from longshore.testing.cluster_clock import ClusterClock
-from longshore.testing.cluster_faults import ClusterFaults
 from longshore.testing.cluster_pods import ClusterPods
 from longshore.testing.cluster_snapshots import Snapshot
-from longshore.testing.held_loop import HeldLoop
+from longshore.testing.held_loop import HeldLoop, LoopThread
+from longshore.testing.injected_faults import ClusterFaults
 from longshore.testing.installation import Installation
-from longshore.testing.loop_thread import LoopThread
 from longshore.testing.ready_clients import ClientName
-from longshore.testing.resting_collector import resting_collector
 from longshore.testing.seen_requests import SeenRequests
 from longshore.testing.settings import ClockName, NodeName, Settings
 from longshore.testing.wait_verdicts import Condition, Verdict, judge
+from longshore.up.startup import resting_collector
 
 __tracebackhide__ = True
 """Reports of pytest end at the line of the test that called; `--full-trace` shows the rest."""
@@ -259,7 +257,7 @@ class Cluster:
         """Creates or changes what a dict, a YAML text or a file describes, and returns it as it is then: one
         object for a dict, else a list."""
         made = []
-        for obj in manifests_given.read(manifest):
+        for obj in object_names.manifests(manifest):
             made.append(self.loop.run(self._apply(obj, namespace)))
             self.settle()
         return made[0] if isinstance(manifest, Mapping) and len(made) == 1 else made

@@ -1,19 +1,22 @@
 """Stories of a cluster for a person: events and why of an object, its report, a summary of everything.
 
-Runs on the cluster's event loop. `reports.py` formats the stories.
+Runs on the cluster's event loop.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds, owners
+from longshore.api.facts import kinds, owners, pod_state
 from longshore.api.types import Obj, copy_of
-from longshore.testing import object_names, reports
+from longshore.testing import object_names
+from longshore.testing.seen_requests import SeenRequests
+from longshore.testing.wait_verdicts import end_of, phase_of
 
 if TYPE_CHECKING:
     from longshore.testing.installation import Installation
@@ -35,7 +38,7 @@ async def events(inside: Installation, name: str, namespace: str) -> list[Obj]:
             if event["involvedObject"].get("name") == plain
             and event["involvedObject"].get("kind") == row.kind
         ]
-    return [copy_of(event) for event in sorted(found, key=_moment_of)]
+    return [copy_of(event) for event in sorted(found, key=_time_of)]
 
 
 async def why(inside: Installation, name: str, namespace: str) -> str:
@@ -62,7 +65,7 @@ async def report(inside: Installation, name: str, namespace: str) -> str:
     row, plain, where = object_names.one(name, namespace, await client.resources())
     obj = inside.stored_row(row, plain, where)
     pods = (await client.list(kinds.PODS, where)).items if where else []
-    owned = reports.owned_by(plain, pods)
+    owned = owned_by(plain, pods)
     about = {plain, *(pod["metadata"]["name"] for pod in owned)}
     every = await events(inside, "", where or "default")
     told = [each for each in every if each["involvedObject"].get("name") in about]
@@ -71,7 +74,7 @@ async def report(inside: Installation, name: str, namespace: str) -> str:
     except (StatusError, ValueError):
         story = ""
     shown = object_names.plain(row, obj) if obj is not None else None
-    return "\n".join(reports.of_object(shown, name, owned, told, story))
+    return "\n".join(of_object(shown, name, owned, told, story))
 
 
 async def summary(inside: Installation) -> str:
@@ -86,13 +89,99 @@ async def summary(inside: Installation) -> str:
             if kind == "pod" and owned:
                 continue
             where = "" if meta["namespace"] == "default" else f" in {meta['namespace']}"
-            lines.append(f"{kind}/{meta['name']}{where}: {reports.status(object_names.plain(row, obj))}")
+            lines.append(f"{kind}/{meta['name']}{where}: {status(object_names.plain(row, obj))}")
             if not owned and len(stories) < _MAX_STORIES:
                 stories.append(await report(inside, f"{kind}/{meta['name']}", meta["namespace"]))
     settings = ", ".join(f"{key}={value!r}" for key, value in msgspec.structs.asdict(inside.settings).items())
     repeat = f"to repeat it: @pytest.mark.longshore({settings})"
-    return "\n".join([*lines, "", *stories, *reports.of_requests(inside.requests), repeat])
+    return "\n".join([*lines, "", *stories, *of_requests(inside.requests), repeat])
 
 
-def _moment_of(event: Obj) -> str:
+def _time_of(event: Obj) -> str:
     return str(event.get("lastTimestamp") or event.get("eventTime") or "")
+
+
+# The forms of stories, for a person whose test has failed.
+
+_COUNTS: Final = (
+    "active", "ready", "succeeded", "failed", "terminating", "completedIndexes", "failedIndexes",
+)  # fmt: skip
+MAX_PODS: Final = 10
+MAX_EVENTS: Final = 8
+MAX_REQUESTS: Final = 15
+
+
+def of_object(obj: Obj | None, title: str, pods: Sequence[Obj], events: Sequence[Obj], why: str) -> list[str]:
+    """The story of one object."""
+    lines = [f"{title}: {status(obj)}"]
+    if pods:
+        lines += _block(
+            f"pods ({len(pods)})", [pod_line(pod) for pod in pods[:MAX_PODS]], len(pods), MAX_PODS
+        )
+    if events:
+        last = events[-MAX_EVENTS:]
+        lines += _block("last events", [event_line(event) for event in last], len(last), MAX_EVENTS)
+    if why:
+        lines += _block("why", why.splitlines(), 0, 0)
+    return lines
+
+
+def status(obj: Obj | None) -> str:
+    """The state of an object in one line."""
+    if obj is None:
+        return "it is not there"
+    found = obj.get("status") or {}
+    kind = obj.get("kind") or ""
+    said = [end_of(kind, obj) or phase_of(obj)]
+    said += [
+        f"{key} {found[key]}"
+        for key in _COUNTS
+        if isinstance(found.get(key), int | str) and found[key] not in (0, "")
+    ]
+    if (obj.get("spec") or {}).get("suspend"):
+        said.append("suspended")
+    if "lastScheduleTime" in found:
+        said.append(f"last scheduled {found['lastScheduleTime']}")
+    return ", ".join(part for part in said if part) or "nothing happened yet"
+
+
+def pod_line(pod: Obj) -> str:
+    """A pod in one line."""
+    waits = [
+        f"{each['name']} waits: {each['state']['waiting'].get('reason', '')}"
+        for each in pod_state.statuses_of(pod, "containerStatuses")
+        if "waiting" in (each.get("state") or {})
+    ]
+    index = pod_state.completion_index(pod)
+    which = f" (index {index})" if index is not None else ""
+    going = ", being deleted" if "deletionTimestamp" in pod["metadata"] else ""
+    told = end_of("Pod", pod) or pod_state.phase_of(pod)
+    return f"{pod['metadata']['name']}{which}: {', '.join([told, *waits])}{going}"
+
+
+def event_line(event: Obj) -> str:
+    """An event in one line."""
+    about = event.get("involvedObject") or {}
+    count = event.get("count") or 1
+    times = f" ({count} times)" if count > 1 else ""
+    at = _time_of(event)
+    who = f"{about.get('kind', '')}/{about.get('name', '')}"
+    return f"{at} {who} {event.get('reason')}: {event.get('message')}{times}"
+
+
+def of_requests(requests: SeenRequests) -> list[str]:
+    """The last requests of clients."""
+    last = [str(each) for each in requests][-MAX_REQUESTS:]
+    earlier = len(requests) - len(last)
+    more = [f"… {earlier} earlier ones"] if earlier else []
+    return _block("requests of clients", more + last, 0, 0) if last else []
+
+
+def owned_by(name: str, pods: Iterable[Obj]) -> list[Obj]:
+    """The pods whose owner has this name."""
+    return [pod for pod in pods if (ref := owners.controller_of(pod)) is not None and ref["name"] == name]
+
+
+def _block(title: str, lines: Sequence[str], count: int, most: int) -> list[str]:
+    more = [f"    … and {count - most} more"] if count > most else []
+    return [f"  {title}:", *(f"    {line}" for line in lines), *more]

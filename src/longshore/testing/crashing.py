@@ -126,7 +126,7 @@ async def until_dead(work: Coroutine[Any, Any, None], mortal: MortalClient) -> N
     finally:
         waiting.cancel()
         task.cancel()
-        _dying.add(task)  # it may wait a while for answers that never come; nobody waits for it
+        _dying.add(task)  # it may wait a while for answers that never come, and is not waited for
         task.add_done_callback(_dying.discard)
 
 

@@ -31,20 +31,18 @@ from longshore.plane.plane import NodeFactory
 from longshore.scripts.pod_rules import Scripts
 from longshore.scripts.runs import Run
 from longshore.store import Key
-from longshore.testing.cut_store import CutStore
-from longshore.testing.directories import MemoryDirectories
+from longshore.testing.cluster_snapshots import CutStore
 from longshore.testing.held_loop import HeldLoop
 from longshore.testing.identity import Identity
 from longshore.testing.injected_faults import Faults, FaultyLocalClient
-from longshore.testing.keys import SeededKeys
 from longshore.testing.observed_front import ObservedFront
 from longshore.testing.scripted_node import ScriptedNode
 from longshore.testing.seen_requests import SeenRequests
 from longshore.testing.settings import Settings
-from longshore.testing.world import World
+from longshore.testing.world import MemoryDirectories, SeededKeys, World
 from longshore.up import listening
 from longshore.up.keys import RsaKeys
-from longshore.up.volume_directories import LocalDirectories
+from longshore.up.node import LocalDirectories
 
 if TYPE_CHECKING:
     from longshore.machinery.time.clock import Clock

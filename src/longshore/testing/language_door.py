@@ -21,20 +21,30 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shlex
+import sys
 import threading
 from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+import yaml
+
+from longshore import __version__
 from longshore.api import errors
 from longshore.api.errors import StatusError
 from longshore.apiserver.http.begun import Ready
 from longshore.apiserver.http.response import Reply
 from longshore.scripts import script_documents
+from longshore.scripts.script_documents import Script
+from longshore.testing.cluster_for_tests import Cluster
+from longshore.testing.settings import Settings
 
 if TYPE_CHECKING:
     from longshore.apiserver.http.request import Request
     from longshore.apiserver.request.call import User
-    from longshore.testing.cluster_for_tests import Cluster
 
 PREFIX: Final = "/testing/"
 _ADMINISTRATORS: Final = "system:masters"
@@ -76,13 +86,11 @@ class LanguageDoor:
             case "DELETE", ["script"]:
                 return lambda: cluster.loop.call(cluster.inside.scripts.clear)
             case "GET", ["clock"]:
-                return self._now
+                return lambda: _now(cluster.clock.now())
             case "POST", ["clock", "advance"]:
-                return lambda: self._after(cluster.clock.advance(given.get("duration", 0)))
+                return lambda: _now(cluster.clock.advance(given.get("duration", 0)))
             case "POST", ["clock", "set"]:
-                return lambda: self._after(
-                    cluster.clock.set(given.get("moment", ""), given.get("zone", "UTC"))
-                )
+                return lambda: _now(cluster.clock.set(given.get("moment", ""), given.get("zone", "UTC")))
             case "POST", ["wait"]:
                 return lambda: cluster.wait(
                     str(given.get("object", "")),
@@ -94,10 +102,10 @@ class LanguageDoor:
                 return cluster.assert_consistent
             case "POST", ["faults", name] if name in _FAULTS:
                 named = {("for_" if key == "for" else key): value for key, value in given.items()}
-                return lambda: self._done(getattr(cluster.faults, name)(**named))
+                return lambda: _done(getattr(cluster.faults, name)(**named))
             case "POST", ["pods", *pod, action] if pod and action in _BY_HAND:
                 handle = cluster.pods["/".join(pod)]
-                return lambda: self._done(getattr(handle, action)(**given))
+                return lambda: _done(getattr(handle, action)(**given))
             case "GET", ["requests"]:
                 return lambda: [
                     {
@@ -110,14 +118,13 @@ class LanguageDoor:
                 ]
         raise errors.not_found("", "paths", f"{PREFIX}{path}")
 
-    def _now(self) -> Any:
-        return {"now": self._cluster.clock.now().isoformat()}
 
-    def _after(self, moment: object) -> Any:
-        return self._now()
+def _now(moment: datetime) -> Any:
+    return {"now": moment.isoformat()}
 
-    def _done(self, result: object) -> Any:
-        return {}
+
+def _done(result: object) -> Any:
+    return {}
 
 
 def _reply(code: int, document: Any) -> Ready:
@@ -148,3 +155,51 @@ async def _in_thread(work: Callable[[], Any]) -> Any:
 
     threading.Thread(target=run, name="longshore door", daemon=True).start()
     return await done
+
+
+# `longshore up --in-memory --scripted FILE`: a cluster for tests as a program, for tests in any language.
+
+
+def run(file: Path, port: int, stopped: threading.Event) -> None:
+    """Runs a cluster by this script until it is stopped. Raises ValueError, OSError or `CannotListen`."""
+    settings, script = read(file)
+    cluster = Cluster(**msgspec.structs.asdict(settings))
+    cluster.start(port=port, door=True)
+    try:
+        cluster.loop.call(lambda: _follow(cluster, script))
+        config = shlex.quote(str(cluster.kubeconfig))
+        print(
+            f"longshore {__version__} is ready at {cluster.url}; use it with: export KUBECONFIG={config}",
+            flush=True,
+        )
+        time = "stands still until it is moved" if settings.clock == "virtual" else "is real"
+        print(
+            f"pods go as {file} says, time {time}; the door: {cluster.url}{PREFIX}",
+            file=sys.stderr,
+            flush=True,
+        )
+        stopped.wait()
+    finally:
+        cluster.close()
+
+
+def read(file: Path) -> tuple[Settings, Script]:
+    """Reads the settings of a cluster and its script. Raises ValueError with the field, the value and the
+    rule, or OSError if the file cannot be read."""
+    try:
+        document = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
+    except yaml.YAMLError as err:
+        raise ValueError(f"{file} is no YAML: {err}") from None
+    return script_of(document)
+
+
+def script_of(document: object) -> tuple[Settings, Script]:
+    known = Settings.__struct_fields__
+    found = script_documents.mapping(document, "the script", (*known, "default", "pods"))
+    return Settings(**{key: found[key] for key in known if key in found}), script_documents.script_of(found)
+
+
+def _follow(cluster: Cluster, script: Script) -> None:
+    cluster.inside.scripts.rules.extend(script.rules)
+    if script.default is not None:
+        cluster.inside.scripts.default = script.default

@@ -1,9 +1,14 @@
-"""Objects as people name them: `job/x`, `cronjob/y`, `vcjob/z`, `pods`. Kinds are those the API serves."""
+"""Objects as tests name them (`job/x`, `cronjob/y`, `vcjob/z`, `pods`), and as they give them: manifests.
+
+Kinds are those that the API serves.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from longshore.api.resources import Resource
 from longshore.api.types import Obj, copy_of
@@ -65,3 +70,38 @@ def plain(row: Resource, obj: Obj) -> Obj:
     """A copy of the object, with apiVersion and kind."""
     found: Obj = {"apiVersion": row.group_version, "kind": row.kind, **copy_of(obj)}
     return found
+
+
+def manifests(given: Mapping[str, Any] | str | os.PathLike[str]) -> list[Obj]:
+    """The objects in a dict, a YAML or JSON text, or a file; those of a List one by one. Raises ValueError if
+    one is no manifest."""
+    if isinstance(given, Mapping):
+        documents: list[Any] = [copy_of(dict(given))]
+    else:
+        documents = _loaded(given)
+    found: list[Obj] = []
+    for document in documents:
+        if not isinstance(document, dict):
+            raise ValueError(f"a manifest is a mapping with apiVersion and kind, not {document!r:.80}")
+        if str(document.get("kind", "")).endswith("List") and isinstance(document.get("items"), list):
+            found += document["items"]
+        else:
+            found.append(document)
+    return found
+
+
+def _loaded(given: str | os.PathLike[str]) -> list[Any]:
+    import yaml
+
+    text = _text(given)
+    try:
+        return [document for document in yaml.safe_load_all(text) if document is not None]
+    except yaml.YAMLError as err:
+        raise ValueError(f"this is no YAML: {err}") from None
+
+
+def _text(given: str | os.PathLike[str]) -> str:
+    if not isinstance(given, str):
+        return Path(given).read_text(encoding="utf-8")
+    is_path = "\n" not in given and given.endswith((".yaml", ".yml", ".json"))
+    return Path(given).read_text(encoding="utf-8") if is_path else given

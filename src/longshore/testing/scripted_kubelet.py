@@ -160,7 +160,7 @@ class ScriptedKubelet:
             await self._ended_as(pod, "Succeeded", 0)
 
     async def _ended_as(self, pod: ScriptedPod, phase: str, code: int, **more: Any) -> None:
-        pod.phase = phase  # before the write: nobody may see the end earlier than the ledger has it
+        pod.phase = phase  # before the write: the ledger has each end before a watcher can see it
         at = rfc3339.from_moment(self._clock.now())
         state = {"terminated": {"exitCode": code, "startedAt": at, "finishedAt": at}}
         await self._report(pod, phase, at, state, **more)

@@ -151,11 +151,8 @@ class ScriptedMachine(msgspec.Struct, eq=False):
 
     def remaining(self) -> dict[Key, End]:
         """How each container that runs will end by itself, and in how many seconds."""
-        now = self.clock.monotonic()
-        return {key: (at - now, code, number) for key in self.running for at, code, number in self._of(key)}
-
-    def _of(self, key: Key) -> list[End]:
-        return [self._ends[key]] if key in self._timers else []
+        now, ends = self.clock.monotonic(), self._ends
+        return {key: (ends[key][0] - now, *ends[key][1:]) for key in self.running if key in self._timers}
 
     def become(
         self,

@@ -18,14 +18,13 @@ from typing import Any, Self
 
 from longshore.api import cron
 from longshore.client.local import LocalClient
+from longshore.controllers.volcano.plugins import KeyPair
 from longshore.machinery.time.clock import Clock
 from longshore.plane.controllers import CONTROLLERS
 from longshore.plane.plane import NodeFactory, Parts, Plane
 from longshore.scripts.pod_rules import Scripts
 from longshore.scripts.runs import Outcome
 from longshore.store import Store
-from longshore.testing.directories import MemoryDirectories
-from longshore.testing.keys import SeededKeys
 from longshore.testing.scripted_node import SUCCEEDS, PodsByNode, ScriptedNode
 from longshore.testing.scripted_runtime import RunScript
 from longshore.testing.troubles import NO_TROUBLES, NodeTroubles, Troubles
@@ -101,3 +100,34 @@ class World:
             for event in events:
                 await event.wait()
             ready.set()
+
+
+class SeededKeys:
+    """Makes keys from `rng`: the same seed gives the same keys."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
+
+    async def rsa(self, bits: int) -> KeyPair:
+        number = f"{self._rng.getrandbits(bits):x}"
+        private = f"-----BEGIN RSA PRIVATE KEY-----\n{number}\n-----END RSA PRIVATE KEY-----\n"
+        return KeyPair(private, f"ssh-rsa {number[:32]}\n")
+
+
+class MemoryDirectories:
+    """Returns paths below `root`, and creates nothing there."""
+
+    def __init__(self, root: str = "/volumes") -> None:
+        self.made: set[str] = set()
+        """Names of the volumes that have a directory."""
+        self._root = root
+
+    def path(self, name: str) -> str:
+        return f"{self._root}/{name}"
+
+    def make(self, name: str) -> str:
+        self.made.add(name)
+        return self.path(name)
+
+    async def remove(self, name: str) -> None:
+        self.made.discard(name)

@@ -8,17 +8,20 @@ import getpass
 import logging
 import os
 import shlex
+import signal
 import socket
 import sys
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from longshore import __version__
-from longshore.up import logs, spare_memory, startup, stop_signals
+from longshore.up import logs, spare_memory, startup
 from longshore.up.options import Options
 
 if TYPE_CHECKING:
     from longshore.up.running import Longshore
 
+Result = TypeVar("Result")
 _FULL_DISK = (
     "the disk with the data directory is full: objects can be read, changed and deleted, new ones are "
     "refused until there is room; delete finished Jobs and pods with their logs, or free space"
@@ -31,8 +34,7 @@ def run(options: Options) -> None:
     spare_memory.keep_together()
     with startup.quick_imports():
         from longshore.up import running  # noqa: F401 - used below; here it is imported quickly
-    with asyncio.Runner(loop_factory=event_loop) as runner:
-        runner.run(_until_stopped(options))
+    run_to_end(_until_stopped(options))
 
 
 def ready_line(longshore: Longshore) -> str:
@@ -47,7 +49,7 @@ async def _until_stopped(options: Options) -> None:
 
     stop, manager = asyncio.Event(), ServiceManager.of_environment()
     async with running(options, listening.of_environment()) as longshore:
-        stop_signals.on_signal(stop.set)
+        on_signal(stop.set)
         print(ready_line(longshore), flush=True)
         manager.ready(f"serves {longshore.server}")
         if lacking := await _lacking(longshore):
@@ -100,6 +102,12 @@ def _say(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
 
+def run_to_end(work: Coroutine[Any, Any, Result]) -> Result:
+    """Runs a coroutine in an event loop of its own, and returns its result."""
+    with asyncio.Runner(loop_factory=event_loop) as runner:
+        return runner.run(work)
+
+
 def event_loop() -> asyncio.AbstractEventLoop:
     """An event loop of uvloop if that is installed, else asyncio's."""
     try:
@@ -145,3 +153,25 @@ class ServiceManager:
                 to.sendto(lines.encode(), self._address)
         except OSError as err:
             log.warning("the service manager at %s was not told: %s", self._address, err)
+
+
+_STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""The signals that stop longshore: Ctrl-C, SIGTERM, and SIGHUP when its terminal goes away."""
+
+
+def on_signal(asked: Callable[[], object]) -> None:
+    """Calls `asked` at the first of these signals. A second signal ends the process at once.
+
+    SIGINT and SIGHUP stay ignored if they were when the process started: `nohup` relies on that, and Ctrl-C
+    at a script must not stop what the script started with `&`. SIGTERM always stops.
+    """
+    loop = asyncio.get_running_loop()
+    numbers = [n for n in _STOP_SIGNALS if n == signal.SIGTERM or signal.getsignal(n) != signal.SIG_IGN]
+
+    def once() -> None:
+        for number in numbers:
+            loop.remove_signal_handler(number)
+        asked()
+
+    for number in numbers:
+        loop.add_signal_handler(number, once)

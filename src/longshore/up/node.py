@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from longshore.machinery import file_trees
 from longshore.plane.supervising import cancelled
 from longshore.up import machine, own_pages
 from longshore.up.secret_places import SecretPlaces
@@ -129,3 +130,23 @@ def _engines(options: Options, root: Path) -> dict[str, Runtime]:
 def _default(options: Options) -> str:
     """The name of the default engine, which the node needs."""
     return "process" if options.runtime == "auto" else options.runtime
+
+
+class LocalDirectories:
+    """The directories under `root`, which only longshore's user can read."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root.absolute()
+
+    def path(self, name: str) -> str:
+        return str(self._root / name)
+
+    def make(self, name: str) -> str:
+        self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = self._root / name
+        path.mkdir(exist_ok=True)
+        path.chmod(0o777)
+        return str(path)
+
+    async def remove(self, name: str) -> None:
+        await asyncio.to_thread(file_trees.remove_tree, self._root / name)

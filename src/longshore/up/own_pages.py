@@ -21,14 +21,10 @@ from longshore.api.types import Obj
 
 if TYPE_CHECKING:
     from longshore.api.retention import Retention
-    from longshore.store import Store
-
-if TYPE_CHECKING:
+    from longshore.node.archive import Archive
     from longshore.node.images.images_file import ImagesFile
     from longshore.node.runtime_choice import RuntimeByImage
-
-if TYPE_CHECKING:
-    from longshore.node.archive import Archive
+    from longshore.store import Store
 
 FAILED: Final = "/longshore/failed/"
 _KINDS: Final = {"jobs": "Job", "pods": "Pod"}

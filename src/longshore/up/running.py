@@ -15,7 +15,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 from secrets import token_urlsafe
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
@@ -60,13 +60,8 @@ from longshore.up import (
 from longshore.up.files import write_private
 from longshore.up.keys import RsaKeys
 from longshore.up.local_zone import local_zone
+from longshore.up.node import LocalDirectories
 from longshore.up.options import Options
-from longshore.up.volume_directories import LocalDirectories
-
-if TYPE_CHECKING:
-    from longshore.apiserver.access.tokens import Tokens
-    from longshore.apiserver.api import Api
-    from longshore.machinery.time.clock import Clock
 
 HOST = listening.LOOPBACK
 

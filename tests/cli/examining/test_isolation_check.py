@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from longshore.cli.examining import machine_checks
+from longshore.cli import doctor_checks
 from longshore.node.preparing import isolation
 
 CURES = [
@@ -23,7 +23,7 @@ def test_the_setting_that_forbids_walls_to_users_is_named_with_its_cure(
 ) -> None:
     (tmp_path / setting).parent.mkdir()
     (tmp_path / setting).write_text(f"{value}\n")
-    found = machine_checks.isolation_finding(
+    found = doctor_checks.isolation_finding(
         "full" if is_root else "none",
         "" if is_root else "not permitted",
         is_root=is_root,
@@ -37,20 +37,20 @@ def test_the_setting_that_forbids_walls_to_users_is_named_with_its_cure(
 def test_where_nothing_forbids_walls_there_is_nothing_to_turn_on(tmp_path: Path) -> None:
     assert isolation.for_users(tmp_path) == ""
     for is_root in (True, False):
-        found = machine_checks.isolation_finding("full", "", is_root=is_root, for_users="", way_out="")
+        found = doctor_checks.isolation_finding("full", "", is_root=is_root, for_users="", way_out="")
         assert (found.state, found.help) == ("ok", "")
         assert "up to full" in found.text
 
 
 def test_root_without_the_right_is_told_of_the_capability() -> None:
-    found = machine_checks.isolation_finding("none", "not permitted", is_root=True, for_users="", way_out="")
+    found = doctor_checks.isolation_finding("none", "not permitted", is_root=True, for_users="", way_out="")
     assert found.state == "limited"
     assert found.text.endswith("not permitted")
     assert "SYS_ADMIN" in found.help
 
 
 def test_a_machine_where_only_the_walls_of_processes_can_be_had_is_told_of_both_levels() -> None:
-    found = machine_checks.isolation_finding(
+    found = doctor_checks.isolation_finding(
         "process", "no tmpfs", is_root=False, for_users="", way_out="as root"
     )
     assert (found.state, found.help) == ("limited", "as root")

@@ -22,8 +22,8 @@ from longshore.machinery.file_trees import Mounted
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
-from longshore.testing.directories import MemoryDirectories
-from longshore.up.volume_directories import LocalDirectories
+from longshore.testing.world import MemoryDirectories
+from longshore.up.node import LocalDirectories
 
 CLAIM, VOLUME, CLASS = (
     ("v1", "PersistentVolumeClaim"),

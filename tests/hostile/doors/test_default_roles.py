@@ -16,7 +16,7 @@ from longshore.controllers import aggregation
 from longshore.controllers.aggregation import decide
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time.clock import RealClock
-from longshore.plane import bootstrap, default_roles, role_reconciling
+from longshore.plane import bootstrap, default_roles
 from support.door import Door, binding, person, refusal, rule
 
 pytestmark = pytest.mark.anyio
@@ -238,7 +238,7 @@ async def test_the_first_start_writes_all_of_them_in_one_transaction(door: Door)
     for what in (kinds.CLUSTER_ROLES, kinds.CLUSTER_ROLE_BINDINGS):
         await door.admin.delete_collection(what)
     before = door.api.store.counters.commits
-    await role_reconciling.reconcile(door.admin)
+    await default_roles.reconcile(door.admin)
     assert door.api.store.counters.commits == before + 1
 
 
@@ -249,7 +249,7 @@ async def test_a_start_gives_back_what_was_taken_and_takes_nothing_that_was_give
     await door.admin.patch(kinds.CLUSTER_ROLE_BINDINGS, "system:discovery", {"subjects": None})
     await door.admin.patch(kinds.CLUSTER_ROLES, VIEW, {"aggregationRule": None})
     assert not door.may(person(), "get", "/api")
-    await role_reconciling.reconcile(door.admin)
+    await default_roles.reconcile(door.admin)
     assert door.may(person(), "get", "/api")
     assert door.may(person(), "create", "selfsubjectreviews.authentication.k8s.io")
     assert door.may(person(), "get", "widgets.example.com")
@@ -262,7 +262,7 @@ async def test_what_is_annotated_is_left_as_its_owner_wants_it(door: Door) -> No
         kinds.CLUSTER_ROLE_BINDINGS, "system:public-info-viewer", {**off, "subjects": None}
     )
     await door.admin.patch(kinds.CLUSTER_ROLES, "system:basic-user", {**off, "rules": []})
-    await role_reconciling.reconcile(door.admin)
+    await default_roles.reconcile(door.admin)
     assert not door.may(ANONYMOUS, "get", "/healthz")
     assert not door.may(person(), "create", "selfsubjectreviews.authentication.k8s.io")
 
@@ -270,7 +270,7 @@ async def test_what_is_annotated_is_left_as_its_owner_wants_it(door: Door) -> No
 async def test_a_default_binding_of_another_role_is_made_anew(door: Door) -> None:
     await door.admin.delete(kinds.CLUSTER_ROLE_BINDINGS, "system:monitoring")
     await door.admin.create(kinds.CLUSTER_ROLE_BINDINGS, binding("view", "eve", name="system:monitoring"))
-    await role_reconciling.reconcile(door.admin)
+    await default_roles.reconcile(door.admin)
     found = await door.admin.get(kinds.CLUSTER_ROLE_BINDINGS, "system:monitoring")
     assert found["roleRef"]["name"] == "system:monitoring"
     assert not door.may(person("eve"), "list", "pods", "default")

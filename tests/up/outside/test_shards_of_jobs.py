@@ -23,7 +23,7 @@ from longshore.plane.wiring import Wiring, informers_of
 from longshore.testing import SeededKeys
 from longshore.testing.crashing import OneByOne
 from longshore.testing.scripted_kubelet import PodScript, ScriptedPod
-from longshore.up.outside import leading, sharded
+from longshore.up.outside import leading
 from longshore.up.outside.settings import Settings
 from support.job_world import World, a_world
 
@@ -73,11 +73,11 @@ class Process:
         self.registry = wiring.registry
         work: Coroutine[Any, Any, None]
         if settings.shards:
-            work = sharded.work(
+            work = leading.work_sharded(
                 self.wires[0],  # type: ignore[arg-type] # the same
                 settings,
                 wiring,
-                shard=sharded.OwnShard(settings),
+                shard=leading.OwnShard(settings),
                 election_client=self.wires[1],  # type: ignore[arg-type] # the same
                 fence=fence,
                 identity=name,

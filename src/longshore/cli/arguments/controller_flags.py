@@ -170,10 +170,10 @@ def actions(text: str) -> tuple[str, ...]:
     return listed(text, ACTIONS, "action")
 
 
-def listed(text: str, known: tuple[str, ...], word: str) -> tuple[str, ...]:
-    """Names from one argument, each one of those known."""
+def listed(text: str, known: tuple[str, ...], word: str, more: str = "") -> tuple[str, ...]:
+    """Names from one argument, each one of those known; `more` ends the refusal of others."""
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
     for name in names:
         if name not in known:
-            raise ArgumentTypeError(f"there is no {word} {name!r}; there are: {', '.join(known)}")
+            raise ArgumentTypeError(f"there is no {word} {name!r}; there are: {', '.join(known)}{more}")
     return names

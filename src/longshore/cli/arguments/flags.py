@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from argparse import Action, ArgumentParser, ArgumentTypeError, BooleanOptionalAction
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from longshore.cli.arguments import waiting_times
 
@@ -17,7 +18,7 @@ def table(parser: Any, text: str, **readers: Callable[[str], object]) -> None:
     A spelling is `--output, -o FORMAT`, or `words* NAME` with how many there may be; `dest: --for T` names
     another destination. Kinds are `text`, `word` (must be given), `words`, `list` (may be repeated), `on`,
     `switch`, choices such as `a|b|c`, and readers by name; `list:NAME` reads each of several. After `=` is
-    the default: a number, a text, `on`, or `unset` for None.
+    the default: a number, a text, `on`, or `unset` for None. `int`, `path` and `seconds` are known readers.
     """
     rows: list[tuple[str, str, str]] = []
     for line in text.strip("\n").splitlines():
@@ -28,7 +29,7 @@ def table(parser: Any, text: str, **readers: Callable[[str], object]) -> None:
             spelling, kind, help = re.split(r" {2,}", line.strip(), maxsplit=2)
             rows.append((spelling, kind, help))
     for row in rows:
-        _add(parser, *row, readers)
+        _add(parser, *row, _READERS | readers)
 
 
 def _add(parser: Any, spelling: str, kind: str, help: str, readers: Mapping[str, object]) -> None:
@@ -64,6 +65,13 @@ def _add(parser: Any, spelling: str, kind: str, help: str, readers: Mapping[str,
         if equals:
             more["default"] = _number(default)
     parser.add_argument(*names, help=help, **more)
+
+
+_READERS: Final[dict[str, Callable[[str], object]]] = {
+    "int": int,
+    "path": Path,
+    "seconds": waiting_times.seconds,
+}
 
 
 def _number(text: str) -> float | str:
@@ -102,23 +110,26 @@ class _Kustomize(Action):
 
 
 def selector(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--selector", "-l", default="", metavar="S", help="only objects with these labels, e.g. a=1,b"
-    )
+    table(parser, "--selector, -l S  text  only objects with these labels, e.g. a=1,b")
 
 
 def container(parser: ArgumentParser) -> None:
-    parser.add_argument("--container", "-c", default="", metavar="C", help="default: the first one")
+    table(parser, "--container, -c C  text  default: the first one")
 
 
 def pod_running_timeout(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--pod-running-timeout",
-        type=waiting_times.seconds,
-        default=60.0,
-        metavar="T",
-        help="how long to wait for a pod (default: 1m)",
-    )
+    table(parser, "--pod-running-timeout T  seconds=60.0  how long to wait for a pod (default: 1m)")
+
+
+def json_output(parser: ArgumentParser) -> None:
+    table(parser, "--output, -o json  |json  json: output for programs")
+
+
+def validation(parser: ArgumentParser) -> None:
+    """Adds what happens to fields that a kind does not have."""
+    from longshore.cli.server.apply_request import VALIDATION
+
+    table(parser, f"--validate  {'|'.join(VALIDATION)}=strict  unknown fields: refuse, warn, ignore")
 
 
 def field_owner(parser: ArgumentParser) -> None:
@@ -127,9 +138,11 @@ def field_owner(parser: ArgumentParser) -> None:
 
     switch(parser, "--server-side", help="refuse to take over fields that others own")
     switch(parser, "--force-conflicts", help="take over fields that others own")
-    parser.add_argument(
-        "--field-manager", default=MANAGER, metavar="M", help=f"who sets the fields (default: {MANAGER})"
-    )
+    table(parser, f"--field-manager M  text={MANAGER}  who sets the fields (default: {MANAGER})")
+
+
+DRY_RUNS: Final = {"none": "", "client": " (dry run)", "server": " (server dry run)"}
+"""The end of the line about an object, by kind of dry run."""
 
 
 def dry_run(parser: ArgumentParser, done: str) -> None:
@@ -138,17 +151,20 @@ def dry_run(parser: ArgumentParser, done: str) -> None:
         nargs="?",
         const="client",
         default="none",
-        choices=("none", "client", "server"),
+        choices=tuple(DRY_RUNS),
         help=f"say what would be {done}; server: let the server check it, too (default: none)",
     )
 
 
+_OTHER_CLUSTER: Final = """
+--kubeconfig F  path  default: the file kubectl would use
+--context C     text  default: the kubeconfig's current context
+"""
+
+
 def other_cluster(parser: ArgumentParser) -> None:
     """Adds the flags for the cluster that longshore works for from outside."""
-    parser.add_argument("--kubeconfig", type=Path, metavar="F", help="default: the file kubectl would use")
-    parser.add_argument(
-        "--context", default="", metavar="C", help="default: the kubeconfig's current context"
-    )
+    table(parser, _OTHER_CLUSTER)
 
 
 def one_of_several(parser: ArgumentParser) -> None:
@@ -171,11 +187,20 @@ def address(text: str) -> tuple[str, int]:
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
-def port(text: str) -> int:
-    """A port to listen on, for argparse; 0 is any free one."""
-    if not text.isdigit() or not 0 <= int(text) <= 65535:
-        raise ArgumentTypeError(f"{text!r} is not a port: a whole number from 0 to 65535")
-    return int(text)
+def whole(words: str, first: int = 0, last: float = math.inf) -> Callable[[str], int]:
+    """A reader of whole numbers in these bounds. `words` say what a text is to be: `a whole number above
+    0`."""
+
+    def read(text: str) -> int:
+        if not text.isdecimal() or not first <= int(text) <= last:
+            raise ArgumentTypeError(f"{text!r} is not {words}")
+        return int(text)
+
+    return read
+
+
+port: Final = whole("a port: a whole number from 0 to 65535", 0, 65535)
+"""Reads a port to listen on; 0 is any free one."""
 
 
 def file(text: str) -> Path:

@@ -40,12 +40,10 @@ class Target(NamedTuple):
 
 def add_arguments(parser: ArgumentParser, *, everywhere: bool = True) -> None:
     """Adds names, files and selectors. `everywhere` is False if all namespaces at once make no sense."""
-    parser.add_argument("words", nargs="*", metavar="TYPE NAME… | TYPE/NAME…", help="the objects")
+    flags.table(parser, "words* TYPE NAME… | TYPE/NAME…  words  the objects")
     flags.files(parser, "the objects in this file or directory")
     flags.selector(parser)
-    parser.add_argument(
-        "--field-selector", default="", metavar="S", help="only objects with these field values"
-    )
+    flags.table(parser, "--field-selector S  text  only objects with these field values")
     if everywhere:
         switch(parser, "--all-namespaces", "-A", help="in all namespaces")
     connecting.add_arguments(parser)

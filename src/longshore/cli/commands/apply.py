@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from longshore.api import errors
 from longshore.api.types import Obj
 from longshore.cli.arguments import flags
-from longshore.cli.arguments.flags import switch
 from longshore.cli.arguments.kinds import Kinds
 from longshore.cli.arguments.targets import Target
 from longshore.cli.main import Said
@@ -27,41 +26,29 @@ from longshore.cli.server.requests import Server
 
 if TYPE_CHECKING:
     from longshore.api.errors import StatusError
-    from longshore.api.types import Obj
-    from longshore.cli.arguments.kinds import Kind, Kinds
+    from longshore.cli.arguments.kinds import Kind
     from longshore.cli.arguments.manifest_files import Manifest
-    from longshore.cli.server.requests import Server
 
 INTERMIXED = True
 _BOOKKEEPING = frozenset(("managedFields", "resourceVersion", "generation"))
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.server.apply_request import VALIDATION
+_PRUNE_FLAGS: Final = """
+--prune                  switch  delete applied objects that are no longer given; needs --selector or --all
+--all                    switch  --prune looks at all objects
+--prune-allowlist G/V/K  list    --prune looks at this kind, such as core/v1/ConfigMap, instead of the usual
+                                 ones
+"""
 
-    add = parser.add_argument
+
+def add_arguments(parser: ArgumentParser) -> None:
     flags.files(parser)
     flags.field_owner(parser)
     flags.dry_run(parser, "done")
-    add(
-        "--validate",
-        default="strict",
-        choices=tuple(VALIDATION),
-        help="unknown fields: refuse, warn, ignore",
-    )
-    add("--output", "-o", default="", metavar="FORMAT", help="json, yaml, name, jsonpath=…")
+    flags.validation(parser)
+    flags.table(parser, "--output, -o FORMAT  text  json, yaml, name, jsonpath=…")
     flags.selector(parser)
-    switch(
-        parser, "--prune", help="delete applied objects that are no longer given; needs --selector or --all"
-    )
-    switch(parser, "--all", help="--prune looks at all objects")
-    add(
-        "--prune-allowlist",
-        action="append",
-        default=[],
-        metavar="G/V/K",
-        help="--prune looks at this kind, such as core/v1/ConfigMap, instead of the usual ones",
-    )
+    flags.table(parser, _PRUNE_FLAGS)
     connecting.add_arguments(parser)
 
 
@@ -135,12 +122,8 @@ def _apply(server: Server, known: Kinds, manifest: Manifest, arguments: Namespac
         word = ("configured" if changed else "unchanged") if before else "created"
     if arguments.server_side:
         word = "serverside-applied"
-    _say(target.text, f"{word}{_dry(arguments)}", after, arguments.output)
+    _say(target.text, f"{word}{flags.DRY_RUNS[arguments.dry_run]}", after, arguments.output)
     return Applied(target.namespace, (before or after)["metadata"].get("uid", ""))
-
-
-def _dry(arguments: Namespace) -> str:
-    return {"client": " (dry run)", "server": " (server dry run)"}.get(arguments.dry_run, "")
 
 
 def _prune(server: Server, known: Kinds, applied: list[Applied], arguments: Namespace) -> None:
@@ -152,7 +135,11 @@ def _prune(server: Server, known: Kinds, applied: list[Applied], arguments: Name
     stale = _stale(server, found, namespaces, arguments.selector, kept, arguments.field_manager)
     for target in stale:
         _delete(server, target, arguments.dry_run)
-        print(target.text if arguments.output == "name" else f"{target.text} pruned{_dry(arguments)}")
+        print(
+            target.text
+            if arguments.output == "name"
+            else f"{target.text} pruned{flags.DRY_RUNS[arguments.dry_run]}"
+        )
 
 
 def _meaning(obj: Obj) -> Obj:

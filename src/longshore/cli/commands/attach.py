@@ -42,7 +42,7 @@ def run(arguments: Namespace) -> int:
     import asyncio
 
     from longshore.cli.arguments import pod_choice
-    from longshore.cli.server import tunnel, websockets
+    from longshore.cli.server import tunnel
 
     if len(arguments.words) != 1:
         raise Failure("name a pod: longshore attach POD", 2)
@@ -55,9 +55,7 @@ def run(arguments: Namespace) -> int:
             print(_RECORDED, file=sys.stderr)
             print("If you don't see a command prompt, try pressing enter.", file=sys.stderr)
         ends = tunnel.typed(stdin=arguments.stdin, tty=tty)
-        return asyncio.run(
-            tunnel.talk(server, websockets.path(pod, "attach"), [("container", container)], ends)
-        )
+        return asyncio.run(tunnel.talk(server, tunnel.path(pod, "attach"), [("container", container)], ends))
 
 
 def _check(pod: Obj) -> None:

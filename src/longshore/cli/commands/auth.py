@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from longshore.api.types import Obj
     from longshore.cli.server.requests import Server
 
-_AUTHORIZATION = "/apis/authorization.k8s.io/v1"
-_AUTHENTICATION = "/apis/authentication.k8s.io/v1"
+_AUTHORIZATION = "authorization.k8s.io"
+_AUTHENTICATION = "authentication.k8s.io"
 _VERBS = frozenset(
     {"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "use", "bind"}
     | {"impersonate", "escalate", "approve", "sign", "attest", "proxy", "*"}
@@ -59,11 +59,16 @@ def run(arguments: Namespace) -> int:
         return _list(server, arguments) if arguments.list else _can(server, arguments)
 
 
+def _reviewed(server: Server, group: str, kind: str, asked: Obj) -> Obj:
+    """The server's answer to a review of this kind."""
+    body = {"apiVersion": f"{group}/v1", "kind": kind, **asked}
+    return server.json("POST", f"/apis/{group}/v1/{kind.lower()}s", body=body)
+
+
 def _whoami(server: Server, output: str) -> int:
     from longshore.cli.printing import objects
 
-    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
-    found = server.json("POST", f"{_AUTHENTICATION}/selfsubjectreviews", body=review)
+    found = _reviewed(server, _AUTHENTICATION, "SelfSubjectReview", {})
     if output:
         sys.stdout.write(objects.writer(output)(found))
         return 0
@@ -92,12 +97,7 @@ def _can(server: Server, arguments: Namespace) -> int:
         asked = {"nonResourceAttributes": {"verb": verb, "path": what}}
     else:
         asked = {"resourceAttributes": _attributes(server, verb, what, name, arguments)}
-    review = {
-        "apiVersion": "authorization.k8s.io/v1",
-        "kind": "SelfSubjectAccessReview",
-        "spec": asked,
-    }
-    status = server.json("POST", f"{_AUTHORIZATION}/selfsubjectaccessreviews", body=review)["status"]
+    status = _reviewed(server, _AUTHORIZATION, "SelfSubjectAccessReview", {"spec": asked})["status"]
     if not arguments.quiet:
         reasons = [status[key] for key in ("reason", "evaluationError") if status.get(key)]
         print("yes" if status.get("allowed") else " - ".join(["no", *reasons]))
@@ -139,12 +139,8 @@ def _warn(text: str) -> None:
 
 
 def _list(server: Server, arguments: Namespace) -> int:
-    review = {
-        "apiVersion": "authorization.k8s.io/v1",
-        "kind": "SelfSubjectRulesReview",
-        "spec": {"namespace": server.namespace},
-    }
-    status = server.json("POST", f"{_AUTHORIZATION}/selfsubjectrulesreviews", body=review)["status"]
+    asked = {"spec": {"namespace": server.namespace}}
+    status = _reviewed(server, _AUTHORIZATION, "SelfSubjectRulesReview", asked)["status"]
     if status.get("incomplete"):
         _warn(f"the list may be incomplete: {status.get('evaluationError', '')}".rstrip(": "))
     titles = ("Resources", "Non-Resource URLs", "Resource Names", "Verbs")

@@ -70,7 +70,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     flags.one_of_several(parser)
     add_shards(parser)
-    flags.table(parser, _SERVED, rate=_rate, burst=_burst)
+    flags.table(parser, _SERVED, rate=_rate, burst=flags.whole("a whole number of requests"))
     usual = f"{_EVERY_ADDRESS}:{settings.WEBHOOKS_PORT}"
     parser.add_argument(
         "--webhooks",
@@ -100,7 +100,8 @@ def add_shards(parser: ArgumentParser) -> None:
     from longshore.machinery.sharding.division import BY
 
     by = f"{'|'.join(BY)}={BY[0]}"
-    flags.table(parser, _SHARDS.format(by=by, default=BY[0]), shards=_shards)
+    shards = flags.whole(f"a whole number from 0 to {_MAX_SHARDS}", 0, _MAX_SHARDS)
+    flags.table(parser, _SHARDS.format(by=by, default=BY[0]), shards=shards)
 
 
 def run(arguments: Namespace) -> int:
@@ -157,12 +158,6 @@ def check_namespace(flag: str, namespace: str, controllers: Sequence[str]) -> No
         raise Failure(f"{flag}: these controllers need all namespaces: {', '.join(wide)}", 2)
 
 
-def _shards(text: str) -> int:
-    if not text.isdigit() or int(text) > _MAX_SHARDS:
-        raise ArgumentTypeError(f"{text!r} is not a whole number from 0 to {_MAX_SHARDS}")
-    return int(text)
-
-
 def _rate(text: str) -> float:
     try:
         rate = float(text)
@@ -171,12 +166,6 @@ def _rate(text: str) -> float:
     if not 0 <= rate < 1e6:
         raise ArgumentTypeError(f"{text!r} is not a number of requests a second")
     return rate
-
-
-def _burst(text: str) -> int:
-    if not text.isdigit():
-        raise ArgumentTypeError(f"{text!r} is not a whole number of requests")
-    return int(text)
 
 
 def _webhooks(text: str) -> tuple[str, int]:

@@ -29,14 +29,10 @@ class Place(NamedTuple):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    add = parser.add_argument
-    add("words", nargs="*", metavar="FROM TO", help="FILE here, or [NAMESPACE/]POD:FILE in a pod")
+    flags.table(parser, "words* FROM TO  words  FILE here, or [NAMESPACE/]POD:FILE in a pod")
     flags.container(parser)
-    add(
-        "--no-preserve",
-        action="store_true",
-        help="files in the pod belong to its user, with that user's usual permissions",
-    )
+    preserve = "--no-preserve  on  files in the pod belong to its user, with that user's usual permissions"
+    flags.table(parser, preserve)
     connecting.add_arguments(parser)
 
 

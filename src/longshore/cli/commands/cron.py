@@ -13,7 +13,7 @@ import sys
 import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from longshore.api.time import rfc3339
 from longshore.cli.arguments import flags
@@ -26,22 +26,20 @@ if TYPE_CHECKING:
     from longshore.controllers.scheduled.upcoming_runs import Run
 
 
+_FLAGS = """
+schedule? SCHEDULE  words       five fields, or a name such as @daily
+--zone Z            text=unset  IANA time zone (default: this machine's; UTC with --jsonl)
+--after T           after       start after this RFC 3339 time (default: now)
+-n N                count=10    number of runs to show (default: 10)
+--jsonl FILE        text=unset  read rows from this file, - for standard input
+"""
+count: Final = flags.whole("a whole number from 1 to 10000", 1, 10_000)
+
+
 def add_arguments(parser: ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", metavar="next", required=True)
     upcoming = flags.verb(verbs, "next", "print when a schedule fires")
-    upcoming.add_argument(
-        "schedule", nargs="?", metavar="SCHEDULE", help="five fields, or a name such as @daily"
-    )
-    upcoming.add_argument(
-        "--zone", metavar="Z", help="IANA time zone (default: this machine's; UTC with --jsonl)"
-    )
-    upcoming.add_argument(
-        "--after", type=_after, metavar="T", help="start after this RFC 3339 time (default: now)"
-    )
-    upcoming.add_argument(
-        "-n", type=count, default=10, metavar="N", help="number of runs to show (default: 10)"
-    )
-    upcoming.add_argument("--jsonl", metavar="FILE", help="read rows from this file, - for standard input")
+    flags.table(upcoming, _FLAGS, after=_after, count=count)
 
 
 def run(arguments: Namespace) -> int:
@@ -127,7 +125,7 @@ def _chain(row: dict[str, Any], zone: Any, count: int) -> list[str | None]:
     schedule = cron.parse_in_zone(text, tz)
     if not isinstance(after, str):
         raise ValueError("after: must be an RFC 3339 time")
-    at: int | None = _instant(after)
+    at: int | None = rfc3339.parse(after)
     chain: list[str | None] = []
     while at is not None and len(chain) < count:
         at = schedule.next(at, zone)
@@ -135,23 +133,13 @@ def _chain(row: dict[str, Any], zone: Any, count: int) -> list[str | None]:
     return chain
 
 
-def _instant(text: str) -> int:
-    return rfc3339.parse(text)
-
-
 def _after(text: str) -> int:
     try:
-        return _instant(text)
+        return rfc3339.parse(text)
     except ValueError as err:
         raise ArgumentTypeError(
             f"{text!r} is not an RFC 3339 time such as 2026-03-29T00:00:00Z: {err}"
         ) from None
-
-
-def count(text: str) -> int:
-    if not text.isdigit() or not 1 <= int(text) <= 10_000:
-        raise ArgumentTypeError(f"{text!r} is not a whole number from 1 to 10000")
-    return int(text)
 
 
 def runs_table(runs: Iterable[Run], zone: cron.Zone, local: cron.Zone) -> str:

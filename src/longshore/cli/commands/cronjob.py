@@ -29,23 +29,25 @@ if TYPE_CHECKING:
 _BATCH: Final = "/apis/batch/v1/namespaces"
 
 
+_NEXT_FLAGS: Final = """
+name NAME  word      the name of the CronJob
+-n N       count=10  number of runs to show (default: 10)
+"""
+_RUN_FLAGS: Final = """
+name NAME          word           the name of the CronJob
+--job NAME         text           name of the Job (default: generated)
+--env K=V          list:variable  set a variable; repeatable
+--container, -c C  text           the container that --env and --args are for
+"""
+
+
 def add_arguments(parser: ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", metavar="next|run", required=True)
     upcoming = flags.verb(verbs, "next", "print the next runs of a CronJob")
-    upcoming.add_argument("name", metavar="NAME", help="the name of the CronJob")
-    upcoming.add_argument(
-        "-n", type=count, default=10, metavar="N", help="number of runs to show (default: 10)"
-    )
+    flags.table(upcoming, _NEXT_FLAGS, count=count)
     connecting.add_arguments(upcoming, short_namespace=False)
     now = flags.verb(verbs, "run", "run a CronJob now, with overrides")
-    now.add_argument("name", metavar="NAME", help="the name of the CronJob")
-    now.add_argument("--job", default="", metavar="NAME", help="name of the Job (default: generated)")
-    now.add_argument(
-        "--env", type=_variable, action="append", default=[], metavar="K=V", help="set a variable; repeatable"
-    )
-    now.add_argument(
-        "--container", "-c", default="", metavar="C", help="the container that --env and --args are for"
-    )
+    flags.table(now, _RUN_FLAGS, variable=_variable)
     connecting.add_arguments(now)
     now.add_argument(
         "--args", nargs=REMAINDER, metavar="…", help="arguments of the container: everything that follows"

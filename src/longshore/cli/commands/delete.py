@@ -10,8 +10,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
-from longshore.cli.arguments import flags, targets, waiting_times
-from longshore.cli.arguments.flags import switch
+from longshore.cli.arguments import flags, targets
 from longshore.cli.main import Said
 from longshore.cli.server import connecting
 
@@ -29,30 +28,23 @@ _PROPAGATION = {
 }
 
 
+_FLAGS = f"""
+--all                   switch        all objects of the type, in one namespace
+--cascade               {"|".join(_PROPAGATION)}=background  what happens to the objects it owns
+--grace-period SECONDS  int=-1        time for its processes to stop
+--now                   switch        short for --grace-period 1
+--force                 switch        delete at once, without waiting for processes
+--wait                  switch=on     wait until the objects are gone (default)
+--timeout T             seconds=0.0   longest time to wait (default: no limit)
+--ignore-not-found      switch=unset  a missing object is no error
+"""
+
+
 def add_arguments(parser: ArgumentParser) -> None:
     targets.add_arguments(parser)
-    add = parser.add_argument
-    switch(parser, "--all", help="all objects of the type, in one namespace")
-    add(
-        "--cascade",
-        default="background",
-        choices=tuple(_PROPAGATION),
-        help="what happens to the objects it owns",
-    )
-    add("--grace-period", type=int, default=-1, metavar="SECONDS", help="time for its processes to stop")
-    switch(parser, "--now", help="short for --grace-period 1")
-    switch(parser, "--force", help="delete at once, without waiting for processes")
-    switch(parser, "--wait", help="wait until the objects are gone (default)", default=True)
-    add(
-        "--timeout",
-        type=waiting_times.seconds,
-        default=0.0,
-        metavar="T",
-        help="longest time to wait (default: no limit)",
-    )
-    switch(parser, "--ignore-not-found", help="a missing object is no error", default=None)
+    flags.table(parser, _FLAGS)
     flags.dry_run(parser, "deleted")
-    add("--output", "-o", default="", choices=("", "name"), help="name: print names only")
+    flags.table(parser, "--output, -o  |name  name: print names only")
 
 
 def run(arguments: Namespace) -> int:
@@ -142,7 +134,7 @@ def _say(target: Target, arguments: Namespace) -> None:
         return
     word = "force deleted" if arguments.force and arguments.grace_period == 0 else "deleted"
     where = f" from {target.namespace} namespace" if target.namespace else ""
-    dry = {"client": " (dry run)", "server": " (server dry run)"}.get(arguments.dry_run, "")
+    dry = flags.DRY_RUNS[arguments.dry_run]
     print(f'{target.kind.one} "{target.name}" {word}{where}{dry}', flush=True)
 
 

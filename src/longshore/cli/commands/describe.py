@@ -24,7 +24,6 @@ from longshore.cli.showing import event_lines
 from longshore.why import kinds, text
 
 if TYPE_CHECKING:
-    from longshore.api.types import Obj
     from longshore.cli.arguments.targets import Target
     from longshore.cli.server.requests import Server
 

@@ -25,7 +25,6 @@ from longshore.cli.main import Failure, Said
 from longshore.cli.server import connecting
 
 if TYPE_CHECKING:
-    from longshore.api.types import Obj
     from longshore.cli.arguments.kinds import Kinds
     from longshore.cli.arguments.manifest_files import Manifest
     from longshore.cli.server.requests import Server

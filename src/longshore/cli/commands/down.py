@@ -9,8 +9,9 @@ import os
 import select
 import signal
 from argparse import ArgumentParser, Namespace
+from contextlib import suppress
 
-from longshore.cli.arguments import waiting_times
+from longshore.cli.arguments import flags
 from longshore.cli.main import Failure
 from longshore.cli.server import data_dir
 
@@ -19,24 +20,16 @@ TIMEOUT_SECONDS = 60.0
 
 def add_arguments(parser: ArgumentParser) -> None:
     data_dir.add_arguments(parser)
-    parser.add_argument(
-        "--timeout",
-        type=waiting_times.seconds,
-        default=TIMEOUT_SECONDS,
-        metavar="T",
-        help="longest time to wait (default: 60s)",
-    )
+    flags.table(parser, f"--timeout T  seconds={TIMEOUT_SECONDS}  longest time to wait (default: 60s)")
 
 
 def run(arguments: Namespace) -> int:
     directory = data_dir.directory(arguments)
     pid = data_dir.holder(directory)
-    if pid is None:
-        print(f"no longshore runs on {directory}")
-        return 0
-    try:
-        watched = os.pidfd_open(pid)
-    except ProcessLookupError:
+    watched = None
+    with suppress(ProcessLookupError):
+        watched = os.pidfd_open(pid) if pid is not None else None
+    if watched is None:
         print(f"no longshore runs on {directory}")
         return 0
     try:

@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from longshore.api.errors import StatusError
-from longshore.cli.arguments import manifest_files, targets
-from longshore.cli.arguments.flags import switch
+from longshore.cli.arguments import flags, manifest_files, targets
 from longshore.cli.main import Said
 from longshore.cli.printing import objects
 from longshore.cli.server import connecting, refusals
@@ -35,21 +34,18 @@ if TYPE_CHECKING:
 INTERMIXED = True
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.server.apply_request import VALIDATION
+_FLAGS: Final = """
+--output, -o       yaml|json=yaml       the form to edit (default: yaml)
+--subresource S    text                 edit this subresource: status, scale
+--field-manager M  text=longshore-edit  who sets the fields
+"""
 
+
+def add_arguments(parser: ArgumentParser) -> None:
     targets.add_arguments(parser, everywhere=False)
-    add = parser.add_argument
-    add("--output", "-o", default="yaml", choices=("yaml", "json"), help="the form to edit (default: yaml)")
-    add("--subresource", default="", metavar="S", help="edit this subresource: status, scale")
-    add("--field-manager", default="longshore-edit", metavar="M", help="who sets the fields")
-    add(
-        "--validate",
-        default="strict",
-        choices=tuple(VALIDATION),
-        help="unknown fields: refuse, warn, ignore",
-    )
-    switch(parser, "--show-managed-fields", help="show managedFields: who set which field")
+    flags.table(parser, _FLAGS)
+    flags.validation(parser)
+    flags.switch(parser, "--show-managed-fields", help="show managedFields: who set which field")
 
 
 def run(arguments: Namespace) -> int:

@@ -32,7 +32,7 @@ def run(arguments: Namespace) -> int:
     import asyncio
 
     from longshore.cli.arguments import pod_choice
-    from longshore.cli.server import tunnel, websockets
+    from longshore.cli.server import tunnel
 
     if len(arguments.words) != 1 or not arguments.after_dashes:
         raise Failure("name a pod and, after two dashes, a command: longshore exec POD -- COMMAND", 2)
@@ -41,4 +41,4 @@ def run(arguments: Namespace) -> int:
         container = pod_choice.container(pod, arguments.container)
         query = [("container", container), *(("command", word) for word in arguments.after_dashes)]
         ends = tunnel.typed(stdin=arguments.stdin, tty=arguments.tty)
-        return asyncio.run(tunnel.talk(server, websockets.path(pod, "exec"), query, ends))
+        return asyncio.run(tunnel.talk(server, tunnel.path(pod, "exec"), query, ends))

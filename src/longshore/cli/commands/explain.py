@@ -19,7 +19,6 @@ from longshore.cli.main import Said
 from longshore.cli.server import connecting
 
 if TYPE_CHECKING:
-    from longshore.api.types import Obj
     from longshore.cli.arguments.kinds import Kind, Kinds
     from longshore.cli.server.requests import Server
 

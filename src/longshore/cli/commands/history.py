@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 from longshore.api.facts import own_names
 from longshore.api.time import rfc3339
 from longshore.api.time.instants import SECOND
-from longshore.cli.arguments import waiting_times
-from longshore.cli.arguments.flags import switch
+from longshore.cli.arguments import flags
 from longshore.cli.printing.columns import Columns
 from longshore.cli.server import connecting
 
@@ -30,24 +29,18 @@ if TYPE_CHECKING:
     from longshore.cli.kept.run_records import KeptObject, Record
 
 INTERMIXED = True
-_SHOWN_ROWS = 30
+_FLAGS = """
+name? NAME              text        only runs of this name, and their retries
+--last N                int=30      at most N (default: 30)
+--since T               seconds     only runs that ran within the last 5m, 24h
+--cronjob NAME          text        only runs of this CronJob
+--all-namespaces, -A    switch      in all namespaces
+--output, -o json|wide  |json|wide  json, or wide: with the commands
+"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    add = parser.add_argument
-    add("name", nargs="?", default="", metavar="NAME", help="only runs of this name, and their retries")
-    add("--last", type=int, default=_SHOWN_ROWS, metavar="N", help=f"at most N (default: {_SHOWN_ROWS})")
-    add("--since", type=waiting_times.seconds, metavar="T", help="only runs that ran within the last 5m, 24h")
-    add("--cronjob", default="", metavar="NAME", help="only runs of this CronJob")
-    switch(parser, "--all-namespaces", "-A", help="in all namespaces")
-    add(
-        "--output",
-        "-o",
-        default="",
-        choices=("", "json", "wide"),
-        metavar="json|wide",
-        help="json, or wide: with the commands",
-    )
+    flags.table(parser, _FLAGS)
     connecting.add_arguments(parser)
 
 

@@ -24,9 +24,16 @@ from longshore.cli.printing.columns import Columns
 from longshore.cli.server import connecting, data_dir
 
 if TYPE_CHECKING:
-    from longshore.node.images.image_table import Entry, Row, Table
+    from longshore.node.images.image_table import Entry, Table
 
 TAKES_A_COMMAND = True
+
+
+_ADD_FLAGS = """
+pattern PATTERN    word  an image, * for any letters: nginx:*
+--path DIR         list  a directory for PATH; may be repeated
+--applets PROGRAM  text  busybox, say: its applets come first in PATH
+"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -35,13 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", metavar="list|add|remove|test")
     flags.verb(verbs, "list", "show all entries (what the command does without a verb)")
     add = flags.verb(verbs, "add", "say what an image means; COMMAND comes after --")
-    add.add_argument("pattern", metavar="PATTERN", help="an image, * for any letters: nginx:*")
-    add.add_argument(
-        "--path", action="append", default=[], metavar="DIR", help="a directory for PATH; may be repeated"
-    )
-    add.add_argument(
-        "--applets", default="", metavar="PROGRAM", help="busybox, say: its applets come first in PATH"
-    )
+    flags.table(add, _ADD_FLAGS)
     remove = flags.verb(verbs, "remove", "take an entry out of the file")
     remove.add_argument("pattern", metavar="PATTERN", help="the pattern as images list shows it")
     test = flags.verb(verbs, "test", "say what a container of an image would run")
@@ -153,12 +154,8 @@ def _tested(image: str, table: Table) -> tuple[str, bool]:
     if row is None:
         return f"{image}: {no_command('NAME', image, row)}", False
     lacks = _lacks(row.entry)
-    where = _where(row)
+    where = "built in" if row.source == "built-in" else f'entry "{row.pattern}"'
     return f"{image}: {_meaning(row.entry)} ({where})" + "".join(f"\n  {each}" for each in lacks), not lacks
-
-
-def _where(row: Row) -> str:
-    return "built in" if row.source == "built-in" else f'entry "{row.pattern}"'
 
 
 def _meaning(entry: Entry) -> str:

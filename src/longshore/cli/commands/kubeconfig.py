@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from longshore.api.types import Obj
@@ -23,10 +23,6 @@ from longshore.cli.main import Failure
 from longshore.cli.server import data_dir
 from longshore.client.config.connection import is_loopback
 from longshore.up import files
-
-if TYPE_CHECKING:
-    from longshore.api.types import Obj
-
 
 _FLAGS = """
 --name NAME  text=longshore  name of cluster, user and context (default: longshore)

@@ -15,8 +15,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Final
 
-from longshore.cli.arguments import flags, waiting_times
-from longshore.cli.arguments.flags import switch
+from longshore.cli.arguments import flags
 from longshore.cli.main import Failure, Said
 from longshore.cli.printing import guarded_streams
 from longshore.cli.server import connecting
@@ -29,33 +28,31 @@ INTERMIXED = True
 _SELECTED_TAIL_LINES = 10
 
 
+_FLAGS: Final = """
+words* POD | TYPE/NAME   words         the pod, or the owner of pods
+--selector, -l S         text          logs of all pods with these labels
+--container, -c C        text          default: the first one
+--all-containers         switch        logs of all containers
+--all-pods               switch        logs of all pods of a Job
+--all                    switch        logs of all runs of a CronJob, the oldest first
+--follow, -f             switch        follow the output
+--previous, -p           switch        logs from before the last restart
+--failed                 switch        logs of failed pods, also after their deletion
+--tail N                 int           the last N lines (default: all; 10 of each with -l)
+--since T                seconds       not older than 5s, 2m, 3h
+--since-time T           text          after this RFC 3339 time
+--limit-bytes N          int           no more than N bytes
+--timestamps             switch        with the time of each line
+--prefix                 switch        with pod and container on each line
+--raw                    switch        also to a terminal as it was written, control sequences included
+--ignore-errors          switch        go on where there is no output
+--max-log-requests N     int=5         with -f at most so many (default: 5)
+--pod-running-timeout T  seconds=20.0  wait so long for a pod (default: 20s)
+"""
+
+
 def add_arguments(parser: ArgumentParser) -> None:
-    add = parser.add_argument
-    add("words", nargs="*", metavar="POD | TYPE/NAME", help="the pod, or the owner of pods")
-    add("--selector", "-l", default="", metavar="S", help="logs of all pods with these labels")
-    flags.container(parser)
-    switch(parser, "--all-containers", help="logs of all containers")
-    switch(parser, "--all-pods", help="logs of all pods of a Job")
-    switch(parser, "--all", help="logs of all runs of a CronJob, the oldest first")
-    switch(parser, "--follow", "-f", help="follow the output")
-    switch(parser, "--previous", "-p", help="logs from before the last restart")
-    switch(parser, "--failed", help="logs of failed pods, also after their deletion")
-    add("--tail", type=int, metavar="N", help="the last N lines (default: all; 10 of each with -l)")
-    add("--since", type=waiting_times.seconds, metavar="T", help="not older than 5s, 2m, 3h")
-    add("--since-time", default="", metavar="T", help="after this RFC 3339 time")
-    add("--limit-bytes", type=int, metavar="N", help="no more than N bytes")
-    switch(parser, "--timestamps", help="with the time of each line")
-    switch(parser, "--prefix", help="with pod and container on each line")
-    switch(parser, "--raw", help="also to a terminal as it was written, control sequences included")
-    switch(parser, "--ignore-errors", help="go on where there is no output")
-    add("--max-log-requests", type=int, default=5, metavar="N", help="with -f at most so many (default: 5)")
-    add(
-        "--pod-running-timeout",
-        type=waiting_times.seconds,
-        default=20.0,
-        metavar="T",
-        help="wait so long for a pod (default: 20s)",
-    )
+    flags.table(parser, _FLAGS)
     connecting.add_arguments(parser)
 
 

@@ -11,39 +11,32 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from longshore.api.facts import own_names
-from longshore.cli.arguments.flags import switch
+from longshore.cli.arguments import flags
 from longshore.cli.commands.controllers import add_controllers, add_shards, check_namespace
 from longshore.cli.main import Failure
+
+_FLAGS = """
+--namespace, -n NS   text={place}  where to install (default: {place})
+--image IMAGE        text={image}  default: {image}
+--managed-by NAME    text={name}   handle Jobs with this spec.managedBy (default: {name})
+--only-namespace NS  text          watch only this namespace (default: all)
+"""
+_MORE_FLAGS = """
+--crds       switch  print Volcano's resource definitions instead (default: no)
+--scheduler  switch  also run the scheduler of Volcano's gangs (default: no)
+--webhooks   switch  also serve Volcano's admission webhooks (default: no)
+"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     from longshore.up import manifests
 
     parser.epilog = "example:\n  longshore manifests --image registry.example/longshore | kubectl apply -f -"
-    parser.add_argument(
-        "--namespace",
-        "-n",
-        default=manifests.NAMESPACE,
-        metavar="NS",
-        help=f"where to install (default: {manifests.NAMESPACE})",
-    )
-    parser.add_argument(
-        "--image", default=manifests.IMAGE, metavar="IMAGE", help=f"default: {manifests.IMAGE}"
-    )
-    parser.add_argument(
-        "--managed-by",
-        default=own_names.JOB_CONTROLLER,
-        metavar="NAME",
-        help=f"handle Jobs with this spec.managedBy (default: {own_names.JOB_CONTROLLER})",
-    )
-    parser.add_argument(
-        "--only-namespace", default="", metavar="NS", help="watch only this namespace (default: all)"
-    )
+    own = _FLAGS.format(place=manifests.NAMESPACE, image=manifests.IMAGE, name=own_names.JOB_CONTROLLER)
+    flags.table(parser, own)
     add_controllers(parser)
     add_shards(parser)
-    switch(parser, "--crds", help="print Volcano's resource definitions instead (default: no)")
-    switch(parser, "--scheduler", help="also run the scheduler of Volcano's gangs (default: no)")
-    switch(parser, "--webhooks", help="also serve Volcano's admission webhooks (default: no)")
+    flags.table(parser, _MORE_FLAGS)
 
 
 def run(arguments: Namespace) -> int:

@@ -16,16 +16,14 @@ from longshore.cli.server import connecting
 INTERMIXED = True
 
 
+_FLAGS = """
+words* TYPE/NAME [LOCAL:]REMOTE…  words  the pod and its ports
+--address A  list  addresses to listen on, separated by commas (default: localhost)
+"""
+
+
 def add_arguments(parser: ArgumentParser) -> None:
-    add = parser.add_argument
-    add("words", nargs="*", metavar="TYPE/NAME [LOCAL:]REMOTE…", help="the pod and its ports")
-    add(
-        "--address",
-        action="append",
-        default=[],
-        metavar="A",
-        help="addresses to listen on, separated by commas (default: localhost)",
-    )
+    flags.table(parser, _FLAGS)
     flags.pod_running_timeout(parser)
     connecting.add_arguments(parser)
 

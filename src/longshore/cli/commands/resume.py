@@ -28,11 +28,8 @@ def run(arguments: Namespace) -> int:
     jobs = [("job", namespace, name) for kind, namespace, name in seen if kind == "Job"]
     if not arguments.follow or not jobs:
         return 0
-    import asyncio
-
     from longshore.cli.running import attaching
-    from longshore.up.foreground import event_loop
+    from longshore.up.foreground import run_to_end
 
     whole = attaching.with_defaults_of_run(arguments)
-    with asyncio.Runner(loop_factory=event_loop) as runner:
-        return runner.run(attaching.follow(whole, connecting.file(arguments.kubeconfig), jobs))
+    return run_to_end(attaching.follow(whole, connecting.file(arguments.kubeconfig), jobs))

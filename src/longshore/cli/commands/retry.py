@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from longshore.cli.arguments import flags, waiting_times
+from longshore.cli.arguments import flags
 from longshore.cli.server import connecting
 
 INTERMIXED = True
@@ -30,15 +30,12 @@ job JOB            word          the Job: job/NAME or NAME
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    flags.table(parser, _FLAGS, seconds=waiting_times.seconds)
+    flags.table(parser, _FLAGS)
     connecting.add_arguments(parser)
 
 
 def run(arguments: Namespace) -> int:
-    import asyncio
-
     from longshore.cli.running import attaching, retrying
-    from longshore.up.foreground import event_loop
+    from longshore.up.foreground import run_to_end
 
-    with asyncio.Runner(loop_factory=event_loop) as runner:
-        return runner.run(retrying.main(attaching.with_defaults_of_run(arguments)))
+    return run_to_end(retrying.main(attaching.with_defaults_of_run(arguments)))

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
-from pathlib import Path
 
 from longshore.cli.arguments import flags, waiting_times
 from longshore.cli.main import Failure
@@ -96,12 +95,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     flags.table(
         parser,
         _FLAGS,
-        seconds=waiting_times.seconds,
         pause=waiting_times.not_negative,
         rate=waiting_times.interval,
-        positive=_positive,
-        natural=_natural,
-        path=Path,
+        positive=flags.whole("a whole number above 0", 1),
+        natural=flags.whole("a whole number, 0 or more"),
         name=_name,
         amount=_quantity,
     )
@@ -109,8 +106,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    import asyncio
-
     from longshore.cli.running import placeholders
     from longshore.up import startup
 
@@ -142,10 +137,9 @@ def run(arguments: Namespace) -> int:
 
         if place.running(arguments.kubeconfig, arguments.context) is None or arguments.throw_away:
             from longshore.up import running  # noqa: F401 - used later; here it is imported quickly
-    from longshore.up.foreground import event_loop
+    from longshore.up.foreground import run_to_end
 
-    with asyncio.Runner(loop_factory=event_loop) as runner:
-        return runner.run(run.main(arguments))
+    return run_to_end(run.main(arguments))
 
 
 def _refuse(arguments: Namespace, names: Sequence[str], why: str) -> None:
@@ -156,22 +150,13 @@ def _refuse(arguments: Namespace, names: Sequence[str], why: str) -> None:
 
 
 def _attach(arguments: Namespace) -> int:
-    import asyncio
-
     from longshore.cli.running import attaching
-    from longshore.up.foreground import event_loop
+    from longshore.up.foreground import run_to_end
 
     if arguments.files or arguments.after_dashes:
         raise Failure("--attach follows a run that is there: give neither manifests nor a command", 2)
     _refuse(arguments, _OF_NEW_RUNS, "is for a new run, not for --attach")
-    with asyncio.Runner(loop_factory=event_loop) as runner:
-        return runner.run(attaching.attach(arguments))
-
-
-def _positive(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise ArgumentTypeError(f"{text!r} is not a whole number above 0")
-    return int(text)
+    return run_to_end(attaching.attach(arguments))
 
 
 def _name(text: str) -> str:
@@ -182,12 +167,6 @@ def _name(text: str) -> str:
             f"{text!r} is not a name: write lower-case letters, digits and dashes, as in night-run-2"
         )
     return text
-
-
-def _natural(text: str) -> int:
-    if not text.isdigit():
-        raise ArgumentTypeError(f"{text!r} is not a whole number, 0 or more")
-    return int(text)
 
 
 def _quantity(text: str) -> str:

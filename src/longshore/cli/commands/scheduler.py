@@ -13,23 +13,22 @@ from argparse import ArgumentParser, Namespace
 from longshore.cli.arguments import controller_flags, flags
 from longshore.cli.commands import controllers as elsewhere
 
+_SCHEDULERS = """
+--schedulers LIST  names  schedule pods with these schedulerNames: volcano, default-scheduler (default:
+                          volcano)
+"""
+_LEASE = """
+--lease NAME  text=longshore-scheduler  the Lease that processes share when one of them is to work (default:
+                                        longshore-scheduler)
+"""
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     flags.other_cluster(parser)
-    parser.add_argument(
-        "--schedulers",
-        type=schedulers,
-        default=("volcano",),
-        metavar="LIST",
-        help="schedule pods with these schedulerNames: volcano, default-scheduler (default: volcano)",
-    )
+    flags.table(parser, _SCHEDULERS, names=schedulers)
+    parser.set_defaults(schedulers=("volcano",))
     controller_flags.add_scheduling(parser)
-    parser.add_argument(
-        "--lease",
-        default="longshore-scheduler",
-        metavar="NAME",
-        help="the Lease that processes share when one of them is to work (default: longshore-scheduler)",
-    )
+    flags.table(parser, _LEASE)
     flags.one_of_several(parser)
     controller_flags.add_logging(parser)
 

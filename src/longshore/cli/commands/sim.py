@@ -23,7 +23,7 @@ from longshore.cli.main import Failure
 from longshore.cli.server import connecting
 
 if TYPE_CHECKING:
-    from longshore.cli.simulating.answer_forms import Played
+    from longshore.cli.simulating.playing import Played
     from longshore.cli.simulating.question import Question
 
 INTERMIXED = True
@@ -37,7 +37,7 @@ length: --for T         length      how long (default: until done; 1d with CronJ
 --until done            done|       end as soon as nothing is left to do
 --start TIME            text        2027-03-27T00:00 in the zone (default: the next midnight)
 --zone ZONE             text        time zone of schedules and of times (default: this machine's)
---seed N                number=0    of the dice (default: 0)
+--seed N                int=0       of the dice (default: 0)
 --runs N                count=1     play N seeds, and show p50 and p95
 --nodes N               count=1     so many nodes alike (default: 1)
 --node AMOUNTS          text        what a node has: cpu=64,memory=256Gi,nvidia.com/gpu=8
@@ -50,22 +50,22 @@ changes: --set F=V,V    list        try values: job/x.spec.parallelism=4,8
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    flags.table(parser, _FLAGS, length=_length, number=int, count=_count)
+    flags.table(parser, _FLAGS, length=_length, count=flags.whole("a number of 1 or more", 1))
     connecting.add_arguments(parser)
 
 
 def run(arguments: Namespace) -> int:
     from longshore.api.errors import StatusError
-    from longshore.cli.simulating import answer_forms, question
+    from longshore.cli.simulating import playing, question
     from longshore.sim import checks
 
     try:
         asked = question.read(arguments)
-        if len(asked.variants) > 1 and arguments.output in answer_forms.SINGLE:
+        if len(asked.variants) > 1 and arguments.output in playing.SINGLE:
             text = f"-o {arguments.output} shows one simulation: give --set one value, or take -o html"
             raise Failure(text, 2)
         played = _played(arguments, asked)
-        sys.stdout.write(answer_forms.text(arguments.output, played, arguments.files))
+        sys.stdout.write(playing.text(arguments.output, played, arguments.files))
         broken = [
             said for each in played for result in each.results for said in checks.broken(result, asked.expect)
         ]
@@ -84,7 +84,7 @@ def _played(arguments: Namespace, asked: Question) -> list[Played]:
     import logging
 
     from longshore.cli.simulating import playing
-    from longshore.cli.simulating.answer_forms import Played
+    from longshore.cli.simulating.playing import Played
 
     seeds = range(arguments.seed, arguments.seed + arguments.runs)
     logging.disable(logging.WARNING)  # troubles of a simulated machine are part of the answer
@@ -110,9 +110,3 @@ def _length(text: str) -> float:
         most = f"{MAX_SECONDS / DAY_SECONDS:g}d"
         raise ArgumentTypeError(f"{text!r} is no time to simulate: more than 0s, and at most {most}")
     return found
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise ArgumentTypeError(f"{text!r} is not a number of 1 or more")
-    return int(text)

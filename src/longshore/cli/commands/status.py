@@ -14,6 +14,7 @@ from longshore import __version__
 from longshore.api import types
 from longshore.api.facts import conditions, pod_state
 from longshore.api.time import ages
+from longshore.cli.arguments import flags
 from longshore.cli.main import Failure
 from longshore.cli.printing import columns
 from longshore.cli.server import connecting, data_dir
@@ -26,9 +27,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     data_dir.add_arguments(parser)
     connecting.add_arguments(parser)
-    parser.add_argument(
-        "--output", "-o", default="", choices=("", "json"), metavar="json", help="json: output for programs"
-    )
+    flags.json_output(parser)
 
 
 def run(arguments: Namespace) -> int:

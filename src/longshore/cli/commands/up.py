@@ -122,7 +122,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _scripted(arguments: Namespace) -> int:
-    from longshore.testing import scripted_up
+    from longshore.testing import language_door
     from longshore.up.listening import CannotListen
 
     if not arguments.in_memory:
@@ -133,7 +133,7 @@ def _scripted(arguments: Namespace) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())
     try:
-        scripted_up.run(arguments.scripted, arguments.port, stopped)
+        language_door.run(arguments.scripted, arguments.port, stopped)
     except (ValueError, OSError, CannotListen) as err:
         raise Failure(str(err)) from None
     return 0
@@ -186,15 +186,7 @@ def _durability(text: str) -> str:
 
 def controllers(text: str) -> tuple[str, ...]:
     """Names of controllers from one argument."""
-    if text == "none":
-        return ()
-    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
-    for name in names:
-        if name not in _known():
-            raise ArgumentTypeError(
-                f"there is no controller {name!r}; there are: {', '.join(_known())}, or none"
-            )
-    return names
+    return () if text == "none" else controller_flags.listed(text, _known(), "controller", ", or none")
 
 
 def _known() -> tuple[str, ...]:

@@ -16,8 +16,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from longshore.cli.arguments import targets, waiting_times
-from longshore.cli.arguments.flags import switch
+from longshore.cli.arguments import flags, targets, waiting_times
 from longshore.cli.main import Failure, Said
 from longshore.cli.server import connecting
 
@@ -30,20 +29,18 @@ INTERMIXED = True
 TIMED_OUT = 124
 
 
+_FLAGS = """
+--timeout T   seconds  longest time to wait (default: 30s; for done, no limit)
+--all         switch   all objects of the type
+--output, -o  |name    name: print names only
+"""
+
+
 def add_arguments(parser: ArgumentParser) -> None:
     targets.add_arguments(parser)
-    add = parser.add_argument
-    add(
-        "--for", dest="what", required=True, metavar="W", help="done, condition=…, jsonpath=…, delete, create"
-    )
-    add(
-        "--timeout",
-        type=waiting_times.seconds,
-        metavar="T",
-        help="longest time to wait (default: 30s; for done, no limit)",
-    )
-    switch(parser, "--all", help="all objects of the type")
-    add("--output", "-o", default="", choices=("", "name"), help="name: print names only")
+    about = "done, condition=…, jsonpath=…, delete, create"
+    parser.add_argument("--for", dest="what", required=True, metavar="W", help=about)
+    flags.table(parser, _FLAGS)
 
 
 def run(arguments: Namespace) -> int:

@@ -19,15 +19,16 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final
 
+from longshore.api import errors
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
 from longshore.cli.main import Failure
 from longshore.cli.server import connecting
 from longshore.why import kinds, text
 
 if TYPE_CHECKING:
-    from longshore.api.types import Obj
     from longshore.cli.server.requests import Server
     from longshore.why.kinds import Kind
-
 
 _MAX_LINES: Final = 60
 """Lines of a story that are shown without --all."""
@@ -48,7 +49,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.api.errors import StatusError
     from longshore.cli.running import place
     from longshore.client.errors import Unreachable
 
@@ -125,8 +125,6 @@ def document(server: Server, kind: Kind, name: str) -> Obj:
 
 def _told_here(server: Server, kind: Kind, name: str) -> Obj:
     """The story of an object on a server that keeps no reasons, from its objects and events."""
-    from longshore.api import errors
-    from longshore.cli.showing.readable_api import ReadableApi
     from longshore.why.observe import observe
     from longshore.why.tell import tell
 
@@ -184,3 +182,41 @@ def _new(shown: Sequence[str], told: Sequence[str]) -> Sequence[str]:
 
 def _is_over(story: dict[str, Any]) -> bool:
     return any(words.startswith("nothing:") for words in story["next"])
+
+
+class ReadableApi:
+    """A `why.observe.Api` over the network. A kind that the server does not know has no objects."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def get(self, kind: Kind, namespace: str, name: str) -> Obj | None:
+        from longshore.cli.server.requests import escaped
+
+        return self._read(f"{_collection(kind, namespace)}/{escaped(name)}")
+
+    def list(self, kind: Kind, namespace: str) -> Sequence[Obj]:
+        try:
+            return _listed(self._read(_collection(kind, namespace)))
+        except StatusError as err:
+            if err.code == 403 and not namespace:  # nodes and other namespaces only add to a story
+                return ()
+            raise
+
+    def events(self, namespace: str, kind: str, name: str) -> Sequence[Obj]:
+        wanted = f"involvedObject.kind={kind},involvedObject.name={name}"
+        return _listed(self._read(f"/api/v1/namespaces/{namespace}/events", fieldSelector=wanted))
+
+    def _read(self, path: str, **query: str) -> Obj | None:
+        with errors.tolerated(404):
+            return self._server.json("GET", path, query=query)
+        return None
+
+
+def _collection(kind: Kind, namespace: str) -> str:
+    return f"{kind.root}/namespaces/{namespace}/{kind.plural}" if namespace else f"{kind.root}/{kind.plural}"
+
+
+def _listed(found: Obj | None) -> Sequence[Obj]:
+    items: Sequence[Obj] = found["items"] if found is not None else ()
+    return items

@@ -1,4 +1,4 @@
-"""Displays of runs for people. One contract, two engines: `live_display.py` and `line_display.py`."""
+"""Displays of runs for people: by lines, and live on a terminal (`live_display.py`)."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ import os
 import sys
 import time
 from argparse import Namespace
-from typing import Final, Protocol
+from typing import Final
 
 from longshore.cli.main import drop
 from longshore.cli.running import report_lines
 from longshore.cli.running.progress import Failed, Run
 
 
-class Display(Protocol):
-    """A display of runs. All methods are called on the event loop, up to thousands of times a second."""
+class Display:
+    """A display of runs; this one prints nothing, for programs that want the result alone. All methods are
+    called on the event loop, up to thousands of times a second."""
 
     def say(self, text: str) -> None:
         """Prints a line that stays."""
@@ -36,33 +37,14 @@ class Display(Protocol):
         """Ends the display, before the summary is printed."""
 
 
-class Quiet:
-    """A display that prints nothing, for programs that want the result alone."""
-
-    def say(self, text: str) -> None: ...
-
-    def begin(self, runs: list[Run]) -> None: ...
-
-    def changed(self, run: Run) -> None: ...
-
-    def failure(self, run: Run, failed: Failed) -> None: ...
-
-    def line(self, prefix: str, line: bytes) -> None: ...
-
-    async def follow(self) -> None: ...
-
-    def close(self) -> None: ...
-
-
 def chosen(arguments: Namespace, *, logs: bool) -> Display:
     """The display for these arguments and this terminal, or lack of one. With `logs`, output is shown too."""
     if arguments.output == "json" and not logs:
-        return Quiet()
+        return Display()
     if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
         from longshore.cli.running.live_display import Live
 
         return Live()
-
     return LineDisplay()
 
 
@@ -70,7 +52,7 @@ _LINE_SECONDS: Final = 1.0
 _SHOWN_FAILURES: Final = 20
 
 
-class LineDisplay:
+class LineDisplay(Display):
     def __init__(self) -> None:
         self._runs: list[Run] = []
         self._told: dict[str, tuple[float, str]] = {}
@@ -82,7 +64,7 @@ class LineDisplay:
         try:
             print(text, file=sys.stderr, flush=True)
         except OSError:
-            drop(sys.stderr)  # whoever cannot be told goes without
+            drop(sys.stderr)  # nothing reads it; the exit code still tells
 
     def begin(self, runs: list[Run]) -> None:
         self._runs = runs
@@ -125,8 +107,6 @@ class LineDisplay:
             await asyncio.sleep(_LINE_SECONDS)
             for run in self._runs:
                 self._progress(run)
-
-    def close(self) -> None: ...
 
     def _progress(self, run: Run) -> None:
         if run.end is not None:

@@ -23,6 +23,7 @@ from longshore.api import indexes
 from longshore.api.terminal import harmless
 from longshore.cli.printing.guarded_streams import unguarded
 from longshore.cli.running import report_lines
+from longshore.cli.running.display import Display
 from longshore.cli.running.progress import Failed, Run
 
 _FRAME_SECONDS: Final = 0.1
@@ -35,7 +36,7 @@ _SHOWN_FAILURES: Final = 3
 _FAILURE_LINES: Final = 3
 
 
-class Live:
+class Live(Display):
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(file=unguarded(sys.stderr), highlight=False)
         self._live = RichLive(console=self._console, auto_refresh=False, redirect_stdout=False)

@@ -14,7 +14,7 @@ CODES: Final[dict[Outcome, int]] = {
     "failed": 1,
     "timed out": 124,
     "interrupted": 130,
-    "closed": 141,  # nobody reads standard output any more: as a shell tells the end by SIGPIPE
+    "closed": 141,  # standard output has lost its reader: the code of a shell for SIGPIPE
 }
 
 

@@ -78,7 +78,7 @@ class ResultFiles:
             try:
                 _emptied(directory)
                 for file, stream in _STREAMS:
-                    with _opened(directory / file) as target:
+                    with (directory / file).open("wb") as target:
                         await self._copy(pod, stream, target)
                 _conclude(directory, _document(pod, index, item, tried))
             except OSError as err:
@@ -100,7 +100,7 @@ class ResultFiles:
                 self._mixed = True
                 self.problem = "this server does not tell the two streams apart: both are in the file stdout"
                 await self._copy(pod, stream, target)
-            elif not (err.code == 400 and _never_started(pod)):
+            elif not (err.code == 400 and "startedAt" not in pod_state.main_end(pod)):
                 self.problem = f"the output of pod/{meta['name']} could not be read: {err}"
         except Unreachable as err:
             self.problem = f"the output of pod/{meta['name']} could not be read: {err}"
@@ -126,10 +126,6 @@ def _emptied(directory: Path) -> None:
     (directory / "exitcode").unlink(missing_ok=True)
 
 
-def _opened(path: Path) -> IO[bytes]:
-    return path.open("wb")
-
-
 def _conclude(directory: Path, document: Obj) -> None:
     (directory / "result.json").write_text(json.dumps(document, indent=2) + "\n")
     code = document["exitCode"]
@@ -151,10 +147,6 @@ def _document(pod: Obj, index: int, item: str, tried: int) -> Obj:
         "seconds": round(over - begun, 3) if begun and over else None,
         "pod": pod["metadata"]["name"],
     }
-
-
-def _never_started(pod: Obj) -> bool:
-    return "startedAt" not in pod_state.main_end(pod)
 
 
 # The pods of a run that have ended, each reported once: those of retries too.

@@ -60,7 +60,7 @@ async def rest(here: Place, job: Obj, items: Items | None) -> Rest:
             raise Failure(f"{title} is under way; follow it with: longshore run --attach {title}")
         if _same_work(old, job, items):
             return Rest(job, done, said, old["metadata"]["name"])
-    taken = {each["metadata"]["name"] for each in (await here.client.list(kinds.JOBS, here.namespace)).items}
+    taken = await job_retry.names_of_jobs(here.client, here.namespace)
     meta = {
         "name": job_retry.next_name(old["metadata"]["name"], taken, total),
         "annotations": {own_names.RETRY_OF: old["metadata"]["name"]},

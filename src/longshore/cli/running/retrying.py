@@ -77,7 +77,7 @@ async def _retry(here: Place, arguments: Namespace, job: Obj, record: Record | N
     if not arguments.all and _complete(job):
         print(f"{title} is complete: there is nothing to retry; run all of it again with --all")
         return 0
-    taken = {each["metadata"]["name"] for each in (await here.client.list(kinds.JOBS, here.namespace)).items}
+    taken = await job_retry.names_of_jobs(here.client, here.namespace)
     if record is not None:
         kept = run_records.every(run_records.root())
         taken |= {one.name for each in kept for one in each.objects.values()}

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -29,7 +30,7 @@ from longshore.cli.running.progress import Run
 from longshore.cli.server import refusals
 from longshore.client import Unreachable
 from longshore.node.images.image_table import Row, Table, no_command
-from longshore.plane import job_seeding
+from longshore.plane import job_retry
 from longshore.up import own_pages
 
 if TYPE_CHECKING:
@@ -123,12 +124,18 @@ async def start(place: Place, plan: RunPlan, *, replace: bool, done: Runs = ()) 
     """
     namespaces = {obj["metadata"].get("name") for row, obj, _ in plan.needed if row.kind == "Namespace"}
     for resource, obj, source in plan.templates:
-        await _check(place, resource, obj, source, namespaces)
-    taken = [
-        (resource, obj)
-        for _, resource, obj, source in plan.wanted
-        if await _is_taken(place, resource, obj, source, namespaces, replace)
-    ]
+        await _is_taken(place, resource, obj, source, namespaces)
+    taken = []
+    for _, resource, obj, source in plan.wanted:
+        if await _is_taken(place, resource, obj, source, namespaces):
+            name = obj["metadata"]["name"]
+            if not replace:
+                raise Failure(
+                    f"{resource.singular} {name!r} already exists; pass --replace to delete it first, or "
+                    f"follow it with: longshore wait --for=done {resource.singular}/{name}",
+                    2,
+                )
+            taken.append((resource, obj))
     await _refuse_unknown_images(place, [(obj, source) for _, _, obj, source in plan.wanted])
     for resource, obj in taken:  # only now: a run that is refused leaves what was there
         await _remove(place, resource, obj["metadata"]["name"], obj["metadata"].get("namespace", ""))
@@ -140,10 +147,7 @@ async def start(place: Place, plan: RunPlan, *, replace: bool, done: Runs = ()) 
     runs = []
     for kind, resource, obj, source in plan.wanted:
         with _blaming(source):
-            made = await _created(place, resource, job_seeding.held(obj) if done else obj)
-            if done:
-                made = await job_seeding.let_go(place.client, made, done)
-        await job_seeding.link(place.client, made)
+            made = await job_retry.seeded(place.client, partial(_created, place, resource), obj, done)
         runs.append(run_of(kind, resource.group, made, time.monotonic()))
     return runs
 
@@ -156,37 +160,16 @@ def run_of(kind: str, group: str, obj: Obj, started: float) -> Run:
     return run
 
 
-async def _check(place: Place, resource: Resource, obj: Obj, source: str, coming: set[str]) -> None:
-    """Raises Said if the server would refuse the object; an existing object of its name is no reason."""
+async def _is_taken(place: Place, resource: Resource, obj: Obj, source: str, coming: set[str]) -> bool:
+    """Creates an object as a dry run, and returns whether one of its name exists. Raises Said if the server
+    would refuse it. Ignores a missing namespace that this run will create."""
     try:
         await _created(place, resource, obj, dry_run=True)
     except StatusError as err:
-        there = err.code == 409 and err.reason == "AlreadyExists"
-        if not there and not (err.code == 404 and obj["metadata"].get("namespace", "") in coming):
-            raise Said(f"{source}: {refusals.text(err)}", 2) from None
-
-
-async def _is_taken(
-    place: Place, resource: Resource, obj: Obj, source: str, coming: set[str], replace: bool
-) -> bool:
-    """Creates an object as a dry run. Returns whether one of its name exists, which is to be replaced.
-    Ignores missing objects that this run will create."""
-    namespace = obj["metadata"].get("namespace", "")
-    try:
-        await _created(place, resource, obj, dry_run=True)
-    except StatusError as err:
-        if err.code == 404 and namespace in coming:
-            return False
         if err.code == 409 and err.reason == "AlreadyExists":
-            name = obj["metadata"]["name"]
-            if not replace:
-                raise Failure(
-                    f"{resource.singular} {name!r} already exists; pass --replace to delete it first, or "
-                    f"follow it with: longshore wait --for=done {resource.singular}/{name}",
-                    2,
-                ) from None
             return True
-        raise Said(f"{source}: {refusals.text(err)}", 2) from None
+        if err.code != 404 or obj["metadata"].get("namespace", "") not in coming:
+            raise Said(f"{source}: {refusals.text(err)}", 2) from None
     return False
 
 

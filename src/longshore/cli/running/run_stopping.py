@@ -23,10 +23,10 @@ _COUNTED_SECONDS, _LOOK_SECONDS = 2.0, 0.05
 
 def interrupts() -> asyncio.Event:
     """An event that is set at Ctrl-C, SIGTERM or SIGHUP."""
-    from longshore.up import stop_signals
+    from longshore.up import foreground
 
     asked = asyncio.Event()
-    stop_signals.on_signal(asked.set)
+    foreground.on_signal(asked.set)
     return asked
 
 

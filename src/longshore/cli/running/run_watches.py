@@ -181,7 +181,7 @@ async def _last_lines(place: Place, pod: Obj) -> list[str]:
         answer = await place.http.request("GET", path, query=query)
     except Unreachable:
         return []
-    if answer.code == 404:  # whoever restarts it has deleted it already
+    if answer.code == 404:  # its restart has deleted it already
         return (await of_gone(place, pod, container)).splitlines()[-_TAIL_LINES:]
     return answer.body.decode(errors="replace").splitlines() if answer.code == 200 else []
 

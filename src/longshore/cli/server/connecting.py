@@ -11,22 +11,23 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from longshore.cli.arguments import flags
 from longshore.cli.main import Failure, Said
 
 if TYPE_CHECKING:
     from longshore.cli.server.requests import Server
 
 
+_FLAGS = """
+--kubeconfig F        path  default: $KUBECONFIG, else the one of longshore up
+--context C           text  default: the kubeconfig's current context
+--namespace{short} NS  text  default: the context's namespace
+"""
+
+
 def add_arguments(parser: ArgumentParser, *, short_namespace: bool = True) -> None:
     """Adds the flags that name a server. `short_namespace` is False if -n means something else."""
-    parser.add_argument(
-        "--kubeconfig", type=Path, metavar="F", help="default: $KUBECONFIG, else the one of longshore up"
-    )
-    parser.add_argument(
-        "--context", default="", metavar="C", help="default: the kubeconfig's current context"
-    )
-    flags = ("--namespace", "-n") if short_namespace else ("--namespace",)
-    parser.add_argument(*flags, default="", metavar="NS", help="default: the context's namespace")
+    flags.table(parser, _FLAGS.format(short=", -n" if short_namespace else ""))
 
 
 @contextmanager

@@ -11,12 +11,8 @@ from longshore.cli.main import Failure
 
 
 def add_arguments(parser: ArgumentParser, what: str = "data directory") -> None:
-    parser.add_argument(
-        "--data-dir",
-        type=Path,
-        metavar="D",
-        help=f"{what} (default: $LONGSHORE_HOME, else ~/.local/share/longshore)",
-    )
+    default = "(default: $LONGSHORE_HOME, else ~/.local/share/longshore)"
+    parser.add_argument("--data-dir", type=Path, metavar="D", help=f"{what} {default}")
 
 
 def directory(arguments: Namespace) -> Path:
@@ -38,7 +34,7 @@ def holder(directory: Path) -> int | None:
         text = os.pread(fd, 32, 0).strip()
         return int(text) if text.isdigit() else None
     finally:
-        os.close(fd)  # and with it the lock, had it been free
+        os.close(fd)  # which also gives back the lock, if it was free
     return None
 
 

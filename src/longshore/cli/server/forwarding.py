@@ -19,7 +19,7 @@ from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.cli.arguments import kinds, targets
 from longshore.cli.main import Failure, Said
-from longshore.cli.server import websockets
+from longshore.cli.server import tunnel
 from longshore.cli.server.requests import Server
 from longshore.client.config.connection import is_loopback
 from longshore.client.errors import Unreachable
@@ -98,9 +98,9 @@ async def _serve(
     writer: asyncio.StreamWriter,
 ) -> None:
     print(f"Handling connection for {local}", flush=True)
-    path = websockets.path(pod, "portforward")
+    path = tunnel.path(pod, "portforward")
     try:
-        async with websockets.connected(server, path, [("ports", str(port))], [_PROTOCOL]) as far:
+        async with tunnel.connected(server, path, [("ports", str(port))], [_PROTOCOL]) as far:
             giving = asyncio.create_task(_give(reader, far))
             try:
                 await _take(far, writer, giving)

@@ -20,7 +20,7 @@ from typing import IO
 
 from longshore.cli.arguments import pod_choice
 from longshore.cli.main import Said
-from longshore.cli.server import tunnel, websockets
+from longshore.cli.server import tunnel
 from longshore.cli.server.requests import Server
 
 
@@ -68,7 +68,7 @@ class Pod:
 
     def _exec(self, command: Sequence[str], ends: tunnel.Ends) -> int:
         query = [("container", self._container), *(("command", word) for word in command)]
-        return asyncio.run(tunnel.talk(self._server, websockets.path(self._pod, "exec"), query, ends))
+        return asyncio.run(tunnel.talk(self._server, tunnel.path(self._pod, "exec"), query, ends))
 
 
 class _Quiet(io.BytesIO):

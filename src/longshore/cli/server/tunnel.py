@@ -13,15 +13,17 @@ import os
 import signal
 import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import IO, Final
 
+from longshore.api.types import Obj
 from longshore.cli.main import Failure, Said
 from longshore.cli.printing.guarded_streams import unguarded
-from longshore.cli.server import websockets
-from longshore.cli.server.requests import Server
-from longshore.client.http.websocket_client import WebSocket
+from longshore.cli.server.requests import Answer, Server, encoded, refusal
+from longshore.client.http.transport import Transport
+from longshore.client.http.websocket_client import Handshake, WebSocket
 
 _PROTOCOLS: Final = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 _INPUT, _OUTPUT, _ERRORS, _END, _SIZE, _CLOSE = 0, 1, 2, 3, 4, 255
@@ -50,7 +52,7 @@ def typed(*, stdin: bool, tty: bool) -> Ends:
 
 async def talk(server: Server, path: str, query: Sequence[tuple[str, str]], ends: Ends) -> int:
     """Carries all channels both ways until the command has ended; returns its exit code."""
-    async with websockets.connected(server, path, [*query, *ends.query], _PROTOCOLS) as socket:
+    async with connected(server, path, [*query, *ends.query], _PROTOCOLS) as socket:
         with _terminal(ends.tty and ends.stdin is not None):
             tasks = [asyncio.create_task(_give(socket, ends.stdin))] if ends.stdin is not None else []
             if ends.tty:
@@ -140,3 +142,41 @@ def _terminal(raw: bool) -> Iterator[None]:
         yield
     finally:
         termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
+
+
+# WebSockets of the command line to a server: exec, attach and port-forward begin here.
+
+_SWITCHED: Final = 101
+_HANDSHAKE_SECONDS: Final = 65.0
+"""A little more than the server's own timeout of a minute."""
+
+
+def path(pod: Obj, below: str) -> str:
+    """The path of a subresource of a pod."""
+    return f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}/{below}"
+
+
+@asynccontextmanager
+async def connected(
+    server: Server, path: str, query: Sequence[tuple[str, str]], protocols: Sequence[str]
+) -> AsyncIterator[WebSocket]:
+    """An open WebSocket that speaks one of the protocols. Raises StatusError with the server's refusal."""
+    transport, handshake = Transport(server.connection, agent="longshore"), Handshake(protocols)
+    opened = transport.open(
+        f"{path}?{encoded(query)}",
+        query={},
+        headers=handshake.headers,
+        seconds=_HANDSHAKE_SECONDS,
+        retry=False,  # the server may have begun to run a command
+    )
+    try:
+        async with opened as stream:
+            if stream.reader.code != _SWITCHED:
+                raise refusal(Answer(stream.reader.code, await stream.read_all()))
+            socket = handshake.accepted(stream)
+            try:
+                yield socket
+            finally:
+                await socket.close()
+    finally:
+        await transport.close()

@@ -14,7 +14,6 @@ from longshore.client.errors import TimedOut
 
 if TYPE_CHECKING:
     from longshore.cli.arguments.targets import Target
-    from longshore.cli.server.requests import Server
 
 Found = TypeVar("Found")
 

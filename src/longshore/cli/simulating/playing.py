@@ -1,4 +1,5 @@
-"""Plays simulations: a single one in this process, several in parallel, one process for each core.
+"""Plays simulations (a single one in this process, several in parallel, one process for each core), and
+formats their results in the form that the arguments ask for.
 
 Results have the order of the questions, whichever process is quicker. If processes cannot be forked, the
 simulations are played one after the other.
@@ -12,11 +13,16 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
+
+import msgspec
 
 from longshore.api.errors import StatusError
+from longshore.sim import many
 from longshore.sim.checks import spoken
+from longshore.sim.pictures import page, table, timeline
 from longshore.sim.settings import Settings
 from longshore.sim.sim_result import Result
 from longshore.sim.simulate import simulate
@@ -109,3 +115,62 @@ class Progress:
         if self._shown:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
+
+
+SINGLE: Final = ("svg", "timeline", "trace")
+"""Forms that can show only one simulation."""
+
+
+class Played(NamedTuple):
+    """One choice of values, in words, and its results, one for each seed."""
+
+    words: str
+    results: Sequence[Result]
+
+
+def text(form: str, played: Sequence[Played], files: Sequence[str]) -> str:
+    """The answer. Pictures show the first seed; tables and JSON all of them."""
+    title = f"Simulation of {', '.join(Path(file).name for file in files) or 'a cluster'}"
+    first = played[0].results[0]
+    match form:
+        case "html":
+            return page.of(_with(title, played[0]) if len(played) == 1 else title, _pages(title, played))
+        case "svg":
+            return timeline.svg(timeline.of(first, _with(title, played[0])), first.zone)
+        case "timeline":
+            return _json(timeline.of(first, _with(title, played[0])))
+        case "trace":
+            return _json(timeline.trace(first))
+        case "json" if len(played) > 1:
+            return _json([{"with": each.words, "results": each.results} for each in played])
+        case "json":
+            results = played[0].results
+            return _json(results[0] if len(results) == 1 else results)
+    return "\n".join(_table(each) for each in played)
+
+
+def _with(title: str, played: Played) -> str:
+    return f"{title} with {played.words}" if played.words else title
+
+
+def _pages(title: str, played: Sequence[Played]) -> list[page.Shown]:
+    return [
+        page.Shown(
+            f"with {each.words}" if len(played) > 1 else "",
+            each.results[0],
+            timeline.of(each.results[0], _with(title, each)),
+        )
+        for each in played
+    ]
+
+
+def _table(played: Played) -> str:
+    results, first = played.results, played.results[0]
+    said = (f"with {played.words}:\n" if played.words else "") + table.of(first)
+    if len(results) > 1:
+        said += "\n" + table.of_spreads(many.spreads(results), len(results))
+    return said
+
+
+def _json(value: object) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"

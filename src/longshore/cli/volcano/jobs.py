@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 from argparse import ArgumentParser, Namespace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from longshore.cli.printing import columns
 from longshore.cli.volcano import vcctl
 from longshore.cli.volcano.vcctl import BATCH, Wrong
-
-if TYPE_CHECKING:
-    from longshore.api.types import Obj
-    from longshore.cli.server.requests import Server
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
@@ -190,22 +187,18 @@ def one_flags(parser: ArgumentParser, *, swapped: bool = False) -> None:
     vcctl.named(parser, "job", swapped=swapped)
 
 
-def suspend(server: Server, arguments: Namespace) -> str:
-    return _command(server, arguments, "AbortJob")
-
-
-def resume(server: Server, arguments: Namespace) -> str:
-    return _command(server, arguments, "ResumeJob")
-
-
-def _command(server: Server, arguments: Namespace, action: str) -> str:
-    vcctl.order(server, _get(server, arguments), action, server.namespace)
+def order(server: Server, arguments: Namespace, *, action: str) -> str:
+    job = server.json("GET", _path(server, arguments))
+    vcctl.order(server, job, action, server.namespace)
     return ""
 
 
+suspend: Final = partial(order, action="AbortJob")
+resume: Final = partial(order, action="ResumeJob")
+
+
 def delete(server: Server, arguments: Namespace) -> str:
-    _mandatory(arguments)
-    server.json("DELETE", vcctl.path(BATCH, "jobs", server.namespace, arguments.name), body=_OPTIONS)
+    server.json("DELETE", _path(server, arguments), body=_OPTIONS)
     return f"{arguments.verb} job {arguments.name} successfully"
 
 
@@ -216,14 +209,10 @@ _OPTIONS: Final[dict[str, Any]] = {
 }
 
 
-def _get(server: Server, arguments: Namespace) -> Obj:
-    _mandatory(arguments)
-    return server.json("GET", vcctl.path(BATCH, "jobs", server.namespace, arguments.name))
-
-
-def _mandatory(arguments: Namespace) -> None:
+def _path(server: Server, arguments: Namespace) -> str:
     if not arguments.name:
         raise Wrong(f"job name is mandatory to {arguments.verb} a particular job")
+    return vcctl.path(BATCH, "jobs", server.namespace, arguments.name)
 
 
 _JOB_LABEL: Final = "volcano.sh/job-name"

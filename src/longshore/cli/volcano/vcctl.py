@@ -100,14 +100,12 @@ def named(parser: ArgumentParser, what: str, *, swapped: bool = False) -> None:
     """Adds `-n` for the namespace and `-N` for the name; with `swapped`, the other way round."""
     namespaced(parser, swapped=swapped)
     letter = "-n" if swapped else "-N"
-    parser.add_argument("--name", letter, default="", metavar="NAME", help=f"the name of the {what}")
+    flags.table(parser, f"--name, {letter} NAME  text  the name of the {what}")
 
 
 def namespaced(parser: ArgumentParser, *, swapped: bool = False) -> None:
     letter = "-N" if swapped else "-n"
-    parser.add_argument(
-        "--namespace", letter, default="", metavar="NS", help="default: the context's namespace"
-    )
+    flags.table(parser, f"--namespace, {letter} NS  text  default: the context's namespace")
 
 
 def _carried_out(arguments: Namespace, act: Callable[[Server, Namespace], str], failed: str) -> int:

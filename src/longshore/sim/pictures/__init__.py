@@ -1,1 +1,1 @@
-"""Pictures of a result: a timeline for the dashboard's component, an SVG, a trace for Perfetto. Pure."""
+"""Pictures of a result: timelines, tables, and a page of both. Pure."""

@@ -9,12 +9,16 @@ is so old that it should have ended by itself: an unreachable API server is no r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
+from longshore.api.errors import StatusError
 from longshore.api.metrics import Labels, Registry
+from longshore.apiserver.http.request import Request
+from longshore.apiserver.http.response import Reply
 from longshore.machinery.fence import Fence
 from longshore.machinery.informers.informer import Informers
 
+TEXT: Final = "text/plain; charset=utf-8"
 STUCK_LEASE_SECONDS: Final = 60.0
 LATE_LEASE_SECONDS: Final = 10.0
 LATE_WATCH_SECONDS: Final = 120.0
@@ -83,6 +87,22 @@ class Health:
                 yield Check(not late, f"{watch.name}: last served {watch.silence:.0f} s ago")
             else:
                 yield Check(True, f"{watch.name}: followed")
+
+
+class OpenFront:
+    """Base of the fronts of a `Listener` that serve every request without credentials."""
+
+    refusal: Reply | None = None
+    """Every request head is accepted."""
+
+    def admit(self, request: Request) -> Self:
+        return self
+
+    def refuse(self, request: Request, problem: Exception) -> Reply:
+        code = problem.code if isinstance(problem, StatusError) else 500
+        return Reply(code, TEXT, f"{problem}\n".encode())
+
+    def close(self) -> None: ...
 
 
 def page(checks: list[Check]) -> tuple[int, bytes]:

@@ -1,4 +1,5 @@
-"""Runs controllers on a client while this process holds the Lease, or without end if there is no Lease.
+"""Runs controllers on a client while this process holds the Lease, or without end if there is no Lease, or
+for the shard that it holds.
 
 Knows nothing of HTTP, processes and signals; see outside_process.py.
 """
@@ -7,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import AsyncExitStack
+
+from msgspec.structs import replace
 
 from longshore.api.defaults import volcano
 from longshore.api.errors import StatusError
@@ -17,7 +20,8 @@ from longshore.machinery.election import Election
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.fence import Fence
 from longshore.machinery.queues.backoff import Backoff
-from longshore.machinery.sharding.replica import until_unheld
+from longshore.machinery.sharding.division import Division
+from longshore.machinery.sharding.replica import Holding, Replica, until_unheld
 from longshore.plane import bootstrap, controllers, scheduling
 from longshore.plane.supervising import cancelled
 from longshore.plane.wiring import Wiring
@@ -116,3 +120,69 @@ async def tell_when_filled(wiring: Wiring, started: Callable[[], object]) -> Non
     while not health.filled:
         await wiring.clock.sleep(0.05)
     started()
+
+
+class OwnShard:
+    """The shard of this process. While it holds none, no object belongs to it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.division = Division(settings.shards, settings.shard_by)
+        self.divisible = tuple(name for name in settings.controllers if name in controllers.BY_NAMESPACE)
+        self.others = tuple(name for name in settings.controllers if name not in controllers.BY_NAMESPACE)
+        """Controllers that cannot be divided by namespace."""
+        self.number: int | None = None
+
+    def belongs(self, key: Hashable) -> bool:
+        """Whether the object with this work queue key is in the shard."""
+        return self.division.shard_of(key) == self.number
+
+    def reads(self, namespace: str) -> bool:
+        """Whether a controller of this process reads the objects of a namespace."""
+        if self.division.by == "object" or (self.others and self.number == 0):
+            return True
+        return self.division.of_namespace(namespace) == self.number
+
+
+async def work_sharded(
+    client: Client,
+    settings: Settings,
+    wiring: Wiring,
+    *,
+    shard: OwnShard,
+    election_client: Client,
+    fence: Fence,
+    identity: str,
+    started: Callable[[], object],
+    waiting: Callable[[str], object],
+) -> None:
+    """Runs controllers for the shard that this process holds; indivisible controllers run with shard 0. Runs
+    until cancelled; then the Lease is handed back. Raises `election.LeadershipLost`.
+
+    `client` must ask `fence` before each write. `started` is called when the shard's controllers work;
+    `waiting`, with the reason, while this replica may do nothing.
+    """
+
+    async def look_after(holding: Holding) -> None:
+        shard.number = holding.shard
+        tasks = controllers.start(shard.divisible, client, replace(wiring, belongs=shard.belongs))
+        if holding.shard == 0:
+            tasks += controllers.start(shard.others, client, wiring)
+        tasks.append(asyncio.create_task(tell_when_filled(wiring, started)))
+        try:
+            await asyncio.gather(*tasks)
+        finally:
+            await cancelled(tasks)
+
+    await Replica(
+        election_client,
+        look_after,
+        namespace=settings.lease_namespace,
+        group=settings.lease,
+        identity=identity,
+        division=shard.division,
+        fence=fence,
+        clock=wiring.clock,
+        rng=wiring.rng,
+        registry=wiring.registry,
+        waiting=waiting,
+    ).run()

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from msgspec.structs import replace
 
 from longshore import __version__
-from longshore.api import errors
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.metrics import Registry
@@ -43,13 +42,12 @@ from longshore.machinery.sharding import replica
 from longshore.machinery.time.clock import Clock, RealClock
 from longshore.plane.supervising import cancelled
 from longshore.plane.wiring import Wiring, informers_of
-from longshore.up import logs, spare_memory, startup, stop_signals
-from longshore.up.foreground import event_loop
+from longshore.up import foreground, logs, spare_memory, startup
 from longshore.up.keys import RsaKeys
 from longshore.up.local_zone import local_zone
 from longshore.up.options import shortcuts_are_on
-from longshore.up.outside import leading, sharded
-from longshore.up.outside.health import Health, page
+from longshore.up.outside import leading
+from longshore.up.outside.health import TEXT, Health, OpenFront, page
 from longshore.up.outside.settings import Settings
 from longshore.why import reason_events
 
@@ -79,14 +77,13 @@ def run(settings: Settings) -> None:
     settings = replace(settings, lease_namespace=settings.lease_namespace or connection.namespace)
     startup.rest_collector()
     spare_memory.keep_together()
-    with asyncio.Runner(loop_factory=event_loop) as runner:
-        runner.run(_until_stopped(connection, settings))
+    foreground.run_to_end(_until_stopped(connection, settings))
 
 
 async def _until_stopped(connection: Connection, settings: Settings) -> None:
     clock, rng = RealClock(), random.Random()
     async with contextlib.AsyncExitStack() as stack:
-        shard = sharded.OwnShard(settings) if settings.shards else None
+        shard = leading.OwnShard(settings) if settings.shards else None
         fence = replica.fence(clock) if shard else Fence(clock)
         clients = await _clients(stack, connection, fence, shard, settings)
         client = clients.working
@@ -116,7 +113,7 @@ async def _until_stopped(connection: Connection, settings: Settings) -> None:
         stack.push_async_callback(cancelled, [sparing])
         work = _work(clients, fence, shard, connection.server, settings, wiring)
         working = asyncio.create_task(work if webhooks is None else _both(work, webhooks.run()))
-        stop_signals.on_signal(working.cancel)
+        foreground.on_signal(working.cancel)
         with contextlib.suppress(asyncio.CancelledError):
             await working
 
@@ -125,7 +122,7 @@ async def _clients(
     stack: contextlib.AsyncExitStack,
     connection: Connection,
     fence: Fence,
-    shard: sharded.OwnShard | None,
+    shard: leading.OwnShard | None,
     settings: Settings,
 ) -> Clients:
     """Makes the clients, each with connections of its own, so that no renewal waits behind other requests."""
@@ -185,7 +182,7 @@ def _identity() -> str:
 async def _work(
     clients: Clients,
     fence: Fence,
-    shard: sharded.OwnShard | None,
+    shard: leading.OwnShard | None,
     server: str,
     settings: Settings,
     wiring: Wiring,
@@ -198,7 +195,7 @@ async def _work(
         print(ready_line(server, settings), flush=True)
 
     if shard is not None:
-        await sharded.work(
+        await leading.work_sharded(
             clients.working,
             settings,
             wiring,
@@ -260,8 +257,6 @@ def _say(message: str) -> None:
 
 # `/metrics`, `/healthz` and `/readyz` of controllers outside. Plain HTTP: none of them holds a secret.
 
-_TEXT: Final = "text/plain; charset=utf-8"
-
 
 @asynccontextmanager
 async def served(registry: Registry, health: Health, address: str, port: int) -> AsyncIterator[None]:
@@ -274,14 +269,11 @@ async def served(registry: Registry, health: Health, address: str, port: int) ->
         await listener.close()
 
 
-class _Pages:
+class _Pages(OpenFront):
     """Serves three pages, for any method and without credentials."""
 
     def __init__(self, registry: Registry, health: Health) -> None:
         self._registry, self._health = registry, health
-
-    def admit(self, request: Request) -> _Welcome:
-        return _Welcome()
 
     def begin(self, request: Request) -> Begun:
         path = request.target.partition("?")[0]
@@ -290,20 +282,8 @@ class _Pages:
         if path in ("/healthz", "/readyz"):
             checks = self._health.healthy() if path == "/healthz" else self._health.ready()
             code, text = page(checks)
-            return Ready(Reply(code, _TEXT, text))
-        return Ready(Reply(404, _TEXT, b"404 page not found\n"))
-
-    def refuse(self, request: Request, problem: Exception) -> Reply:
-        code = problem.code if isinstance(problem, errors.StatusError) else 500
-        return Reply(code, _TEXT, f"{problem}\n".encode())
-
-    def close(self) -> None: ...
-
-
-class _Welcome:
-    """Accepts every request head."""
-
-    refusal: Reply | None = None
+            return Ready(Reply(code, TEXT, text))
+        return Ready(Reply(404, TEXT, b"404 page not found\n"))
 
 
 # Reasons of controllers outside, where no longshore has a store, are Events of the cluster. At most 50 a

@@ -68,7 +68,7 @@ def decide(view: RotationView | None) -> Step:
     passed = None if view.noted is None or view.noted > view.now else view.now - view.noted
     if not view.vouched:
         if view.server_ends <= view.now:
-            return Step.NEW_SERVER  # nobody trusts the old one any more: there is nothing to wait for
+            return Step.NEW_SERVER  # the old one is not trusted any more: there is nothing to wait for
         if passed is None:
             return Step.NOTE_TRUST
         return Step.NEW_SERVER if passed >= SPREAD else Step.REST

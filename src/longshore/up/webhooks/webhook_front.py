@@ -26,13 +26,13 @@ from longshore.client.source import Projection
 from longshore.machinery.informers.cache import Cache
 from longshore.machinery.informers.informer import Informers
 from longshore.machinery.time.clock import Clock
+from longshore.up.outside.health import TEXT, OpenFront
 from longshore.up.webhooks import reviewing
 
 QUEUES: Final[What] = ("scheduling.volcano.sh/v1beta1", "Queue")
 _QUEUES: Final = "scheduling.volcano.sh/queues"
 _NAMESPACE: Final = Projection("metadata.annotations")
 """Annotations of namespaces, of which one names a queue."""
-_TEXT: Final = "text/plain; charset=utf-8"
 _JSON: Final = "application/json"
 _READ_SECONDS: Final = 3.0
 """Time for reading the queues before a refusal; API servers wait ten seconds for the whole answer."""
@@ -71,7 +71,7 @@ class Following:
         return Known((await self._client.list(QUEUES)).items, self._namespaces)
 
 
-class WebhookFront:
+class WebhookFront(OpenFront):
     """Answers reviews without credentials: an answer holds only the verdict of the rules."""
 
     def __init__(self, following: Following, clock: Clock, registry: Registry) -> None:
@@ -88,28 +88,19 @@ class WebhookFront:
             exponential_buckets(0.0005, 2, 15),
         )
 
-    def admit(self, request: Request) -> _Welcome:
-        return _Welcome()
-
     def begin(self, request: Request) -> Begun:
         path = request.target.partition("?")[0]
         if path not in _WEBHOOKS:
-            return Ready(Reply(404, _TEXT, b"404 page not found\n"))
+            return Ready(Reply(404, TEXT, b"404 page not found\n"))
         if request.method != "POST":
-            return Ready(Reply(405, _TEXT, b"405 a review is sent by POST\n"))
+            return Ready(Reply(405, TEXT, b"405 a review is sent by POST\n"))
         if request.headers.get("content-type", "").partition(";")[0].strip() != _JSON:
-            return Ready(Reply(415, _TEXT, b"415 a review is application/json\n"))
+            return Ready(Reply(415, TEXT, b"415 a review is application/json\n"))
         try:
             review = reviewing.Request.of(types.decode(request.body))
         except (msgspec.DecodeError, reviewing.NoReview) as problem:
-            return Ready(Reply(400, _TEXT, f"400 {problem}\n".encode()))
+            return Ready(Reply(400, TEXT, f"400 {problem}\n".encode()))
         return self._begun(path.removeprefix("/"), review, _WEBHOOKS[path])
-
-    def refuse(self, request: Request, problem: Exception) -> Reply:
-        code = problem.code if isinstance(problem, StatusError) else 500
-        return Reply(code, _TEXT, f"{problem}\n".encode())
-
-    def close(self) -> None: ...
 
     def _begun(self, webhook: str, review: reviewing.Request, rules: _Rules) -> Begun:
         began = self._clock.monotonic()
@@ -118,7 +109,7 @@ class WebhookFront:
         except Exception:  # a fault of ours: the API server goes by failurePolicy
             log.exception("webhooks: no answer to %s of %s", review.operation, review.storage)
             self._requests.inc(webhook, review.operation, review.storage, "error")
-            return Ready(Reply(500, _TEXT, b"500 the rules failed; see the log\n"))
+            return Ready(Reply(500, TEXT, b"500 the rules failed; see the log\n"))
         if response["allowed"]:
             return Ready(self._reply(webhook, review, response, began))
         return Waits(partial(self._once_more, webhook, review, rules, began))
@@ -137,12 +128,6 @@ class WebhookFront:
         self._requests.inc(webhook, review.operation, review.storage, allowed)
         self._seconds.observe(self._clock.monotonic() - began, webhook)
         return Reply(200, _JSON, types.encode(reviewing.answer(response)))
-
-
-class _Welcome:
-    """Accepts every request head."""
-
-    refusal: Reply | None = None
 
 
 _Rules = Callable[[reviewing.Request, Known], Obj]

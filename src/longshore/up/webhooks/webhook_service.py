@@ -27,9 +27,8 @@ from longshore.machinery.time.clock import Clock
 from longshore.plane.supervising import cancelled
 from longshore.up.certificates import Pair
 from longshore.up.outside.health import Check, Health
-from longshore.up.webhooks import CannotServe, kept_certificates
-from longshore.up.webhooks.certificate_keeper import CertificateKeeper
-from longshore.up.webhooks.kept_certificates import ForeignSecret
+from longshore.up.webhooks import CannotServe, certificate_keeper
+from longshore.up.webhooks.certificate_keeper import CertificateKeeper, ForeignSecret
 from longshore.up.webhooks.webhook_front import Following, WebhookFront
 
 log = logging.getLogger(__name__)
@@ -153,7 +152,7 @@ class ServedCertificate:
             await self._clock.sleep(1.0 if self.shown is None else LOOK_SECONDS)
 
     async def look(self) -> None:
-        kept = kept_certificates.read(await self._client.get(kinds.SECRETS, self._name, self._namespace))
+        kept = certificate_keeper.read(await self._client.get(kinds.SECRETS, self._name, self._namespace))
         if self.shown is not None and kept.server.cert == self.shown.cert:
             return
         _load(self.tls, kept.server.pem)
