@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -36,7 +37,9 @@ def play(questions: Sequence[Settings]) -> list[Result]:
     workers = min(len(questions), _cores())
     if workers == 1:
         return [*_one_by_one(questions)]
-    with _shared(questions), multiprocessing.get_context("fork").Pool(workers) as pool:
+    # The pool ends its processes by SIGTERM; one with a handler of ours could survive it, and wait for ever.
+    to_end = signal.signal, (signal.SIGTERM, signal.SIG_DFL)
+    with _shared(questions), multiprocessing.get_context("fork").Pool(workers, *to_end) as pool:
         found = []
         with Progress(len(questions)) as progress:
             for answer in pool.imap(_answer, range(len(questions))):
