@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -37,17 +37,17 @@ def play(questions: Sequence[Settings]) -> list[Result]:
     workers = min(len(questions), _cores())
     if workers == 1:
         return [*_one_by_one(questions)]
-    # The pool ends its processes by SIGTERM; one with a handler of ours could survive it, and wait for ever.
-    to_end = signal.signal, (signal.SIGTERM, signal.SIG_DFL)
-    with _shared(questions), multiprocessing.get_context("fork").Pool(workers, *to_end) as pool:
-        found = []
-        with Progress(len(questions)) as progress:
-            for answer in pool.imap(_answer, range(len(questions))):
-                if isinstance(answer, str):
-                    raise ValueError(answer)
-                found.append(answer)
-                progress.played(len(found))
-        return found
+    found: list[Result] = []
+    # Not a Pool, which ends its processes by SIGTERM: one with a handler of ours could survive, and wait.
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("fork"))
+    with _shared(questions), pool, Progress(len(questions)) as progress:
+        for answer in pool.map(_answer, range(len(questions))):
+            if isinstance(answer, str):
+                pool.shutdown(cancel_futures=True)
+                raise ValueError(answer)
+            found.append(answer)
+            progress.played(len(found))
+    return found
 
 
 def _one_by_one(questions: Sequence[Settings]) -> Iterator[Result]:
