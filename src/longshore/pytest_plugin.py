@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from longshore.testing import Cluster
 
 _MARKER = (
-    "longshore(clock, node, controllers, volcano, seed): options of the longshore fixtures; "
+    "longshore(clock, node, controllers, volcano, seed, strict): options of the longshore fixtures; "
     'clock="virtual" (stands still until the test moves it) or "real", node="scripted", "process" or "none"'
 )
 _FIXTURES = ("longshore", "longshore_module", "longshore_session")
@@ -34,31 +34,63 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def longshore(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A Kubernetes of the test's own: real API and controllers, pods on script, time that the test moves."""
-    yield from _cluster(request)
+    cluster = _cluster(request).start()
+    try:
+        yield cluster
+    finally:
+        cluster.close()
 
 
 @pytest.fixture(scope="module")
 def longshore_module(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """One Kubernetes for all tests of a module; options by `pytestmark`."""
-    yield from _cluster(request)
+    with _cluster(request) as cluster:
+        yield cluster
 
 
 @pytest.fixture(scope="session")
 def longshore_session(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """One Kubernetes for all tests of a run, or of an xdist worker."""
-    yield from _cluster(request)
+    with _cluster(request) as cluster:
+        yield cluster
 
 
-def _cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+def _cluster(request: pytest.FixtureRequest) -> Cluster:
     from longshore.testing import Cluster
 
     marker = request.node.get_closest_marker("longshore")
     try:
-        cluster = Cluster(*(marker.args if marker else ()), **(marker.kwargs if marker else {}))
+        return Cluster(*(marker.args if marker else ()), **(marker.kwargs if marker else {}))
     except (TypeError, ValueError) as err:
         raise pytest.UsageError(f"@pytest.mark.longshore of {request.node.nodeid}: {err}") from None
-    with cluster:
-        yield cluster
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Refuses a marker that no fixture of the test reads, as the fixture is made for more than this test."""
+    wanted = [name for name in _FIXTURES if name in getattr(item, "fixturenames", ())]
+    if "longshore" in wanted or not wanted:
+        return
+    for node, _ in item.iter_markers_with_node("longshore"):
+        if "longshore_module" in wanted and not isinstance(node, pytest.Function | pytest.Class):
+            continue
+        place = (
+            "the module's pytestmark"
+            if wanted == ["longshore_module"]
+            else "a fixture of your own with Cluster(…)"
+        )
+        raise pytest.UsageError(
+            f"@pytest.mark.longshore of {item.nodeid}: {wanted[0]} is shared with other tests, so the marker "
+            f"would not count; take the fixture longshore, or {place}"
+        )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    """Fails a test whose script raised, or which is strict and ordered what never met anything."""
+    cluster = getattr(item, "funcargs", {}).get("longshore")
+    if cluster is not None and _is_ours(cluster):
+        cluster.check_test()
 
 
 @pytest.hookimpl(hookwrapper=True)

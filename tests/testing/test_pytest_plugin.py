@@ -84,6 +84,46 @@ def test_unknown(longshore): ...
     result.stdout.fnmatch_lines(["*clock: there is no 'fast'; there are: virtual, real*", "*'speed'*"])
 
 
+def test_a_marker_that_a_shared_fixture_would_not_read_is_an_error(pytester: pytest.Pytester) -> None:
+    source = """
+@pytest.mark.longshore(seed=3)
+def test_module(longshore_module): ...
+
+@pytest.mark.longshore(seed=3)
+def test_session(longshore_session): ...
+
+@pytest.mark.longshore(seed=3)
+def test_both(longshore, longshore_module): ...
+"""
+    result = run(pytester, source)
+    result.assert_outcomes(errors=2, passed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*longshore_module is shared with other tests, so the marker would not count; take the fixture "
+            "longshore, or the module's pytestmark",
+            "*longshore_session is shared with other tests, *, or a fixture of your own with Cluster(…)",
+        ]
+    )
+
+
+def test_a_script_that_raises_and_a_strict_test_that_used_nothing_fail(pytester: pytest.Pytester) -> None:
+    source = """
+def test_raises(longshore):
+    longshore.pods.script("report", Exit(1, after="10m"), lambda pod: 1 / 0)
+    longshore.apply(JOB | {"spec": JOB["spec"] | {"backoffLimit": 3}})
+    with longshore.clock.flowing(3600):
+        while longshore.inside.mistake is None:
+            pass
+
+@pytest.mark.longshore(strict=True)
+def test_strict(longshore):
+    longshore.pods.script("reprot", Exit(1))
+"""
+    result = run(pytester, source)
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*ZeroDivisionError*", "*the script of 'reprot'*"])
+
+
 def test_a_failing_test_gets_a_section_with_the_story(pytester: pytest.Pytester) -> None:
     source = """
 @pytest.mark.longshore(seed=3)

@@ -80,6 +80,8 @@ class ApiParts(msgspec.Struct, frozen=True):
     """Whether managedFields record the owners of fields. A simulation has no reader of them."""
     judges_statuses: bool = True
     """Whether a status is validated before it is stored. A simulation trusts its controllers and nodes."""
+    volcano: bool = True
+    """Whether clients find Volcano's kinds."""
 
 
 class PlaneParts(msgspec.Struct, frozen=True):
@@ -109,7 +111,7 @@ class Api:
         self.quiet_watches = parts.quiet_watches
         self.owns_fields, self.judges_statuses = parts.owns_fields, parts.judges_statuses
         self.shortcuts = Room(on=parts.shortcuts)
-        self.catalog = Catalog(parts.store)
+        self.catalog = Catalog(parts.store, volcano=parts.volcano)
         self.authorizer = authz.Authorizer(parts.store)
         self.page_ages = Ages()
         self.has_uncleared = asyncio.Event()

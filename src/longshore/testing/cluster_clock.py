@@ -29,8 +29,8 @@ class ClusterClock:
 
     def advance(self, duration: Duration) -> datetime:
         """Lets time pass: runs everything that is due, in order, and returns when nothing is left to do."""
-        loop, length = self._held(), seconds(duration)
-        self._cluster.loop.run(loop.advance(length))
+        self._held()
+        self._cluster.pass_time(seconds(duration))
         return self.now()
 
     def advance_to(self, moment: str | datetime, zone: str = "UTC") -> datetime:
@@ -44,6 +44,11 @@ class ClusterClock:
         """Lets time pass until an object is so far: `c.clock.until("job/x complete", at_most="1d")`. Raises
         `WaitFailed` when it can never be, or is not in so long."""
         self._held()
+        if not isinstance(what, str):
+            raise ValueError(
+                f"until takes a text such as 'job/x complete', not {what!r}; "
+                "c.wait('job/x', …) takes a function, too"
+            )
         name, _, condition = what.strip().partition(" ")
         if not condition:
             raise ValueError(

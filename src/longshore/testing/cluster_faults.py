@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from longshore.scripts.spreads import Duration, seconds
 from longshore.testing import faulty_client as words
-from longshore.testing.injected_faults import Fault, Who, refused, unavailable
+from longshore.testing.injected_faults import Fault, Who, check_who, refused, unavailable
 
 if TYPE_CHECKING:
     from longshore.testing.cluster_for_tests import Cluster
@@ -16,8 +16,8 @@ __tracebackhide__ = True
 
 
 class ClusterFaults:
-    """`c.faults`. `on` names a method and a resource, `who` whom it strikes: all, clients over HTTP, or the
-    controllers. What is returned counts how often it `happened`."""
+    """`c.faults`. `on` names a method and a resource that is served, or a path with its slash; `who` is all,
+    clients over HTTP, or the controllers. The returned fault counts how often it `happened`."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -50,12 +50,14 @@ class ClusterFaults:
 
     def drop_watch(self, who: Who = "all") -> None:
         """Cuts all watches (and logs that are followed) that are open now."""
+        check_who(who)
         self._cluster.loop.call(lambda: self._drop(who))
         self._cluster.settle()
 
     def compact(self, who: Who = "all") -> None:
         """Forgets the history of changes and cuts all watches: whoever goes on from an older version gets a
         410, and has to list again."""
+        check_who(who)
 
         def compact() -> None:
             self._cluster.inside.store.forget_history()
@@ -78,7 +80,13 @@ class ClusterFaults:
         self._cluster.loop.call(self._cluster.inside.faults.clear)
 
     def _add(self, fault: Fault) -> Fault:
-        return self._cluster.loop.call(lambda: self._cluster.inside.faults.add(fault))
+        inside = self._cluster.inside
+
+        def add() -> Fault:
+            fault.check_served(inside.api.catalog.resources())
+            return inside.faults.add(fault)
+
+        return self._cluster.loop.call(add)
 
     def _drop(self, who: Who) -> None:
         inside = self._cluster.inside

@@ -49,7 +49,7 @@ from longshore.testing.ready_clients import ClientName
 from longshore.testing.resting_collector import resting_collector
 from longshore.testing.seen_requests import SeenRequests
 from longshore.testing.settings import ClockName, NodeName, Settings
-from longshore.testing.wait_verdicts import Condition, Verdict, judge
+from longshore.testing.wait_verdicts import Condition, Verdict, check_condition, judge
 
 __tracebackhide__ = True
 """Reports of pytest end at the line of the test that called; `--full-trace` shows the rest."""
@@ -74,9 +74,10 @@ class Cluster:
         node: NodeName = "scripted",
         controllers: Sequence[str] | None = None,
         volcano: bool = True,
+        strict: bool = False,
         seed: int = 0,
     ) -> None:
-        self.settings = Settings(clock, node, controllers, volcano, seed)
+        self.settings = Settings(clock, node, controllers, volcano, strict, seed)
         self.clock = ClusterClock(self)
         """Moves time; only reads it on the real clock."""
         self.pods = ClusterPods(self)
@@ -135,14 +136,18 @@ class Cluster:
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(self, *exc: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, *exc: object) -> None:
+        try:
+            if kind is None:
+                self.check_test()
+        finally:
+            self.close()
 
     async def __aenter__(self) -> Self:
         return self.start()
 
-    async def __aexit__(self, *exc: object) -> None:
-        self.close()
+    async def __aexit__(self, kind: object, *exc: object) -> None:
+        self.__exit__(kind, *exc)
 
     # ---- for its parts
 
@@ -162,8 +167,20 @@ class Cluster:
 
     def settle(self) -> None:
         """Returns when nothing is left to do at this moment of the virtual clock; at once on the real one."""
+        self.pass_time(0.0)
+
+    def pass_time(self, seconds: float) -> None:
+        """Lets time pass on the virtual clock, to the first mistake of the test's own, which is raised."""
+        inside = self.inside
         if isinstance(loop := self.loop.loop, HeldLoop):
-            self.loop.run(loop.advance(0.0))
+            self.loop.run(loop.advance(seconds, lambda: inside.mistake is not None))
+            self._raise_mistake()
+
+    def _raise_mistake(self) -> None:
+        inside = self.inside
+        mistake, inside.mistake = inside.mistake, None
+        if mistake is not None:
+            raise mistake
 
     def do(self, work: Coroutine[Any, Any, None]) -> None:
         """Does work in the cluster's thread, with as much of the virtual clock's time as it waits for."""
@@ -246,6 +263,17 @@ class Cluster:
         found = self.loop.call(lambda: promises.broken(store, store.ledger, collects_garbage=collects))
         if found:
             raise AssertionError("\n".join(["these promises are broken:", *found]))
+
+    def unused(self) -> builtins.list[str]:
+        """The scripts, answers and faults of the test that never met anything: most often misspelt."""
+        return self.loop.call(self.inside.unused)
+
+    def check_test(self) -> None:
+        """Raises what a script function raised, unless another call did. If the cluster is `strict`, raises
+        AssertionError when anything is `unused`. The end of a `with` block and of a test does this."""
+        self._raise_mistake()
+        if self.settings.strict and (unused := self.unused()):
+            raise AssertionError("\n".join(["the test ordered what never met anything:", *unused]))
 
     # ---- objects
 
@@ -344,8 +372,9 @@ class Cluster:
         when it was not; the message has the story. For the words of conditions see `wait_verdicts.py`."""
         length = seconds(timeout)
         verdict, named = self.loop.run(self._waited(name, condition, length, namespace))
+        self._raise_mistake()
         if verdict.is_true:
-            found = self.inside.stored_row(named.resource, named.name, named.namespace)
+            found = self._stored(named)
             return {} if found is None else object_names.plain(named.resource, found)
         what = condition if isinstance(condition, str) else "what was asked for"
         outcome = f"and never will be: {verdict.never}" if verdict.never else f"after {length:g} s"
@@ -357,16 +386,22 @@ class Cluster:
         named = object_names.one(name, namespace, await self._client.resources())
         seen: list[Verdict] = []
         was_there = False
+        check_condition(named.resource, condition, self._stored(named))
 
         def decided() -> bool:
             nonlocal was_there
-            obj = self.inside.stored_row(named.resource, named.name, named.namespace)
+            obj = self._stored(named)
             seen[:] = [judge(named.resource.kind, condition, obj, was_there=was_there)]
             was_there = was_there or obj is not None
+            if self.inside.mistake is not None:
+                return True
             return seen[0].is_true or bool(seen[0].never)
 
         await self.inside.until(decided, length)
         return seen[0], named
+
+    def _stored(self, named: object_names.Named) -> Obj | None:
+        return self.inside.stored_row(named.resource, named.name, named.namespace)
 
     def report(self, name: str, *, namespace: str = "default") -> str:
         """The story of an object for a person: status, pods, last events, why."""

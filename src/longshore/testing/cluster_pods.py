@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Final
 
 from longshore.api.errors import StatusError
@@ -9,7 +10,7 @@ from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.node.runtime import Key
 from longshore.scripts.pod_rules import CommandRule, Rule, Told
-from longshore.scripts.runs import OOM_REASON, Exec, Outcome
+from longshore.scripts.runs import OOM_REASON, Chance, Exec, Outcome, Run
 
 if TYPE_CHECKING:
     from longshore.testing.cluster_for_tests import Cluster
@@ -112,7 +113,8 @@ class ClusterPods:
         """Says how pods go: `c.pods.script("worker-*", Exit(1, after="3s"), Exit(0))`. Several runs are
         attempts, a function takes the pod and gives a run. The latest script that matches counts; see `Rule`
         for what each argument means."""
-        rule = Rule(name, runs, namespace, labels, image, job, index, container)
+        told = tuple(map(self._watched, runs))
+        rule = Rule(name, told, namespace, labels, image, job, index, container)
         self._cluster.loop.call(lambda: self._cluster.inside.scripts.add(rule))
 
     def exec(
@@ -140,7 +142,32 @@ class ClusterPods:
 
         self._cluster.loop.call(change)
 
+    def _watched(self, run: Told) -> Told:
+        """A script function whose mistakes reach the test; its pod then waits for the test's end."""
+        if isinstance(run, Run | Chance) or not callable(run):
+            return run
+
+        @functools.wraps(run)
+        def asked(pod: Obj) -> Outcome:
+            try:
+                found = run(pod)
+                if not isinstance(found, Run | Chance):
+                    raise TypeError(
+                        f"the script {_name(run)} returned {found!r} for pod {pod['metadata']['name']}; "
+                        "return Exit(…), Run(…) or Chance(…)"
+                    )
+                return found
+            except Exception as err:
+                self._cluster.inside.blame(err)
+                return Run.forever()
+
+        return asked
+
     def __getitem__(self, name: str) -> PodHandle:
         """The pod of this name, in namespace `default` or as `namespace/name`."""
         namespace, _, plain = name.rpartition("/")
         return PodHandle(self._cluster, plain, namespace or "default")
+
+
+def _name(function: object) -> str:
+    return str(getattr(function, "__name__", function))

@@ -91,7 +91,8 @@ async def summary(inside: Installation) -> str:
                 stories.append(await report(inside, f"{kind}/{meta['name']}", meta["namespace"]))
     settings = ", ".join(f"{key}={value!r}" for key, value in msgspec.structs.asdict(inside.settings).items())
     repeat = f"to repeat it: @pytest.mark.longshore({settings})"
-    return "\n".join([*lines, "", *stories, *reports.of_requests(inside.requests), repeat])
+    unused = reports.of_unused(inside.unused())
+    return "\n".join([*lines, "", *stories, *unused, *reports.of_requests(inside.requests), repeat])
 
 
 def _moment_of(event: Obj) -> str:

@@ -8,10 +8,11 @@ up.
 from __future__ import annotations
 
 import builtins
-from collections.abc import AsyncIterator, Callable, Sequence
+import difflib
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import msgspec
 
@@ -26,6 +27,7 @@ from longshore.client.writes import Pace, Result, Write
 from longshore.testing import faulty_client as words
 
 if TYPE_CHECKING:
+    from longshore.api.resources import Resource
     from longshore.api.types import Obj
     from longshore.apiserver.api import Api
     from longshore.machinery.time import clock as machinery_clock
@@ -65,7 +67,31 @@ class Fault(msgspec.Struct, eq=False, dict=True):
             raise ValueError(
                 f"on={self.on!r}: it begins with a method ({known}) or *, as in 'PUT jobs/status'"
             )
+        check_who(self.who)
         self._method, self._resource = method, resource.strip() or "*"
+
+    def __str__(self) -> str:
+        return f'the fault on "{self.on}" for {self.who}'
+
+    def check_served(self, served: Iterable[Resource]) -> None:
+        """Refuses a pattern that no request for these resources can match. Paths begin with a slash."""
+        if self._resource.startswith("/"):
+            return
+        known: dict[str, set[str]] = {}
+        for row in served:
+            known.setdefault(row.plural, set()).update(row.verbs)
+            for name, each in row.subresources.items():
+                known.setdefault(f"{row.plural}/{name}", set()).update(each.verbs)
+        meant = {name for name in known if fnmatchcase(name, self._resource)}
+        if not meant:
+            near = difflib.get_close_matches(self._resource, known, 3)
+            cure = f"did you mean {' or '.join(near)}?" if near else "name a plural, as in 'PUT jobs/status'"
+            raise ValueError(f"on={self.on!r}: nothing that is served here is {self._resource!r}; {cure}")
+        methods = sorted({METHODS[verb] for name in meant for verb in known[name]})
+        if self._method not in ("*", *methods):
+            raise ValueError(
+                f"on={self.on!r}: {self._resource} takes no {self._method}, only {', '.join(methods)}"
+            )
 
     def strikes(self, who: Who, verb: str, resource: str, now: float) -> bool:
         return (
@@ -82,10 +108,13 @@ class Faults:
 
     def __init__(self, clock: Clock) -> None:
         self.waiting: list[Fault] = []
+        self.ordered: list[Fault] = []
+        """All faults that were ever added."""
         self._clock = clock
 
     def add(self, fault: Fault) -> Fault:
         self.waiting.append(fault)
+        self.ordered.append(fault)
         return fault
 
     def clear(self) -> None:
@@ -153,6 +182,12 @@ class FaultyLocalClient(LocalClient):
             await self._clock.sleep(delay)
         if problem is not None:
             raise problem
+
+
+def check_who(who: str) -> None:
+    """Refuses a word that is none of `Who`."""
+    if who not in get_args(Who):
+        raise ValueError(f"who: there is no {who!r}; there are: {', '.join(get_args(Who))}")
 
 
 def unavailable() -> Exception:

@@ -77,6 +77,8 @@ class Installation:
         self._keys = RsaKeys() if is_real else SeededKeys(self.rng)
         self._serving, self._running = AsyncExitStack(), AsyncExitStack()
         self.store = CutStore.of()
+        self.mistake: Exception | None = None
+        """The first mistake of the test's own that is not raised yet, such as that of a script function."""
 
     @property
     def url(self) -> str:
@@ -134,6 +136,16 @@ class Installation:
 
     # ---- looking and waiting
 
+    def blame(self, err: Exception) -> None:
+        """Notes a mistake of the test's own. The next call that lets time pass raises it."""
+        self.mistake = self.mistake or err
+
+    def unused(self) -> list[str]:
+        """The scripts, answers and faults of the test that never met anything."""
+        scripts = self.scripts
+        rules = [rule for rule in (*scripts.rules, *scripts.commands) if rule not in scripts.met]
+        return [*map(str, rules), *(str(each) for each in self.faults.ordered if not each.happened)]
+
     def stored(self, kind: tuple[str, str], name: str, namespace: str) -> Obj | None:
         """The stored object as it is now; None if there is none."""
         row = ask.built_in(*kind)
@@ -169,7 +181,11 @@ class Installation:
         """Makes a new API, a plane and a front door over the store, and starts none of them."""
         tokens = Tokens(self.store, admin_token=self.token, key=self._key, clock=self.clock.timestamp)
         quiet = self.settings.clock == "virtual"
-        self.api = Api(ApiParts(self.store, self.clock, self.rng, tokens=tokens, quiet_watches=quiet))
+        volcano = self.settings.volcano
+        parts = ApiParts(
+            self.store, self.clock, self.rng, tokens=tokens, quiet_watches=quiet, volcano=volcano
+        )
+        self.api = Api(parts)
         self.own_client = LocalClient(self.api, manager="longshore-testing")
         self._new_plane()
         self.front = ObservedFront(self.api, self.clock, self.requests, self.faults, self.door)

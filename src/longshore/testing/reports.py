@@ -89,6 +89,11 @@ def of_requests(requests: SeenRequests) -> list[str]:
     return _block("requests of clients", more + last, 0, 0) if last else []
 
 
+def of_unused(unused: Sequence[str]) -> list[str]:
+    """The scripts, answers and faults that never met anything."""
+    return _block("never met anything; misspelt?", unused, 0, 0) if unused else []
+
+
 def owned_by(name: str, pods: Iterable[Obj]) -> list[Obj]:
     """The pods whose owner has this name."""
     return [pod for pod in pods if (ref := owners.controller_of(pod)) is not None and ref["name"] == name]

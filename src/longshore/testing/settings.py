@@ -24,7 +24,9 @@ class Settings(msgspec.Struct, frozen=True):
     controllers: Sequence[str] | None = None
     """The controllers that run; None for all."""
     volcano: bool = True
-    """Whether `controllers=None` includes Volcano's."""
+    """Whether Volcano's kinds are served, and `controllers=None` includes its controllers."""
+    strict: bool = False
+    """Whether scripts, answers and faults that never met anything fail the test."""
     seed: int = 0
     """Seed of the dice for names, uids and spreads of durations."""
 
@@ -37,6 +39,15 @@ class Settings(msgspec.Struct, frozen=True):
             raise ValueError(f'controllers must be a list of names: ["{self.controllers}"]')
         for name in self.controllers or ():
             _one_of("controllers", name, tuple(CONTROLLERS))
+            if not self.volcano and name.startswith(_VOLCANO):
+                raise ValueError(
+                    f"controllers: {name!r} needs Volcano's kinds, which volcano=False leaves out"
+                )
+        if type(self.seed) is not int:
+            raise ValueError(f"seed: {self.seed!r} is no whole number")
+        for field in ("volcano", "strict"):
+            if not isinstance(getattr(self, field), bool):
+                raise ValueError(f"{field}: {getattr(self, field)!r} is neither true nor false")
 
     @property
     def running_controllers(self) -> tuple[str, ...]:
