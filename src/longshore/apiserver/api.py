@@ -82,6 +82,8 @@ class ApiParts(msgspec.Struct, frozen=True):
     """Whether a status is validated before it is stored. A simulation trusts its controllers and nodes."""
     volcano: bool = True
     """Whether clients find Volcano's kinds."""
+    client_clock: Clock | None = None
+    """The clock by which requests of clients time out; None for `clock`, which may stand still in a test."""
 
 
 class PlaneParts(msgspec.Struct, frozen=True):
@@ -107,6 +109,7 @@ class Api:
 
     def __init__(self, parts: ApiParts) -> None:
         self.parts, self.store, self.clock = parts, parts.store, parts.clock
+        self.client_clock = parts.client_clock or parts.clock
         self.tokens, self.browser_sessions = parts.tokens, parts.browser_sessions
         self.quiet_watches = parts.quiet_watches
         self.owns_fields, self.judges_statuses = parts.owns_fields, parts.judges_statuses

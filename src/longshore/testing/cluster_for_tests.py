@@ -75,9 +75,10 @@ class Cluster:
         controllers: Sequence[str] | None = None,
         volcano: bool = True,
         strict: bool = False,
+        patience: Duration = "60s",
         seed: int = 0,
     ) -> None:
-        self.settings = Settings(clock, node, controllers, volcano, strict, seed)
+        self.settings = Settings(clock, node, controllers, volcano, strict, patience, seed)
         self.clock = ClusterClock(self)
         """Moves time; only reads it on the real clock."""
         self.pods = ClusterPods(self)

@@ -76,7 +76,10 @@ async def report(inside: Installation, name: str, namespace: str) -> str:
 
 async def summary(inside: Installation) -> str:
     """All objects in a line each, the reports of some, the requests, and how to repeat the run."""
-    client, lines = inside.own_client, [f"it is {inside.clock.now().isoformat()} in this cluster"]
+    client, lines = (
+        inside.own_client,
+        [f"it is {inside.clock.now().isoformat()} in this cluster", *inside.still.notes],
+    )
     stories: list[str] = []
     for kind in _SHOWN:
         row = object_names.kind(kind, await client.resources())

@@ -20,12 +20,17 @@ watch or a long poll, holds nothing up.
 from __future__ import annotations
 
 import asyncio
+import heapq
+import itertools
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, Final
 
 import msgspec
 
+from longshore.machinery.time.clock import RealClock
 from longshore.machinery.time.virtual import Jumping, Ready, VirtualLoop
 
 ANSWER_SECONDS: Final = 0.02
@@ -48,6 +53,53 @@ class Outside:
         return False
 
 
+class RealTimer(msgspec.Struct, order=True):
+    """A timer by real time."""
+
+    due: float
+    order: int
+    fn: Callable[[], object] | None
+
+    def cancel(self) -> None:
+        self.fn = None
+
+
+class ClientClock(RealClock):
+    """Real time on a `HeldLoop`, by which requests of clients time out: clients count real seconds."""
+
+    def __init__(self, loop: HeldLoop) -> None:
+        self._loop = loop
+
+    async def sleep(self, seconds: float) -> None:
+        over = self._loop.create_future()
+        timer = self.call_later(seconds, partial(_set, over))
+        try:
+            await over
+        finally:
+            timer.cancel()
+
+    async def glance(self, seconds: float) -> float:
+        await self.sleep(seconds)
+        return seconds
+
+    @asynccontextmanager
+    async def timeout(self, seconds: float) -> AsyncIterator[None]:
+        async with asyncio.timeout(None) as limit:
+            timer = self.call_later(seconds, lambda: limit.reschedule(self._loop.time()))
+            try:
+                yield
+            finally:
+                timer.cancel()
+
+    def call_later(self, seconds: float, fn: Callable[[], object]) -> RealTimer:
+        return self._loop.call_later_real(seconds, fn)
+
+
+def _set(over: asyncio.Future[None]) -> None:
+    if not over.done():
+        over.set_result(None)
+
+
 class _Way(msgspec.Struct):
     """A request to let time pass up to a moment, or until a condition holds."""
 
@@ -67,6 +119,10 @@ class HeldLoop(VirtualLoop):
         self._speed = 0.0
         self._flowing_since = 0.0
         self._turn = asyncio.Lock()
+        self._real_timers: list[RealTimer] = []
+        self._real_count = itertools.count()
+        self.stands_since = time.monotonic()
+        """The real moment since which time stands still, if it does."""
         super().__init__(_Holding(self))
 
     async def advance(self, seconds: float, is_there: Callable[[], bool] | None = None) -> bool:
@@ -78,6 +134,7 @@ class HeldLoop(VirtualLoop):
                 return await way.arrived
             finally:
                 self._way = None
+                self.stands_since = time.monotonic()
 
     async def let_pass(self, work: Coroutine[Any, Any, None]) -> None:
         """Runs `work`, and lets as much time pass as it waits for. Calls inside `work` share that time."""
@@ -93,10 +150,22 @@ class HeldLoop(VirtualLoop):
         finally:
             self._has_time = False
 
+    @property
+    def stands_still(self) -> bool:
+        """Whether no call lets time pass."""
+        return self._way is None and not self._speed and not self._is_let_go
+
+    def call_later_real(self, seconds: float, fn: Callable[[], object]) -> RealTimer:
+        """Calls a function in so many real seconds, whatever the loop's own time does."""
+        timer = RealTimer(time.monotonic() + seconds, next(self._real_count), fn)
+        heapq.heappush(self._real_timers, timer)
+        return timer
+
     def flow(self, speed: float) -> None:
         """Lets time pass `speed` times as fast as real time; 0 holds it."""
         self.flow_on()
         self._speed, self._flowing_since = speed, time.monotonic()
+        self.stands_since = self._flowing_since
 
     def let_go(self) -> None:
         """Stops holding time, for the end: each timer is due as soon as nothing else is left to do."""
@@ -153,9 +222,26 @@ class HeldLoop(VirtualLoop):
             self.jump((now - self._flowing_since) * self._speed)
             self._flowing_since = now
 
+    @property
+    def has_real_timers(self) -> bool:
+        return bool(self._real_timers)
+
+    def call_due(self) -> bool:
+        """Calls soon what is due by real time; whether anything was."""
+        timers, found = self._real_timers, False
+        while timers and (timers[0].fn is None or timers[0].due <= time.monotonic()):
+            if (fn := heapq.heappop(timers).fn) is not None:
+                self.call_soon(fn)
+                found = True
+        return found
+
     def real_timeout(self, timeout: float | None) -> float | None:
         """Real seconds until a timer is due; None if only sockets or threads can wake the loop."""
-        return timeout / self._speed if self._speed and timeout is not None else None
+        flowing = timeout / self._speed if self._speed and timeout is not None else None
+        if not self._real_timers:
+            return flowing
+        real = max(self._real_timers[0].due - time.monotonic(), 0.0)
+        return real if flowing is None else min(flowing, real)
 
 
 class _Holding(Jumping):
@@ -166,7 +252,10 @@ class _Holding(Jumping):
         self._loop = loop
 
     def select(self, timeout: float | None = None) -> Ready:
-        self._loop.flow_on()
+        loop = self._loop
+        loop.flow_on()
+        if loop.has_real_timers and loop.call_due():
+            return self._real.select(0)
         return super().select(timeout)
 
     def idle(self, timeout: float | None) -> Ready:

@@ -30,10 +30,11 @@ from longshore.plane import bootstrap
 from longshore.plane.plane import NodeFactory
 from longshore.scripts.pod_rules import Scripts
 from longshore.scripts.runs import Run
+from longshore.scripts.spreads import seconds
 from longshore.store import Key
 from longshore.testing.cut_store import CutStore
 from longshore.testing.directories import MemoryDirectories
-from longshore.testing.held_loop import HeldLoop
+from longshore.testing.held_loop import ClientClock, HeldLoop
 from longshore.testing.identity import Identity
 from longshore.testing.injected_faults import Faults, FaultyLocalClient
 from longshore.testing.keys import SeededKeys
@@ -41,6 +42,7 @@ from longshore.testing.observed_front import ObservedFront
 from longshore.testing.scripted_node import ScriptedNode
 from longshore.testing.seen_requests import SeenRequests
 from longshore.testing.settings import Settings
+from longshore.testing.still_time import StillTime
 from longshore.testing.world import World
 from longshore.up import listening
 from longshore.up.keys import RsaKeys
@@ -77,6 +79,7 @@ class Installation:
         self._keys = RsaKeys() if is_real else SeededKeys(self.rng)
         self._serving, self._running = AsyncExitStack(), AsyncExitStack()
         self.store = CutStore.of()
+        self.still = StillTime(clock, seconds(settings.patience))
         self.mistake: Exception | None = None
         """The first mistake of the test's own that is not raised yet, such as that of a script function."""
 
@@ -181,14 +184,20 @@ class Installation:
         """Makes a new API, a plane and a front door over the store, and starts none of them."""
         tokens = Tokens(self.store, admin_token=self.token, key=self._key, clock=self.clock.timestamp)
         quiet = self.settings.clock == "virtual"
-        volcano = self.settings.volcano
+        loop = asyncio.get_running_loop()
         parts = ApiParts(
-            self.store, self.clock, self.rng, tokens=tokens, quiet_watches=quiet, volcano=volcano
+            self.store,
+            self.clock,
+            self.rng,
+            tokens=tokens,
+            quiet_watches=quiet,
+            volcano=self.settings.volcano,
+            client_clock=ClientClock(loop) if isinstance(loop, HeldLoop) else None,
         )
         self.api = Api(parts)
         self.own_client = LocalClient(self.api, manager="longshore-testing")
         self._new_plane()
-        self.front = ObservedFront(self.api, self.clock, self.requests, self.faults, self.door)
+        self.front = ObservedFront(self.api, self.clock, self.requests, self.faults, self.still, self.door)
 
     def _new_plane(self) -> None:
         self.world = World(

@@ -8,6 +8,7 @@ from typing import Final, Literal, get_args
 import msgspec
 
 from longshore.plane.controllers import CONTROLLERS
+from longshore.scripts.spreads import Duration, seconds
 
 ClockName = Literal["virtual", "real"]
 NodeName = Literal["scripted", "process", "none"]
@@ -27,6 +28,8 @@ class Settings(msgspec.Struct, frozen=True):
     """Whether Volcano's kinds are served, and `controllers=None` includes its controllers."""
     strict: bool = False
     """Whether scripts, answers and faults that never met anything fail the test."""
+    patience: Duration = "60s"
+    """Real time that a request of a client waits while the clock stands still, before it gets an error."""
     seed: int = 0
     """Seed of the dice for names, uids and spreads of durations."""
 
@@ -43,6 +46,7 @@ class Settings(msgspec.Struct, frozen=True):
                 raise ValueError(
                     f"controllers: {name!r} needs Volcano's kinds, which volcano=False leaves out"
                 )
+        seconds(self.patience)
         if type(self.seed) is not int:
             raise ValueError(f"seed: {self.seed!r} is no whole number")
         for field in ("volcano", "strict"):
