@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from longshore.testing import Cluster
 
 _MARKER = (
-    "longshore(clock, node, controllers, volcano, strict, patience, seed): options of the fixtures; "
+    "longshore(clock, node, controllers, volcano, strict, start, patience, seed): options of the fixtures; "
     'clock="virtual" (stands still until the test moves it) or "real", node="scripted", "process" or "none"'
 )
 _FIXTURES = ("longshore", "longshore_module", "longshore_session")

@@ -19,9 +19,12 @@ import shutil
 import tempfile
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self, overload
+
+import msgspec
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
@@ -38,7 +41,7 @@ from longshore.testing import (
     promises,
     ready_clients,
 )
-from longshore.testing.cluster_clock import ClusterClock
+from longshore.testing.cluster_clock import ClusterClock, moment_of
 from longshore.testing.cluster_faults import ClusterFaults
 from longshore.testing.cluster_pods import ClusterPods
 from longshore.testing.cluster_snapshots import Snapshot
@@ -75,10 +78,11 @@ class Cluster:
         controllers: Sequence[str] | None = None,
         volcano: bool = True,
         strict: bool = False,
+        start: str | datetime = "",
         patience: Duration = "60s",
         seed: int = 0,
     ) -> None:
-        self.settings = Settings(clock, node, controllers, volcano, strict, patience, seed)
+        self.settings = Settings(clock, node, controllers, volcano, strict, start, patience, seed)
         self.clock = ClusterClock(self)
         """Moves time; only reads it on the real clock."""
         self.pods = ClusterPods(self)
@@ -95,14 +99,18 @@ class Cluster:
         tests in other languages."""
         if self._loop is not None:
             raise RuntimeError("this cluster runs already; make another one: Cluster()")
-        shown = identity.shared()
+        shown, settings = identity.shared(), self.settings
+        begin = moment_of(settings.start or datetime.now(UTC).replace(microsecond=0), "UTC")
         directory = Path(tempfile.mkdtemp(prefix="longshore-testing-"))  # mode 0700
         make_loop = HeldLoop if self.settings.clock == "virtual" else _real_loop
         self._loop = LoopThread(make_loop, "longshore cluster")
         loop = self._loop.loop
         is_held = isinstance(loop, HeldLoop)
-        clock = VirtualClock(loop, seed=self.settings.seed) if isinstance(loop, HeldLoop) else RealClock()
-        self._inside = Installation(self.settings, clock, directory, shown)
+        clock: VirtualClock | RealClock = RealClock()
+        if isinstance(loop, HeldLoop):
+            clock = VirtualClock(loop, begin, settings.seed)
+            settings = msgspec.structs.replace(settings, start=begin.isoformat())
+        self._inside = Installation(settings, clock, directory, shown)
         self._inside.port = port
         if door:
             from longshore.testing.language_door import LanguageDoor

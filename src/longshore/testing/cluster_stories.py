@@ -92,7 +92,9 @@ async def summary(inside: Installation) -> str:
             lines.append(f"{kind}/{meta['name']}{where}: {reports.status(object_names.plain(row, obj))}")
             if not owned and len(stories) < _MAX_STORIES:
                 stories.append(await report(inside, f"{kind}/{meta['name']}", meta["namespace"]))
-    settings = ", ".join(f"{key}={value!r}" for key, value in msgspec.structs.asdict(inside.settings).items())
+    told = msgspec.structs.asdict(inside.settings)
+    usual = msgspec.structs.asdict(type(inside.settings)())
+    settings = ", ".join(f"{k}={v!r}" for k, v in told.items() if v != usual[k] or k == "seed")
     repeat = f"to repeat it: @pytest.mark.longshore({settings})"
     unused = reports.of_unused(inside.unused())
     return "\n".join([*lines, "", *stories, *unused, *reports.of_requests(inside.requests), repeat])

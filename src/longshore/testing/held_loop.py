@@ -123,6 +123,8 @@ class HeldLoop(VirtualLoop):
         self._real_count = itertools.count()
         self.stands_since = time.monotonic()
         """The real moment since which time stands still, if it does."""
+        self.followers: list[Callable[[], object]] = []
+        """Called whenever time has moved."""
         super().__init__(_Holding(self))
 
     async def advance(self, seconds: float, is_there: Callable[[], bool] | None = None) -> bool:
@@ -149,6 +151,11 @@ class HeldLoop(VirtualLoop):
             await doing
         finally:
             self._has_time = False
+
+    def jump(self, seconds: float) -> None:
+        self.elapsed += seconds
+        for follow in self.followers:
+            follow()
 
     @property
     def stands_still(self) -> bool:

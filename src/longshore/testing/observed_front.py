@@ -71,6 +71,7 @@ class ObservedFront(FrontDoor):
         self._clock, self._requests, self._faults = clock, requests, faults
 
     def begin(self, request: Request) -> Begun:
+        request.now = self._clock.timestamp
         if self._door is not None and request.target.startswith(_DOOR):
             return self._at_the_door(self._door, request)
         seen = self._requests.note(request)

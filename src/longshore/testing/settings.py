@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final, Literal, get_args
 
 import msgspec
@@ -28,6 +29,8 @@ class Settings(msgspec.Struct, frozen=True):
     """Whether Volcano's kinds are served, and `controllers=None` includes its controllers."""
     strict: bool = False
     """Whether scripts, answers and faults that never met anything fail the test."""
+    start: str | datetime = ""
+    """The moment at which the virtual clock starts, as `2027-03-28T00:30` (UTC); empty for the real time."""
     patience: Duration = "60s"
     """Real time that a request of a client waits while the clock stands still, before it gets an error."""
     seed: int = 0
@@ -38,6 +41,8 @@ class Settings(msgspec.Struct, frozen=True):
         _one_of("node", self.node, get_args(NodeName))
         if self.clock == "virtual" and self.node == "process":
             raise ValueError('node="process" needs clock="real": processes know no other time')
+        if self.clock == "real" and self.start:
+            raise ValueError('start needs clock="virtual": the real clock has its own time')
         if isinstance(self.controllers, str):
             raise ValueError(f'controllers must be a list of names: ["{self.controllers}"]')
         for name in self.controllers or ():
