@@ -11,6 +11,7 @@ from longshore.api.types import Obj
 from longshore.node.runtime import Key
 from longshore.scripts.pod_rules import CommandRule, Rule, Told
 from longshore.scripts.runs import OOM_REASON, Chance, Exec, Outcome, Run
+from longshore.scripts.spreads import Duration, seconds
 
 if TYPE_CHECKING:
     from longshore.testing.cluster_for_tests import Cluster
@@ -53,10 +54,16 @@ class PodHandle:
         self._cluster.loop.run(evict())
         self._cluster.settle()
 
-    def crash_node(self) -> None:
-        """The machine it runs on goes down and comes up again: nobody knows how its containers ended. The
-        other pods of the node share its fate."""
-        self._cluster.do(self._cluster.inside.crash_node())
+    def crash_node(self, noticed: Duration = "40s") -> None:
+        """The machine it runs on goes down, with all its pods. The cluster notices it after 40 s, deletes the
+        pods when they tolerate it no longer, by default 300 s later, and ten seconds after these the machine
+        comes up again. With `noticed=0` it comes up at once, and only how its containers ended is lost."""
+        inside, quiet = self._cluster.inside, seconds(noticed)
+        if not quiet:
+            self._cluster.do(inside.crash_node())
+            return
+        self._cluster.loop.call(lambda: inside.lose_node(quiet))
+        self._cluster.settle()
 
     def _end(self, code: int, signal: int = 0, reason: str = "") -> None:
         def end() -> None:
@@ -101,7 +108,7 @@ class ClusterPods:
 
     def script(
         self,
-        name: str,
+        name: str | Told = "*",
         *runs: Told,
         namespace: str = "",
         labels: str = "",
@@ -110,11 +117,12 @@ class ClusterPods:
         index: int | None = None,
         container: str = "",
     ) -> None:
-        """Says how pods go: `c.pods.script("worker-*", Exit(1, after="3s"), Exit(0))`. Several runs are
-        attempts, a function takes the pod and gives a run. The latest script that matches counts; see `Rule`
-        for what each argument means."""
-        told = tuple(map(self._watched, runs))
-        rule = Rule(name, told, namespace, labels, image, job, index, container)
+        """Says how pods go: `c.pods.script("worker-*", Exit(1, after="3s"), Exit(0))`, or without a name
+        `c.pods.script(Exit(1), job="report")`. Several runs are attempts, a function takes the pod and gives
+        a run. The latest script that matches counts; see `Rule` for what each argument means."""
+        which, told = (name, runs) if isinstance(name, str) else ("*", (name, *runs))
+        told = tuple(map(self._watched, told))
+        rule = Rule(which, told, namespace, labels, image, job, index, container)
         self._cluster.loop.call(lambda: self._cluster.inside.scripts.add(rule))
 
     def exec(

@@ -32,6 +32,7 @@ from longshore.scripts.pod_rules import Scripts
 from longshore.scripts.runs import Run
 from longshore.scripts.spreads import seconds
 from longshore.store import Key
+from longshore.testing import silent_node
 from longshore.testing.cut_store import CutStore
 from longshore.testing.directories import MemoryDirectories
 from longshore.testing.held_loop import ClientClock, HeldLoop
@@ -79,6 +80,8 @@ class Installation:
         self._keys = RsaKeys() if is_real else SeededKeys(self.rng)
         self._serving, self._running = AsyncExitStack(), AsyncExitStack()
         self.store = CutStore.of()
+        self._silence: asyncio.Task[None] | None = None
+        """Plays a machine that is down."""
         self.still = StillTime(clock, seconds(settings.patience))
         self.mistake: Exception | None = None
         """The first mistake of the test's own that is not raised yet, such as that of a script function."""
@@ -98,6 +101,8 @@ class Installation:
         await self._run()
 
     async def stop(self) -> None:
+        if self._silence is not None:
+            self._silence.cancel()
         await self.pause()
         await self.store.close()
 
@@ -136,6 +141,16 @@ class Installation:
         self.node.machine.lose()
         self._new_plane()
         await self._run()
+
+    def lose_node(self, noticed: float) -> None:
+        """The node's machine goes down: it is noticed after so many seconds, and is up again when its pods
+        are evicted."""
+        self.node.machine.lose()
+        self._silence = asyncio.ensure_future(self._silent(noticed))
+
+    async def _silent(self, noticed: float) -> None:
+        await silent_node.play(self.own_client, self.clock, self.node.name, noticed)
+        await self.crash_node()
 
     # ---- looking and waiting
 
