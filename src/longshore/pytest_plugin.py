@@ -11,7 +11,9 @@ section about its clusters: objects, events, why, requests, and how to repeat th
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -94,8 +96,11 @@ def pytest_runtest_call(item: pytest.Item) -> None:
 
 
 @pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
-    """Tells of the clusters of a test that failed."""
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
+    """Tells of the clusters of a test that failed, in a traceback that ends where the test called."""
+    clusters = [getattr(item, "funcargs", {}).get(name) for name in _FIXTURES]
+    if call.excinfo is not None and any(each is not None and _is_ours(each) for each in clusters):
+        _hide_ours(call.excinfo)
     outcome = yield
     report: pytest.TestReport = outcome.get_result()
     if report.when != "call" or not report.failed:
@@ -103,7 +108,15 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
     for name in _FIXTURES:
         cluster = getattr(item, "funcargs", {}).get(name)
         if cluster is not None and _is_ours(cluster):
-            report.sections.append((f"{name} fixture", _told(cluster)))
+            report.sections.append((f"{name} fixture", _told(cluster, call)))
+
+
+def _hide_ours(excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+    """Has pytest hide the frames of longshore, by the mark that each module would else set itself."""
+    package = str(Path(__file__).parent) + os.sep
+    for entry in excinfo.traceback:
+        if str(entry.path).startswith(package):
+            entry.frame.f_globals["__tracebackhide__"] = True
 
 
 def _is_ours(cluster: object) -> bool:
@@ -113,8 +126,8 @@ def _is_ours(cluster: object) -> bool:
     return isinstance(cluster, Cluster)
 
 
-def _told(cluster: Cluster) -> str:
+def _told(cluster: Cluster, call: pytest.CallInfo[None]) -> str:
     try:
-        return cluster.summary()
+        return cluster.summary(call.excinfo.value if call.excinfo is not None else None)
     except Exception as err:  # the test's own failure is what counts
         return f"nothing can be told of the cluster: {err!r}"

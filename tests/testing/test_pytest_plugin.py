@@ -160,6 +160,50 @@ def test_no_job(longshore): longshore.wait("job/none", "Complete", timeout="1s")
         assert file not in said
 
 
+def test_a_failed_wait_tells_the_story_once_in_the_error(pytester: pytest.Pytester) -> None:
+    source = """
+@pytest.mark.longshore(volcano=False)
+def test_waits(longshore):
+    longshore.pods.script("*", Exit(3, logs="out of paper"))
+    longshore.apply(JOB)
+    longshore.wait("job/report", "Complete")
+
+def test_waits_before(longshore):
+    longshore.pods.script("*", Exit(3, logs="out of ink"))
+    longshore.apply(JOB)
+    with pytest.raises(AssertionError):
+        longshore.wait("job/report", "Complete")
+    assert longshore.list("jobs") == []
+"""
+    result = run(pytester, source)
+    result.assert_outcomes(failed=2)
+    said = result.stdout.str()
+    assert (
+        said.count("out of paper") == said.count("out of ink") == 2
+    )  # in the script's line, and in the story
+    assert said.count("(its story is above)") == 1
+    assert said.count("job/report: Failed (BackoffLimitExceeded") == 3
+
+
+def test_errors_of_the_api_show_no_frame_of_longshore(pytester: pytest.Pytester) -> None:
+    source = """
+def broken(job): raise LookupError("in my own function")
+
+def test_not_found(longshore): longshore.get("job/none")
+def test_invalid(longshore): longshore.apply({**JOB, "spec": {"template": {}}})
+def test_own(longshore):
+    longshore.apply(JOB)
+    longshore.wait("job/report", broken)
+"""
+    result = run(pytester, source)
+    result.assert_outcomes(failed=3)
+    said = result.stdout.str()
+    assert "src/longshore" not in said
+    assert "def broken(job): raise LookupError" in said
+    shown = run(pytester, source, "--full-trace")
+    assert "src/longshore/client/local.py" in shown.stdout.str()
+
+
 def test_a_passing_test_gets_no_section(pytester: pytest.Pytester) -> None:
     result = run(pytester, "def test_passes(longshore): assert longshore.url\n", "-rA")
     result.assert_outcomes(passed=1)

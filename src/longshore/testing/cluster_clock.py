@@ -107,15 +107,15 @@ class ClusterClock:
     @contextmanager
     def flowing(self, speed: float = 1.0) -> Iterator[None]:
         """Lets time flow during the block, `speed` times as fast as real time: for code that waits by itself,
-        by polling or watching, and would else wait for ever."""
+        by polling or watching, and would else wait for ever. At its end the speed is that of before."""
         if speed <= 0:
             raise ValueError(f"speed {speed}: it must be more than 0")
         loop = self._held()
-        self._cluster.loop.call(lambda: loop.flow(speed))
+        before = self._cluster.loop.call(lambda: loop.flow(speed))
         try:
             yield
         finally:
-            self._cluster.loop.call(lambda: loop.flow(0.0))
+            self._cluster.loop.call(lambda: loop.flow(before))
 
     def _held(self) -> HeldLoop:
         loop = self._cluster.loop.loop

@@ -13,16 +13,17 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import importlib
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, ClassVar, Self, overload
+from typing import Any, ClassVar, Self, TypeVar, overload
 
 import msgspec
 
@@ -56,12 +57,18 @@ from longshore.testing.wait_verdicts import Condition, Verdict, check_condition,
 
 __tracebackhide__ = True
 """Reports of pytest end at the line of the test that called; `--full-trace` shows the rest."""
+T = TypeVar("T")
 MANAGER = "longshore-testing"
 """The field manager of `apply`."""
 
 
 class WaitFailed(AssertionError):
     """The condition did not come true. Look at the story in the message: status, pods, events, why."""
+
+    def __init__(self, message: str = "", about: object_names.Named | None = None) -> None:
+        super().__init__(message or self.__doc__)
+        self.about = about
+        """The object whose story the message tells."""
 
 
 class Cluster:
@@ -153,10 +160,10 @@ class Cluster:
             self.close()
 
     async def __aenter__(self) -> Self:
-        return self.start()
+        return await _in_thread(self.start)
 
     async def __aexit__(self, kind: object, *exc: object) -> None:
-        self.__exit__(kind, *exc)
+        await _in_thread(partial(self.__exit__, kind, *exc))
 
     # ---- for its parts
 
@@ -387,7 +394,8 @@ class Cluster:
             return {} if found is None else object_names.plain(named.resource, found)
         what = condition if isinstance(condition, str) else "what was asked for"
         outcome = f"and never will be: {verdict.never}" if verdict.never else f"after {length:g} s"
-        raise WaitFailed(f"{name} is not {what} {outcome}\n{self.report(name, namespace=namespace)}")
+        story = self.report(name, namespace=namespace)
+        raise WaitFailed(f"{name} is not {what} {outcome}\n{story}", named)
 
     async def _waited(
         self, name: str, condition: Condition, length: float, namespace: str
@@ -416,15 +424,27 @@ class Cluster:
         """The story of an object for a person: status, pods, last events, why."""
         return self.loop.run(cluster_stories.report(self.inside, name, namespace))
 
-    def summary(self) -> str:
+    def summary(self, after: BaseException | None = None) -> str:
         """Everything a person wants to see of a cluster after a failure: objects, events, why, requests, and
-        how to repeat the run."""
-        return self.loop.run(cluster_stories.summary(self.inside))
+        how to repeat the run. A story that the error `after` tells is not told again."""
+        about = after.about if isinstance(after, WaitFailed) else None
+        return self.loop.run(cluster_stories.summary(self.inside, about))
 
     @property
     def _client(self) -> LocalClient:
         """A client that calls the API without HTTP; no fault strikes it."""
         return self.inside.own_client
+
+
+async def _in_thread(work: Callable[[], T]) -> T:
+    """Does work in a thread, while the caller's loop goes on: asyncio's or trio's."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        trio = importlib.import_module("trio")
+        result: T = await trio.to_thread.run_sync(work)
+        return result
+    return await asyncio.to_thread(work)
 
 
 def _real_loop() -> asyncio.AbstractEventLoop:

@@ -74,24 +74,30 @@ async def report(inside: Installation, name: str, namespace: str) -> str:
     return "\n".join(reports.of_object(shown, name, owned, told, story))
 
 
-async def summary(inside: Installation) -> str:
-    """All objects in a line each, the reports of some, the requests, and how to repeat the run."""
-    client, lines = (
-        inside.own_client,
-        [f"it is {inside.clock.now().isoformat()} in this cluster", *inside.still.notes],
-    )
+async def summary(inside: Installation, above: object_names.Named | None) -> str:
+    """All objects, some with their report and the others in a line each, the requests, and how to repeat the
+    run. The object whose story stands above gets a line."""
+    client, lines = inside.own_client, [f"it is {inside.clock.now().isoformat()} in this cluster"]
+    lines += inside.still.notes
     stories: list[str] = []
     for kind in _SHOWN:
+        if kind == "vcjob" and not inside.settings.volcano:
+            continue
         row = object_names.kind(kind, await client.resources())
         for obj in (await client.list(row, "")).items:
             meta = obj["metadata"]
             owned = owners.controller_of(obj) is not None
             if kind == "pod" and owned:
                 continue
-            where = "" if meta["namespace"] == "default" else f" in {meta['namespace']}"
-            lines.append(f"{kind}/{meta['name']}{where}: {reports.status(object_names.plain(row, obj))}")
-            if not owned and len(stories) < _MAX_STORIES:
+            is_told = above == object_names.Named(row, meta["name"], meta["namespace"])
+            if not owned and not is_told and len(stories) < _MAX_STORIES:
                 stories.append(await report(inside, f"{kind}/{meta['name']}", meta["namespace"]))
+                continue
+            where = "" if meta["namespace"] == "default" else f" in {meta['namespace']}"
+            more = " (its story is above)" if is_told else ""
+            lines.append(
+                f"{kind}/{meta['name']}{where}: {reports.status(object_names.plain(row, obj))}{more}"
+            )
     told = msgspec.structs.asdict(inside.settings)
     usual = msgspec.structs.asdict(type(inside.settings)())
     settings = ", ".join(f"{k}={v!r}" for k, v in told.items() if v != usual[k] or k == "seed")

@@ -168,11 +168,13 @@ class HeldLoop(VirtualLoop):
         heapq.heappush(self._real_timers, timer)
         return timer
 
-    def flow(self, speed: float) -> None:
-        """Lets time pass `speed` times as fast as real time; 0 holds it."""
+    def flow(self, speed: float) -> float:
+        """Lets time pass `speed` times as fast as real time; 0 holds it. Returns the speed before."""
         self.flow_on()
+        before = self._speed
         self._speed, self._flowing_since = speed, time.monotonic()
         self.stands_since = self._flowing_since
+        return before
 
     def let_go(self) -> None:
         """Stops holding time, for the end: each timer is due as soon as nothing else is left to do."""

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from longshore.api.resources import Resource
+from longshore.api.retention import Retention
 from longshore.api.types import Obj
 from longshore.apiserver.access.tokens import Tokens
 from longshore.apiserver.api import Api, ApiParts
@@ -225,6 +226,7 @@ class Installation:
             keys=self._keys,
             volumes=self._volumes,
             ca=self._identity.ca.decode(),
+            retention=Retention(event_age=_NEVER_SECONDS),
         )
         self.plane = self.world.plane
 
