@@ -46,6 +46,7 @@ from longshore.testing.cluster_clock import ClusterClock, moment_of
 from longshore.testing.cluster_faults import ClusterFaults
 from longshore.testing.cluster_pods import ClusterPods
 from longshore.testing.cluster_snapshots import Snapshot
+from longshore.testing.hand_answers import ClusterAnswers
 from longshore.testing.held_loop import HeldLoop
 from longshore.testing.installation import Installation
 from longshore.testing.loop_thread import LoopThread
@@ -96,6 +97,8 @@ class Cluster:
         """Scripts how pods run and end."""
         self.faults = ClusterFaults(self)
         """Injects faults."""
+        self.answers = ClusterAnswers(self)
+        """Answers requests by hand."""
         self._loop: LoopThread[asyncio.AbstractEventLoop] | None = None
         self._inside: Installation | None = None
 
@@ -264,8 +267,8 @@ class Cluster:
         return self.loop.call(lambda: cluster_snapshots.take(self.inside))
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Goes back to a snapshot, of this cluster or of another. Connections are cut, requests forgotten and
-        faults cleared."""
+        """Goes back to a snapshot, of this cluster or of another. Connections are cut, requests forgotten,
+        faults and answers by hand cleared."""
         self.loop.run(cluster_snapshots.put_back(self.inside, snapshot))
         self.settle()
 

@@ -36,6 +36,7 @@ from longshore.store import Key
 from longshore.testing import silent_node
 from longshore.testing.cut_store import CutStore
 from longshore.testing.directories import MemoryDirectories
+from longshore.testing.hand_answers import HandAnswer
 from longshore.testing.held_loop import ClientClock, HeldLoop
 from longshore.testing.identity import Identity
 from longshore.testing.injected_faults import Faults, FaultyLocalClient
@@ -81,6 +82,8 @@ class Installation:
         self._keys = RsaKeys() if is_real else SeededKeys(self.rng)
         self._serving, self._running = AsyncExitStack(), AsyncExitStack()
         self.store = CutStore.of()
+        self.answers: list[HandAnswer] = []
+        """Answers by hand."""
         self._silence: asyncio.Task[None] | None = None
         """Plays a machine that is down."""
         self.still = StillTime(clock, seconds(settings.patience))
@@ -163,7 +166,8 @@ class Installation:
         """The scripts, answers and faults of the test that never met anything."""
         scripts = self.scripts
         rules = [rule for rule in (*scripts.rules, *scripts.commands) if rule not in scripts.met]
-        return [*map(str, rules), *(str(each) for each in self.faults.ordered if not each.happened)]
+        answers = [str(each) for each in self.answers if not each.happened]
+        return [*map(str, rules), *answers, *(str(each) for each in self.faults.ordered if not each.happened)]
 
     def stored(self, kind: tuple[str, str], name: str, namespace: str) -> Obj | None:
         """The stored object as it is now; None if there is none."""
@@ -213,7 +217,9 @@ class Installation:
         self.api = Api(parts)
         self.own_client = LocalClient(self.api, manager="longshore-testing")
         self._new_plane()
-        self.front = ObservedFront(self.api, self.clock, self.requests, self.faults, self.still, self.door)
+        self.front = ObservedFront(
+            self.api, self.clock, self.requests, self.faults, self.still, self.answers, self.door
+        )
 
     def _new_plane(self) -> None:
         self.world = World(

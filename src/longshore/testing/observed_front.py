@@ -6,6 +6,7 @@ Answers as `FrontDoor` does. Faults strike before it, as in a proxy on a bad day
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +18,8 @@ from longshore.apiserver.http.exchange import Exchange
 from longshore.apiserver.http.fanout import Fanout
 from longshore.apiserver.http.response import Fields, Reply
 from longshore.apiserver.http.sender import Sender
+from longshore.testing import hand_answers
+from longshore.testing.hand_answers import HandAnswer
 from longshore.testing.held_loop import Outside
 from longshore.testing.injected_faults import METHODS, Faults
 from longshore.testing.seen_requests import SeenRequest, SeenRequests
@@ -60,10 +63,11 @@ class ObservedFront(FrontDoor):
         requests: SeenRequests,
         faults: Faults,
         still: StillTime,
+        answers: Sequence[HandAnswer],
         door: LanguageDoor | None = None,
     ) -> None:
         super().__init__(api)
-        self._door, self._still = door, still
+        self._door, self._still, self._answers = door, still, answers
         self.outside = ServerOutside()
         self.streams: set[Connection] = set()
         """Connections on which an answer goes on: watches and logs."""
@@ -79,6 +83,8 @@ class ObservedFront(FrontDoor):
             self._still.check_poll(seen)
         except StatusError as err:
             return self._noted(Ready(self.refuse(request, err)), seen)
+        if (by_hand := hand_answers.found(self._answers, seen)) is not None:
+            return self._noted(by_hand, seen)
         if request.exchange is None:
             request.exchange = self.admit(request)
         assert isinstance(request.exchange, Exchange), "admitted here"
@@ -179,7 +185,6 @@ class ObservedFront(FrontDoor):
                 return
             event = {"type": "ERROR", "object": err.status()}
             await noted.send(json.dumps(event).encode() + b"\n")
-            noted.finish()
         finally:
             self.streams.discard(connection)
 
