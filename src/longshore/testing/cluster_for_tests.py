@@ -46,12 +46,12 @@ from longshore.testing.cluster_clock import ClusterClock, moment_of
 from longshore.testing.cluster_faults import ClusterFaults
 from longshore.testing.cluster_pods import ClusterPods
 from longshore.testing.cluster_snapshots import Snapshot
-from longshore.testing.hand_answers import ClusterAnswers
 from longshore.testing.held_loop import HeldLoop
 from longshore.testing.installation import Installation
 from longshore.testing.loop_thread import LoopThread
 from longshore.testing.ready_clients import ClientName
 from longshore.testing.resting_collector import resting_collector
+from longshore.testing.scripted_answers import ClusterAnswers
 from longshore.testing.seen_requests import SeenRequests
 from longshore.testing.settings import ClockName, NodeName, Settings
 from longshore.testing.wait_verdicts import Condition, Verdict, check_condition, judge
@@ -91,13 +91,13 @@ class Cluster:
         seed: int = 0,
     ) -> None:
         self.settings = Settings(clock, node, controllers, volcano, strict, start, patience, seed)
-        self.clock = ClusterClock(self)
+        self.clock: ClusterClock = ClusterClock(self)
         """Moves time; only reads it on the real clock."""
-        self.pods = ClusterPods(self)
+        self.pods: ClusterPods = ClusterPods(self)
         """Scripts how pods run and end."""
-        self.faults = ClusterFaults(self)
+        self.faults: ClusterFaults = ClusterFaults(self)
         """Injects faults."""
-        self.answers = ClusterAnswers(self)
+        self.answers: ClusterAnswers = ClusterAnswers(self)
         """Answers requests by hand."""
         self._loop: LoopThread[asyncio.AbstractEventLoop] | None = None
         self._inside: Installation | None = None

@@ -36,12 +36,12 @@ from longshore.store import Key
 from longshore.testing import silent_node
 from longshore.testing.cut_store import CutStore
 from longshore.testing.directories import MemoryDirectories
-from longshore.testing.hand_answers import HandAnswer
 from longshore.testing.held_loop import ClientClock, HeldLoop
 from longshore.testing.identity import Identity
 from longshore.testing.injected_faults import Faults, FaultyLocalClient
 from longshore.testing.keys import SeededKeys
 from longshore.testing.observed_front import ObservedFront
+from longshore.testing.scripted_answers import HandAnswer
 from longshore.testing.scripted_node import ScriptedNode
 from longshore.testing.seen_requests import SeenRequests
 from longshore.testing.settings import Settings
@@ -72,7 +72,7 @@ class Installation:
         self.token = secrets.token_hex(16)
         self.port = 0
         self.door: LanguageDoor | None = None
-        self.scripts = Scripts(random.Random(settings.seed), default=Run())
+        self.scripts: Scripts = Scripts(random.Random(settings.seed), default=Run())
         self.node = ScriptedNode(clock, self.scripts, capacity=CAPACITY, root=directory / "node")
         self.requests, self.faults = SeenRequests(), Faults(clock)
         self._identity = identity

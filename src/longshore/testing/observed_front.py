@@ -18,10 +18,10 @@ from longshore.apiserver.http.exchange import Exchange
 from longshore.apiserver.http.fanout import Fanout
 from longshore.apiserver.http.response import Fields, Reply
 from longshore.apiserver.http.sender import Sender
-from longshore.testing import hand_answers
-from longshore.testing.hand_answers import HandAnswer
+from longshore.testing import scripted_answers
 from longshore.testing.held_loop import Outside
 from longshore.testing.injected_faults import METHODS, Faults
+from longshore.testing.scripted_answers import HandAnswer
 from longshore.testing.seen_requests import SeenRequest, SeenRequests
 from longshore.testing.still_time import StillTime
 
@@ -83,7 +83,7 @@ class ObservedFront(FrontDoor):
             self._still.check_poll(seen)
         except StatusError as err:
             return self._noted(Ready(self.refuse(request, err)), seen)
-        if (by_hand := hand_answers.found(self._answers, seen)) is not None:
+        if (by_hand := scripted_answers.found(self._answers, seen)) is not None:
             return self._noted(by_hand, seen)
         if request.exchange is None:
             request.exchange = self.admit(request)

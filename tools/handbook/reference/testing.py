@@ -11,7 +11,7 @@ from longshore.testing import (
     cluster_clock,
     cluster_faults,
     cluster_pods,
-    hand_answers,
+    scripted_answers,
     seen_requests,
     settings,
 )
@@ -28,7 +28,7 @@ PARTS = (
     ("c.pods", cluster_pods.ClusterPods),
     ('c.pods["name"]', cluster_pods.PodHandle),
     ("c.faults", cluster_faults.ClusterFaults),
-    ("c.answers", hand_answers.ClusterAnswers),
+    ("c.answers", scripted_answers.ClusterAnswers),
     ("c.requests", seen_requests.SeenRequests),
     ("Run", testing.Run),
     ("Rule: which pods a script means", testing.Rule),

@@ -132,7 +132,7 @@ class ClusterAnswers:
             )
         if status not in {each.value for each in HTTPStatus} or status < 200:
             raise ValueError(f"status {status!r} is no status of an answer")
-        if stream is not None and (body != b"" or status != 200):
+        if stream is not None and (body not in (b"", "") or status != 200):
             raise ValueError("an answer with stream= has no other body, and status 200")
         kind = media_type or ("text/plain" if isinstance(body, str) else _JSON)
         lines = tuple((headers or {}).items())
