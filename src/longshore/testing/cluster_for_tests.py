@@ -13,17 +13,16 @@ from __future__ import annotations
 
 import asyncio
 import builtins
-import importlib
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar, overload
+from typing import Any, ClassVar, Self, overload
 
 import msgspec
 
@@ -48,7 +47,7 @@ from longshore.testing.cluster_pods import ClusterPods
 from longshore.testing.cluster_snapshots import Snapshot
 from longshore.testing.held_loop import HeldLoop
 from longshore.testing.installation import Installation
-from longshore.testing.loop_thread import LoopThread
+from longshore.testing.loop_thread import LoopThread, in_thread
 from longshore.testing.ready_clients import ClientName
 from longshore.testing.resting_collector import resting_collector
 from longshore.testing.scripted_answers import ClusterAnswers
@@ -58,7 +57,6 @@ from longshore.testing.wait_verdicts import Condition, Verdict, check_condition,
 
 __tracebackhide__ = True
 """Reports of pytest end at the line of the test that called; `--full-trace` shows the rest."""
-T = TypeVar("T")
 MANAGER = "longshore-testing"
 """The field manager of `apply`."""
 
@@ -110,7 +108,7 @@ class Cluster:
         if self._loop is not None:
             raise RuntimeError("this cluster runs already; make another one: Cluster()")
         shown, settings = identity.shared(), self.settings
-        begin = moment_of(settings.start or datetime.now(UTC).replace(microsecond=0), "UTC")
+        begin = moment_of(settings.start or RealClock().now().replace(microsecond=0), "UTC")
         directory = Path(tempfile.mkdtemp(prefix="longshore-testing-"))  # mode 0700
         make_loop = HeldLoop if self.settings.clock == "virtual" else _real_loop
         self._loop = LoopThread(make_loop, "longshore cluster")
@@ -163,10 +161,10 @@ class Cluster:
             self.close()
 
     async def __aenter__(self) -> Self:
-        return await _in_thread(self.start)
+        return await in_thread(self.start)
 
     async def __aexit__(self, kind: object, *exc: object) -> None:
-        await _in_thread(partial(self.__exit__, kind, *exc))
+        await in_thread(partial(self.__exit__, kind, *exc))
 
     # ---- for its parts
 
@@ -437,17 +435,6 @@ class Cluster:
     def _client(self) -> LocalClient:
         """A client that calls the API without HTTP; no fault strikes it."""
         return self.inside.own_client
-
-
-async def _in_thread(work: Callable[[], T]) -> T:
-    """Does work in a thread, while the caller's loop goes on: asyncio's or trio's."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        trio = importlib.import_module("trio")
-        result: T = await trio.to_thread.run_sync(work)
-        return result
-    return await asyncio.to_thread(work)
 
 
 def _real_loop() -> asyncio.AbstractEventLoop:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, Generic, TypeVar
@@ -65,3 +66,14 @@ class LoopThread(Generic[L]):
         finally:
             asyncio.set_event_loop(None)
             self.loop.close()
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """Does work in a thread, while the caller's loop goes on: asyncio's or trio's."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        trio = importlib.import_module("trio")
+        result: T = await trio.to_thread.run_sync(work)
+        return result
+    return await asyncio.to_thread(work)

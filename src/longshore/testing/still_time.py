@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -18,7 +17,7 @@ from typing import Final
 import msgspec
 
 from longshore.api.errors import StatusError
-from longshore.machinery.time.clock import Clock
+from longshore.machinery.time.clock import Clock, RealClock
 from longshore.testing.held_loop import HeldLoop, RealTimer
 from longshore.testing.seen_requests import SeenRequest
 
@@ -60,7 +59,7 @@ class StillTime:
         if not isinstance(loop, HeldLoop):
             yield
             return
-        wait = _Wait(_named(seen), time.monotonic(), asyncio.current_task())
+        wait = _Wait(_named(seen), RealClock.monotonic(), asyncio.current_task())
         self._waits.append(wait)
         if self._timer is None:
             self._timer = loop.call_later_real(_LOOK_SECONDS, lambda: self._look(loop))
@@ -87,10 +86,10 @@ class StillTime:
         if seen.method != "GET" or not loop.stands_still:
             return
         named = f"{seen.method} {seen.path} {seen.query}"
-        wait = self._polls.setdefault(named, _Wait(_named(seen), time.monotonic(), times=0))
+        wait = self._polls.setdefault(named, _Wait(_named(seen), RealClock.monotonic(), times=0))
         wait.times += 1
         if wait.times >= _POLLS:
-            self._judge(wait, time.monotonic() - wait.since)
+            self._judge(wait, RealClock.monotonic() - wait.since)
         if wait.error is not None:
             del self._polls[named]
             raise wait.error
@@ -101,7 +100,7 @@ class StillTime:
             self._timer = loop.call_later_real(_LOOK_SECONDS, lambda: self._look(loop))
         if loop.stands_still:
             for wait in self._waits:
-                self._judge(wait, time.monotonic() - max(wait.since, loop.stands_since))
+                self._judge(wait, RealClock.monotonic() - max(wait.since, loop.stands_since))
 
     def _judge(self, wait: _Wait, waited: float) -> None:
         """Writes the line when it is time, and the error."""
