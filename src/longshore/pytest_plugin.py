@@ -11,7 +11,9 @@ section about its clusters: objects, events, why, requests, and how to repeat th
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from longshore.testing import Cluster
 
 _MARKER = (
-    "longshore(clock, node, controllers, volcano, seed): options of the longshore fixtures; "
+    "longshore(clock, node, controllers, volcano, strict, start, patience, seed): options of the fixtures; "
     'clock="virtual" (stands still until the test moves it) or "real", node="scripted", "process" or "none"'
 )
 _FIXTURES = ("longshore", "longshore_module", "longshore_session")
@@ -34,36 +36,71 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def longshore(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A Kubernetes of the test's own: real API and controllers, pods on script, time that the test moves."""
-    yield from _cluster(request)
+    cluster = _cluster(request).start()
+    try:
+        yield cluster
+    finally:
+        cluster.close()
 
 
 @pytest.fixture(scope="module")
 def longshore_module(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """One Kubernetes for all tests of a module; options by `pytestmark`."""
-    yield from _cluster(request)
+    with _cluster(request) as cluster:
+        yield cluster
 
 
 @pytest.fixture(scope="session")
 def longshore_session(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """One Kubernetes for all tests of a run, or of an xdist worker."""
-    yield from _cluster(request)
+    with _cluster(request) as cluster:
+        yield cluster
 
 
-def _cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+def _cluster(request: pytest.FixtureRequest) -> Cluster:
     from longshore.testing import Cluster
 
     marker = request.node.get_closest_marker("longshore")
     try:
-        cluster = Cluster(*(marker.args if marker else ()), **(marker.kwargs if marker else {}))
+        return Cluster(*(marker.args if marker else ()), **(marker.kwargs if marker else {}))
     except (TypeError, ValueError) as err:
         raise pytest.UsageError(f"@pytest.mark.longshore of {request.node.nodeid}: {err}") from None
-    with cluster:
-        yield cluster
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Refuses a marker that no fixture of the test reads, as the fixture is made for more than this test."""
+    wanted = [name for name in _FIXTURES if name in getattr(item, "fixturenames", ())]
+    if "longshore" in wanted or not wanted:
+        return
+    for node, _ in item.iter_markers_with_node("longshore"):
+        if "longshore_module" in wanted and not isinstance(node, pytest.Function | pytest.Class):
+            continue
+        place = (
+            "the module's pytestmark"
+            if wanted == ["longshore_module"]
+            else "a fixture of your own with Cluster(…)"
+        )
+        raise pytest.UsageError(
+            f"@pytest.mark.longshore of {item.nodeid}: {wanted[0]} is shared with other tests, so the marker "
+            f"would not count; take the fixture longshore, or {place}"
+        )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    """Fails a test whose script raised, or which is strict and ordered what never met anything."""
+    cluster = getattr(item, "funcargs", {}).get("longshore")
+    if cluster is not None and _is_ours(cluster):
+        cluster.check_test()
 
 
 @pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
-    """Tells of the clusters of a test that failed."""
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
+    """Tells of the clusters of a test that failed, in a traceback that ends where the test called."""
+    clusters = [getattr(item, "funcargs", {}).get(name) for name in _FIXTURES]
+    if call.excinfo is not None and any(each is not None and _is_ours(each) for each in clusters):
+        _hide_ours(call.excinfo)
     outcome = yield
     report: pytest.TestReport = outcome.get_result()
     if report.when != "call" or not report.failed:
@@ -71,7 +108,15 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
     for name in _FIXTURES:
         cluster = getattr(item, "funcargs", {}).get(name)
         if cluster is not None and _is_ours(cluster):
-            report.sections.append((f"{name} fixture", _told(cluster)))
+            report.sections.append((f"{name} fixture", _told(cluster, call)))
+
+
+def _hide_ours(excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+    """Has pytest hide the frames of longshore, by the mark that each module would else set itself."""
+    package = str(Path(__file__).parent) + os.sep
+    for entry in excinfo.traceback:
+        if str(entry.path).startswith(package):
+            entry.frame.f_globals["__tracebackhide__"] = True
 
 
 def _is_ours(cluster: object) -> bool:
@@ -81,8 +126,8 @@ def _is_ours(cluster: object) -> bool:
     return isinstance(cluster, Cluster)
 
 
-def _told(cluster: Cluster) -> str:
+def _told(cluster: Cluster, call: pytest.CallInfo[None]) -> str:
     try:
-        return cluster.summary()
+        return cluster.summary(call.excinfo.value if call.excinfo is not None else None)
     except Exception as err:  # the test's own failure is what counts
         return f"nothing can be told of the cluster: {err!r}"

@@ -13,9 +13,9 @@ from support.places import ROOT
 PAGE = ROOT / "docs" / "how-to" / "test-code.md"
 
 
-def test_both_files_pass_under_pytest(tmp_path: Path) -> None:
+def test_all_files_pass_under_pytest(tmp_path: Path) -> None:
     files = re.findall(r"```python\n# (test_\w+\.py)\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    assert len(files) == 2
+    assert len(files) == 3
     for name, text in files:
         (tmp_path / name).write_text(text)
     command = [
@@ -33,4 +33,4 @@ def test_both_files_pass_under_pytest(tmp_path: Path) -> None:
         command, cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "2 passed" in done.stdout
+    assert "3 passed" in done.stdout

@@ -46,7 +46,7 @@ def remembered(cluster: Cluster) -> FinishedJob:
 
 def test_the_last_words_of_a_failed_job_are_its_message_and_the_last_fifty_lines() -> None:
     lines = [f"line {number}" for number in range(200)]
-    with Cluster() as cluster:
+    with Cluster(start="2026-01-01") as cluster:
         cluster.pods.script("*", Exit(3, logs="\n".join(lines) + "\n", message="no such table"))
         cluster.apply(JOB)
         cluster.wait("job/bad", "Failed")
@@ -59,7 +59,7 @@ def test_the_last_words_of_a_failed_job_are_its_message_and_the_last_fifty_lines
 
 
 def test_the_story_goes_on_without_pods_and_says_when_they_were_removed() -> None:
-    with Cluster() as cluster:
+    with Cluster(start="2026-01-01") as cluster:
         cluster.pods.script("*", Exit(3, message="no such table"))
         cluster.apply(JOB)
         cluster.wait("job/bad", "Failed")

@@ -166,7 +166,7 @@ def simulated(start: datetime) -> list[bytes]:
 
 
 def in_a_cluster() -> tuple[datetime, list[bytes]]:
-    with Cluster() as c:
+    with Cluster(start="2026-01-01") as c:
         for rule in RULES:
             c.pods.script(rule.name, *rule.runs, container=rule.container)
         c.clock.advance_to("2026-01-01T00:01:00")

@@ -84,6 +84,46 @@ def test_unknown(longshore): ...
     result.stdout.fnmatch_lines(["*clock: there is no 'fast'; there are: virtual, real*", "*'speed'*"])
 
 
+def test_a_marker_that_a_shared_fixture_would_not_read_is_an_error(pytester: pytest.Pytester) -> None:
+    source = """
+@pytest.mark.longshore(seed=3)
+def test_module(longshore_module): ...
+
+@pytest.mark.longshore(seed=3)
+def test_session(longshore_session): ...
+
+@pytest.mark.longshore(seed=3)
+def test_both(longshore, longshore_module): ...
+"""
+    result = run(pytester, source)
+    result.assert_outcomes(errors=2, passed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*longshore_module is shared with other tests, so the marker would not count; take the fixture "
+            "longshore, or the module's pytestmark",
+            "*longshore_session is shared with other tests, *, or a fixture of your own with Cluster(…)",
+        ]
+    )
+
+
+def test_a_script_that_raises_and_a_strict_test_that_used_nothing_fail(pytester: pytest.Pytester) -> None:
+    source = """
+def test_raises(longshore):
+    longshore.pods.script("report", Exit(1, after="10m"), lambda pod: 1 / 0)
+    longshore.apply(JOB | {"spec": JOB["spec"] | {"backoffLimit": 3}})
+    with longshore.clock.flowing(3600):
+        while longshore.inside.mistake is None:
+            pass
+
+@pytest.mark.longshore(strict=True)
+def test_strict(longshore):
+    longshore.pods.script("reprot", Exit(1))
+"""
+    result = run(pytester, source)
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*ZeroDivisionError*", "*the script of 'reprot'*"])
+
+
 def test_a_failing_test_gets_a_section_with_the_story(pytester: pytest.Pytester) -> None:
     source = """
 @pytest.mark.longshore(seed=3)
@@ -118,6 +158,50 @@ def test_no_job(longshore): longshore.wait("job/none", "Complete", timeout="1s")
     assert "job/none is not Complete after 1 s" in said
     for file in ("held_loop.py", "cluster_for_tests.py", "object_names.py", "_base.py"):
         assert file not in said
+
+
+def test_a_failed_wait_tells_the_story_once_in_the_error(pytester: pytest.Pytester) -> None:
+    source = """
+@pytest.mark.longshore(volcano=False)
+def test_waits(longshore):
+    longshore.pods.script("*", Exit(3, logs="out of paper"))
+    longshore.apply(JOB)
+    longshore.wait("job/report", "Complete")
+
+def test_waits_before(longshore):
+    longshore.pods.script("*", Exit(3, logs="out of ink"))
+    longshore.apply(JOB)
+    with pytest.raises(AssertionError):
+        longshore.wait("job/report", "Complete")
+    assert longshore.list("jobs") == []
+"""
+    result = run(pytester, source)
+    result.assert_outcomes(failed=2)
+    said = result.stdout.str()
+    assert (
+        said.count("out of paper") == said.count("out of ink") == 2
+    )  # in the script's line, and in the story
+    assert said.count("(its story is above)") == 1
+    assert said.count("job/report: Failed (BackoffLimitExceeded") == 3
+
+
+def test_errors_of_the_api_show_no_frame_of_longshore(pytester: pytest.Pytester) -> None:
+    source = """
+def broken(job): raise LookupError("in my own function")
+
+def test_not_found(longshore): longshore.get("job/none")
+def test_invalid(longshore): longshore.apply({**JOB, "spec": {"template": {}}})
+def test_own(longshore):
+    longshore.apply(JOB)
+    longshore.wait("job/report", broken)
+"""
+    result = run(pytester, source)
+    result.assert_outcomes(failed=3)
+    said = result.stdout.str()
+    assert "src/longshore" not in said
+    assert "def broken(job): raise LookupError" in said
+    shown = run(pytester, source, "--full-trace")
+    assert "src/longshore/client/local.py" in shown.stdout.str()
 
 
 def test_a_passing_test_gets_no_section(pytester: pytest.Pytester) -> None:

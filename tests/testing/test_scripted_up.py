@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+import http.client
 import json
+import os
 import re
+import shutil
 import signal
 import ssl
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -18,6 +23,7 @@ from typing import Any
 import pytest
 import yaml
 
+from support.places import ROOT
 from testing.cluster.cluster_manifests import a_job
 
 SCRIPT = """
@@ -45,6 +51,15 @@ class Program:
                 return answer.status, json.load(answer)
         except urllib.error.HTTPError as refused:
             return refused.code, json.loads(refused.read())
+
+    def asked_until_answered(self, path: str) -> tuple[int, Any]:
+        """Asks until the server is back."""
+        end = time.monotonic() + 60
+        while True:
+            try:
+                return self.ask("GET", path)
+            except OSError:
+                assert time.monotonic() < end, "the server is not back"
 
 
 @pytest.fixture(scope="module")
@@ -96,6 +111,84 @@ def test_the_door_refuses_strangers_mistakes_and_what_can_never_be(program: Prog
     code, told = program.ask("POST", "/testing/wait", {"object": "job/none", "condition": "Complete"})
     assert code == 409
     assert "job/none is not Complete after 60 s" in told["message"]
+
+
+def test_the_door_has_all_that_the_fixture_has(program: Program) -> None:
+    ask = program.ask
+    assert ask("POST", "/testing/clock/set", {"moment": "2031-01-01T00:00"})[0] == 200
+    to = ask("POST", "/testing/clock/advance_to", {"moment": "2031-01-01T02:00", "zone": "Europe/Berlin"})
+    assert to == (200, {"now": "2031-01-01T01:00:00+00:00"})
+    assert ask("POST", "/testing/script", {"name": "late-*", "runs": [{"after": "1h"}]})[0] == 200
+    assert ask("POST", "/apis/batch/v1/namespaces/default/jobs", a_job("late"))[0] == 201
+    until = ask("POST", "/testing/clock/until", {"what": "job/late complete", "at_most": "1d"})
+    assert until == (200, {"now": "2031-01-01T02:00:00+00:00"})
+    assert "succeeded" in ask("POST", "/testing/why", {"object": "job/late"})[1]["text"]
+    reasons = {each["reason"] for each in ask("POST", "/testing/events", {"object": "job/late"})[1]}
+    assert "SuccessfulCreate" in reasons
+    assert "job/late" in ask("GET", "/testing/summary")[1]["text"]
+    assert ask("POST", "/testing/exec", {"name": "db-*", "command": "psql *", "output": "14"})[0] == 200
+    assert (
+        ask("POST", "/testing/answers", {"on": "GET /apis/keda.sh/*", "body": {"a": 1}, "times": 1})[0] == 200
+    )
+    assert ask("GET", "/apis/keda.sh/v1/x") == (200, {"a": 1})
+    assert "the answer to 'psql *' of 'db-*', container='*'" in ask("GET", "/testing/unused")[1]
+    assert ask("POST", "/testing/clock/flow", {"speed": 3600})[0] == 200
+    while ask("GET", "/testing/clock")[1]["now"] < "2031-01-01T02:10":
+        pass
+    assert ask("POST", "/testing/clock/flow", {"speed": 0})[0] == 200
+    state = ask("POST", "/testing/snapshot")[1]["id"]
+    assert ask("DELETE", "/apis/batch/v1/namespaces/default/jobs/late")[0] == 200
+    with contextlib.suppress(OSError, http.client.HTTPException):  # it cuts all connections
+        ask("POST", "/testing/restore", {"id": state})
+    assert program.asked_until_answered("/apis/batch/v1/namespaces/default/jobs/late")[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "said"),
+    [
+        ("clock/advance", {}, "missing required field `duration`"),
+        ("clock/advance", {"duration": "1h", "speed": 3}, "unknown field `speed`"),
+        ("wait", {"object": 3, "condition": "Complete"}, "Expected `str`, got `int` - at `$.object`"),
+        ("faults/conflict", {"on": "PUT gears"}, "nothing that is served here is 'gears'"),
+        ("faults/conflict", {"who": "nobody"}, "who: there is no 'nobody'"),
+        ("restore", {"id": 99}, "there is no snapshot 99"),
+        ("clock/flow", {"speed": -1}, "it must be 0 or more"),
+        ("wait", {"object": "job/x", "condition": "Completed"}, "never true of a jobs.batch"),
+    ],
+)
+def test_the_door_refuses_what_it_does_not_know_by_name(
+    program: Program, path: str, body: Any, said: str
+) -> None:
+    code, told = program.ask("POST", f"/testing/{path}", body)
+    assert (code, said in told["message"]) == (400, True), told
+
+
+def test_the_door_describes_itself_and_the_page_lists_every_request(program: Program) -> None:
+    document = program.ask("GET", "/testing/openapi.json")[1]
+    described = {
+        f"{method.upper()} {path}" for path, methods in document["paths"].items() for method in methods
+    }
+    page = (ROOT / "docs" / "how-to" / "test-other-languages.md").read_text()
+    assert described == set(re.findall(r"^\| `((?:GET|POST|DELETE) [^`]+)` \|", page, re.MULTILINE))
+    advance = document["paths"]["/testing/clock/advance"]["post"]["requestBody"]["content"][
+        "application/json"
+    ]
+    schema = document["components"]["schemas"][advance["schema"]["$ref"].rpartition("/")[2]]
+    assert (schema["required"], schema["additionalProperties"]) == (["duration"], False)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="there is no Node on this machine")
+def test_the_test_in_node_of_the_page_passes(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "how-to" / "test-other-languages.md").read_text()
+    for mark, name in (("# script.yaml", "script.yaml"), ("// report.test.mjs", "report.test.mjs")):
+        found = re.search(rf"```\w+\n{mark}\n(.*?)```", page, re.DOTALL)
+        assert found
+        (tmp_path / name).write_text(found[1])
+    environ = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    words = ["node", "--test", "report.test.mjs"]
+    done = subprocess.run(words, cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "# pass 1" in done.stdout
 
 
 def test_a_normal_up_has_no_door_and_a_script_needs_memory(tmp_path: Path) -> None:

@@ -80,6 +80,10 @@ class ApiParts(msgspec.Struct, frozen=True):
     """Whether managedFields record the owners of fields. A simulation has no reader of them."""
     judges_statuses: bool = True
     """Whether a status is validated before it is stored. A simulation trusts its controllers and nodes."""
+    volcano: bool = True
+    """Whether clients find Volcano's kinds."""
+    client_clock: Clock | None = None
+    """The clock by which requests of clients time out; None for `clock`, which may stand still in a test."""
 
 
 class PlaneParts(msgspec.Struct, frozen=True):
@@ -105,11 +109,12 @@ class Api:
 
     def __init__(self, parts: ApiParts) -> None:
         self.parts, self.store, self.clock = parts, parts.store, parts.clock
+        self.client_clock = parts.client_clock or parts.clock
         self.tokens, self.browser_sessions = parts.tokens, parts.browser_sessions
         self.quiet_watches = parts.quiet_watches
         self.owns_fields, self.judges_statuses = parts.owns_fields, parts.judges_statuses
         self.shortcuts = Room(on=parts.shortcuts)
-        self.catalog = Catalog(parts.store)
+        self.catalog = Catalog(parts.store, volcano=parts.volcano)
         self.authorizer = authz.Authorizer(parts.store)
         self.page_ages = Ages()
         self.has_uncleared = asyncio.Event()

@@ -35,10 +35,14 @@ class _Defined(msgspec.Struct, frozen=True):
 
 
 class Catalog:
-    """Finds the row of a path. Rows of custom resources come and go with their definitions."""
+    """Finds the row of a path. Rows of custom resources come and go with their definitions. Without `volcano`
+    discovery and the front door leave out Volcano's groups; parts of this process still find their rows."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, volcano: bool = True) -> None:
         self._store = store
+        self._built_in = (
+            table.RESOURCES if volcano else tuple(r for r in table.RESOURCES if r.style != "custom")
+        )
         self._awaited = 0
         """The revision of the last write to a definition that the rows do not show yet; 0 for none."""
         self._known: dict[str, _Defined] = {}
@@ -100,7 +104,7 @@ class Catalog:
         custom = sorted((row for known in self._known.values() for row in known.rows), key=_order)
         built_in = {(r.group, r.version, r.plural): r for r in table.RESOURCES}
         self._by_path = {(r.group, r.version, r.plural): r for r in custom} | built_in
-        self._rows: tuple[Resource, ...] = (*table.RESOURCES, *custom)
+        self._rows: tuple[Resource, ...] = (*self._built_in, *custom)
         self._groups = frozenset(r.group for r in self._rows)
         self._versions: dict[str, tuple[str, ...]] = {}
         for row in self._rows:
@@ -126,7 +130,7 @@ class Catalog:
             (r.group, r.version, r.kind): volcano.schema_of(
                 r.group_version, r.kind, lambda message: {"$ref": names.of_message(message)}
             )
-            for r in table.RESOURCES
+            for r in self._built_in
             if r.style == "custom"
         }
 

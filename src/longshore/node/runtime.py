@@ -7,7 +7,7 @@ it is removed. Restarting a container means a new key with the next attempt.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from os import PathLike
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
@@ -157,12 +157,19 @@ class CannotStart(Exception):
     `reason` is what the container waits with: RunContainerError (a command that is not there),
     CreateContainerConfigError (a manifest this runtime cannot follow here), CreateContainerError,
     ErrImagePull, ImagePullBackOff, ErrImageNeverPull, InvalidImageName.
+
+    With `events` (type, reason and message of each) the pod gets these in place of the usual one, and with
+    `after` the next try is in so many seconds.
     """
 
-    def __init__(self, reason: str, message: str) -> None:
+    def __init__(
+        self, reason: str, message: str, *, events: Sequence[tuple[str, str, str]] = (), after: float = 0.0
+    ) -> None:
         super().__init__(message)
         self.reason = reason
         self.message = message
+        self.events = events
+        self.after = after
 
     @property
     def for_good(self) -> bool:

@@ -68,6 +68,11 @@ class Rule:
             raise ValueError(f"labels {self.labels!r}: {err}") from None
         object.__setattr__(self, "_selects", selector.matches)
 
+    def __str__(self) -> str:
+        more = ("namespace", "labels", "image", "job", "index", "container")
+        given = [f"{each}={value!r}" for each in more if (value := getattr(self, each)) not in ("", None)]
+        return f"the script of {', '.join([repr(self.name), *given])}"
+
     def means(self, pod: Obj, container: Obj, *, is_main: bool) -> bool:
         """Whether the rule is about this container of this pod."""
         meta = pod["metadata"]
@@ -106,6 +111,9 @@ class CommandRule(msgspec.Struct, frozen=True, eq=False):
     """Pattern of the command's words, with a blank between each two."""
     answer: Exec
 
+    def __str__(self) -> str:
+        return f"the answer to {self.command!r} of {str(self.which).removeprefix('the script of ')}"
+
     def means(self, pod: Obj, container: Obj, command: Sequence[str]) -> bool:
         return fnmatchcase(" ".join(command), self.command) and self.which.means(pod, container, is_main=True)
 
@@ -122,6 +130,8 @@ class Scripts:
         self.commands: list[CommandRule] = []
         self.used: Counter[tuple[int, tuple[object, ...]]] = Counter()
         """How many runs began, by the rule's position and by `_counted_for`."""
+        self.met: set[Rule | CommandRule] = set()
+        """The rules that meant at least one container."""
         self.rng = rng
 
     def add(self, rule: Rule) -> None:
@@ -132,6 +142,7 @@ class Scripts:
         self.rules.clear()
         self.commands.clear()
         self.used.clear()
+        self.met.clear()
 
     def run_of(self, pod: Obj, container: str) -> Run:
         """Chooses the run that begins now, and counts it."""
@@ -139,6 +150,7 @@ class Scripts:
         for place in range(len(self.rules) - 1, -2, -1):
             rule = self.rules[place] if place >= 0 else self.default
             if rule.means(pod, spec, is_main=is_main):
+                self.met.add(rule)
                 told = rule.runs[0]
                 if len(rule.runs) > 1:
                     key = (place, (*_counted_for(pod), container))
@@ -152,6 +164,7 @@ class Scripts:
         spec, _, _ = _found(pod, container)
         for rule in reversed(self.commands):
             if rule.means(pod, spec, command):
+                self.met.add(rule)
                 return rule.answer
         return Exec()
 

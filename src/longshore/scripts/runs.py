@@ -78,8 +78,8 @@ class Run(msgspec.Struct, frozen=True):
             force_setattr(self, "on_term", spreads.seconds(self.on_term))
         if type(self.ready_after) is not float:
             force_setattr(self, "ready_after", spreads.spread(self.ready_after))
-        if not 0 <= self.code <= 255:
-            raise ValueError(f"code {self.code} is no exit code: it must be between 0 and 255")
+        if type(self.code) is not int or not 0 <= self.code <= 255:
+            raise ValueError(f"code {self.code!r} is no exit code: it must be a number between 0 and 255")
         if self.signal:
             force_setattr(self, "code", _KILLED_CODE + self.signal)
 

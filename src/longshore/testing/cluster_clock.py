@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.scripts.spreads import Duration, seconds
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from longshore.testing.cluster_for_tests import Cluster
 __tracebackhide__ = True
 """Reports of pytest end at the line of the test that called; `--full-trace` shows the rest."""
+
+_STEP_SECONDS: Final = 0.01
+"""How often a patched clock follows one that flows, in real seconds."""
 
 
 class ClusterClock:
@@ -29,13 +33,13 @@ class ClusterClock:
 
     def advance(self, duration: Duration) -> datetime:
         """Lets time pass: runs everything that is due, in order, and returns when nothing is left to do."""
-        loop, length = self._held(), seconds(duration)
-        self._cluster.loop.run(loop.advance(length))
+        self._held()
+        self._cluster.pass_time(seconds(duration))
         return self.now()
 
     def advance_to(self, moment: str | datetime, zone: str = "UTC") -> datetime:
         """Lets time pass up to a moment: `c.clock.advance_to("2027-03-28T04:00", "Europe/Berlin")`."""
-        left = (_moment(moment, zone) - self.now()).total_seconds()
+        left = (moment_of(moment, zone) - self.now()).total_seconds()
         if left < 0:
             raise ValueError(f"{moment} is over: it is {self.now().isoformat()}; set() moves a clock back")
         return self.advance(left)
@@ -44,6 +48,11 @@ class ClusterClock:
         """Lets time pass until an object is so far: `c.clock.until("job/x complete", at_most="1d")`. Raises
         `WaitFailed` when it can never be, or is not in so long."""
         self._held()
+        if not isinstance(what, str):
+            raise ValueError(
+                f"until takes a text such as 'job/x complete', not {what!r}; "
+                "c.wait('job/x', …) takes a function, too"
+            )
         name, _, condition = what.strip().partition(" ")
         if not condition:
             raise ValueError(
@@ -58,7 +67,7 @@ class ClusterClock:
         self._held()
         clock = self._cluster.inside.clock
         assert isinstance(clock, VirtualClock), "held"
-        wanted = _moment(moment, zone)
+        wanted = moment_of(moment, zone)
 
         def jump() -> None:
             clock.jump((wanted - clock.now()) / timedelta(seconds=1))
@@ -67,17 +76,46 @@ class ClusterClock:
         return self.now()
 
     @contextmanager
+    def patched(self) -> Iterator[None]:
+        """Moves the test's own `time.time()`, `datetime.now()` and the like with the cluster's clock during
+        the block, in all threads of this process: for code that compares its time with the cluster's. Takes
+        the package time-machine; `time.monotonic()` and `time.sleep()` stay real."""
+        try:
+            time_machine = importlib.import_module("time_machine")
+        except ModuleNotFoundError:
+            raise ImportError(
+                "clock.patched() needs the package time-machine; install it with: pip install time-machine"
+            ) from None
+        loop, clock, run = self._held(), self._cluster.inside.clock, self._cluster.loop
+        with time_machine.travel(clock.now(), tick=False) as traveller:
+
+            def follow() -> None:
+                traveller.move_to(clock.now())
+
+            def keep_up() -> None:
+                """Lets the loop look at the time while it flows, which else only a timer or a socket does."""
+                if follow in loop.followers:
+                    loop.call_later_real(_STEP_SECONDS, keep_up)
+
+            run.call(lambda: loop.followers.append(follow))
+            run.call(keep_up)
+            try:
+                yield
+            finally:
+                run.call(lambda: loop.followers.remove(follow))
+
+    @contextmanager
     def flowing(self, speed: float = 1.0) -> Iterator[None]:
         """Lets time flow during the block, `speed` times as fast as real time: for code that waits by itself,
-        by polling or watching, and would else wait for ever."""
+        by polling or watching, and would else wait for ever. At its end the speed is that of before."""
         if speed <= 0:
             raise ValueError(f"speed {speed}: it must be more than 0")
         loop = self._held()
-        self._cluster.loop.call(lambda: loop.flow(speed))
+        before = self._cluster.loop.call(lambda: loop.flow(speed))
         try:
             yield
         finally:
-            self._cluster.loop.call(lambda: loop.flow(0.0))
+            self._cluster.loop.call(lambda: loop.flow(before))
 
     def _held(self) -> HeldLoop:
         loop = self._cluster.loop.loop
@@ -86,7 +124,7 @@ class ClusterClock:
         return loop
 
 
-def _moment(given: str | datetime, zone: str) -> datetime:
+def moment_of(given: str | datetime, zone: str) -> datetime:
     """Parses a moment. A text or datetime without a time zone is read in `zone`."""
     try:
         found = datetime.fromisoformat(given) if isinstance(given, str) else given

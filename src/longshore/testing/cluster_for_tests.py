@@ -19,9 +19,12 @@ import shutil
 import tempfile
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from datetime import datetime
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, Self, overload
+
+import msgspec
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
@@ -37,16 +40,17 @@ from longshore.testing import (
     promises,
     ready_clients,
 )
-from longshore.testing.cluster_clock import ClusterClock
+from longshore.testing.cluster_clock import ClusterClock, moment_of
 from longshore.testing.cluster_pods import ClusterPods
 from longshore.testing.cluster_snapshots import Snapshot
-from longshore.testing.held_loop import HeldLoop, LoopThread
+from longshore.testing.held_loop import HeldLoop, LoopThread, in_thread
 from longshore.testing.injected_faults import ClusterFaults
 from longshore.testing.installation import Installation
 from longshore.testing.ready_clients import ClientName
+from longshore.testing.scripted_answers import ClusterAnswers
 from longshore.testing.seen_requests import SeenRequests
 from longshore.testing.settings import ClockName, NodeName, Settings
-from longshore.testing.wait_verdicts import Condition, Verdict, judge
+from longshore.testing.wait_verdicts import Condition, Verdict, check_condition, judge
 from longshore.up.startup import resting_collector
 
 __tracebackhide__ = True
@@ -57,6 +61,11 @@ MANAGER = "longshore-testing"
 
 class WaitFailed(AssertionError):
     """The condition did not come true. Look at the story in the message: status, pods, events, why."""
+
+    def __init__(self, message: str = "", about: object_names.Named | None = None) -> None:
+        super().__init__(message or self.__doc__)
+        self.about = about
+        """The object whose story the message tells."""
 
 
 class Cluster:
@@ -72,15 +81,20 @@ class Cluster:
         node: NodeName = "scripted",
         controllers: Sequence[str] | None = None,
         volcano: bool = True,
+        strict: bool = False,
+        start: str | datetime = "",
+        patience: Duration = "60s",
         seed: int = 0,
     ) -> None:
-        self.settings = Settings(clock, node, controllers, volcano, seed)
-        self.clock = ClusterClock(self)
+        self.settings = Settings(clock, node, controllers, volcano, strict, start, patience, seed)
+        self.clock: ClusterClock = ClusterClock(self)
         """Moves time; only reads it on the real clock."""
-        self.pods = ClusterPods(self)
+        self.pods: ClusterPods = ClusterPods(self)
         """Scripts how pods run and end."""
-        self.faults = ClusterFaults(self)
+        self.faults: ClusterFaults = ClusterFaults(self)
         """Injects faults."""
+        self.answers: ClusterAnswers = ClusterAnswers(self)
+        """Answers requests by hand."""
         self._loop: LoopThread[asyncio.AbstractEventLoop] | None = None
         self._inside: Installation | None = None
 
@@ -91,14 +105,18 @@ class Cluster:
         tests in other languages."""
         if self._loop is not None:
             raise RuntimeError("this cluster runs already; make another one: Cluster()")
-        shown = identity.shared()
+        shown, settings = identity.shared(), self.settings
+        begin = moment_of(settings.start or RealClock().now().replace(microsecond=0), "UTC")
         directory = Path(tempfile.mkdtemp(prefix="longshore-testing-"))  # mode 0700
         make_loop = HeldLoop if self.settings.clock == "virtual" else _real_loop
         self._loop = LoopThread(make_loop, "longshore cluster")
         loop = self._loop.loop
         is_held = isinstance(loop, HeldLoop)
-        clock = VirtualClock(loop, seed=self.settings.seed) if isinstance(loop, HeldLoop) else RealClock()
-        self._inside = Installation(self.settings, clock, directory, shown)
+        clock: VirtualClock | RealClock = RealClock()
+        if isinstance(loop, HeldLoop):
+            clock = VirtualClock(loop, begin, settings.seed)
+            settings = msgspec.structs.replace(settings, start=begin.isoformat())
+        self._inside = Installation(settings, clock, directory, shown)
         self._inside.port = port
         if door:
             from longshore.testing.language_door import LanguageDoor
@@ -133,14 +151,18 @@ class Cluster:
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(self, *exc: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, *exc: object) -> None:
+        try:
+            if kind is None:
+                self.check_test()
+        finally:
+            self.close()
 
     async def __aenter__(self) -> Self:
-        return self.start()
+        return await in_thread(self.start)
 
-    async def __aexit__(self, *exc: object) -> None:
-        self.close()
+    async def __aexit__(self, kind: object, *exc: object) -> None:
+        await in_thread(partial(self.__exit__, kind, *exc))
 
     # ---- for its parts
 
@@ -160,8 +182,20 @@ class Cluster:
 
     def settle(self) -> None:
         """Returns when nothing is left to do at this moment of the virtual clock; at once on the real one."""
+        self.pass_time(0.0)
+
+    def pass_time(self, seconds: float) -> None:
+        """Lets time pass on the virtual clock, to the first mistake of the test's own, which is raised."""
+        inside = self.inside
         if isinstance(loop := self.loop.loop, HeldLoop):
-            self.loop.run(loop.advance(0.0))
+            self.loop.run(loop.advance(seconds, lambda: inside.mistake is not None))
+            self._raise_mistake()
+
+    def _raise_mistake(self) -> None:
+        inside = self.inside
+        mistake, inside.mistake = inside.mistake, None
+        if mistake is not None:
+            raise mistake
 
     def do(self, work: Coroutine[Any, Any, None]) -> None:
         """Does work in the cluster's thread, with as much of the virtual clock's time as it waits for."""
@@ -229,8 +263,8 @@ class Cluster:
         return self.loop.call(lambda: cluster_snapshots.take(self.inside))
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Goes back to a snapshot, of this cluster or of another. Connections are cut, requests forgotten and
-        faults cleared."""
+        """Goes back to a snapshot, of this cluster or of another. Connections are cut, requests forgotten,
+        faults and answers by hand cleared."""
         self.loop.run(cluster_snapshots.put_back(self.inside, snapshot))
         self.settle()
 
@@ -244,6 +278,17 @@ class Cluster:
         found = self.loop.call(lambda: promises.broken(store, store.ledger, collects_garbage=collects))
         if found:
             raise AssertionError("\n".join(["these promises are broken:", *found]))
+
+    def unused(self) -> builtins.list[str]:
+        """The scripts, answers and faults of the test that never met anything: most often misspelt."""
+        return self.loop.call(self.inside.unused)
+
+    def check_test(self) -> None:
+        """Raises what a script function raised, unless another call did. If the cluster is `strict`, raises
+        AssertionError when anything is `unused`. The end of a `with` block and of a test does this."""
+        self._raise_mistake()
+        if self.settings.strict and (unused := self.unused()):
+            raise AssertionError("\n".join(["the test ordered what never met anything:", *unused]))
 
     # ---- objects
 
@@ -342,12 +387,14 @@ class Cluster:
         when it was not; the message has the story. For the words of conditions see `wait_verdicts.py`."""
         length = seconds(timeout)
         verdict, named = self.loop.run(self._waited(name, condition, length, namespace))
+        self._raise_mistake()
         if verdict.is_true:
-            found = self.inside.stored_row(named.resource, named.name, named.namespace)
+            found = self._stored(named)
             return {} if found is None else object_names.plain(named.resource, found)
         what = condition if isinstance(condition, str) else "what was asked for"
         outcome = f"and never will be: {verdict.never}" if verdict.never else f"after {length:g} s"
-        raise WaitFailed(f"{name} is not {what} {outcome}\n{self.report(name, namespace=namespace)}")
+        story = self.report(name, namespace=namespace)
+        raise WaitFailed(f"{name} is not {what} {outcome}\n{story}", named)
 
     async def _waited(
         self, name: str, condition: Condition, length: float, namespace: str
@@ -355,25 +402,32 @@ class Cluster:
         named = object_names.one(name, namespace, await self._client.resources())
         seen: list[Verdict] = []
         was_there = False
+        check_condition(named.resource, condition, self._stored(named))
 
         def decided() -> bool:
             nonlocal was_there
-            obj = self.inside.stored_row(named.resource, named.name, named.namespace)
+            obj = self._stored(named)
             seen[:] = [judge(named.resource.kind, condition, obj, was_there=was_there)]
             was_there = was_there or obj is not None
+            if self.inside.mistake is not None:
+                return True
             return seen[0].is_true or bool(seen[0].never)
 
         await self.inside.until(decided, length)
         return seen[0], named
 
+    def _stored(self, named: object_names.Named) -> Obj | None:
+        return self.inside.stored_row(named.resource, named.name, named.namespace)
+
     def report(self, name: str, *, namespace: str = "default") -> str:
         """The story of an object for a person: status, pods, last events, why."""
         return self.loop.run(cluster_stories.report(self.inside, name, namespace))
 
-    def summary(self) -> str:
+    def summary(self, after: BaseException | None = None) -> str:
         """Everything a person wants to see of a cluster after a failure: objects, events, why, requests, and
-        how to repeat the run."""
-        return self.loop.run(cluster_stories.summary(self.inside))
+        how to repeat the run. A story that the error `after` tells is not told again."""
+        about = after.about if isinstance(after, WaitFailed) else None
+        return self.loop.run(cluster_stories.summary(self.inside, about))
 
     @property
     def _client(self) -> LocalClient:

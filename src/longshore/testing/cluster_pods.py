@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Final
 
 from longshore.api.errors import StatusError
@@ -9,7 +10,8 @@ from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.node.runtime import Key
 from longshore.scripts.pod_rules import CommandRule, Rule, Told
-from longshore.scripts.runs import OOM_REASON, Exec, Outcome
+from longshore.scripts.runs import OOM_REASON, Chance, Exec, Outcome, Run
+from longshore.scripts.spreads import Duration, seconds
 
 if TYPE_CHECKING:
     from longshore.testing.cluster_for_tests import Cluster
@@ -52,10 +54,16 @@ class PodHandle:
         self._cluster.loop.run(evict())
         self._cluster.settle()
 
-    def crash_node(self) -> None:
-        """Crashes and restarts the machine it runs on: how its containers ended is lost, and so it is for the
-        other pods of the node."""
-        self._cluster.do(self._cluster.inside.crash_node())
+    def crash_node(self, noticed: Duration = "40s") -> None:
+        """The machine it runs on goes down, with all its pods. The cluster notices it after 40 s, deletes the
+        pods when they tolerate it no longer, by default 300 s later, and ten seconds after these the machine
+        comes up again. With `noticed=0` it comes up at once, and only how its containers ended is lost."""
+        inside, quiet = self._cluster.inside, seconds(noticed)
+        if not quiet:
+            self._cluster.do(inside.crash_node())
+            return
+        self._cluster.loop.call(lambda: inside.lose_node(quiet))
+        self._cluster.settle()
 
     def _end(self, code: int, signal: int = 0, reason: str = "") -> None:
         def end() -> None:
@@ -100,7 +108,7 @@ class ClusterPods:
 
     def script(
         self,
-        name: str,
+        name: str | Told = "*",
         *runs: Told,
         namespace: str = "",
         labels: str = "",
@@ -109,10 +117,12 @@ class ClusterPods:
         index: int | None = None,
         container: str = "",
     ) -> None:
-        """Says how pods go: `c.pods.script("worker-*", Exit(1, after="3s"), Exit(0))`. Several runs are
-        attempts, a function takes the pod and gives a run. The latest script that matches counts; see `Rule`
-        for what each argument means."""
-        rule = Rule(name, runs, namespace, labels, image, job, index, container)
+        """Says how pods go: `c.pods.script("worker-*", Exit(1, after="3s"), Exit(0))`, or without a name
+        `c.pods.script(Exit(1), job="report")`. Several runs are attempts, a function takes the pod and gives
+        a run. The latest script that matches counts; see `Rule` for what each argument means."""
+        which, told = (name, runs) if isinstance(name, str) else ("*", (name, *runs))
+        told = tuple(map(self._watched, told))
+        rule = Rule(which, told, namespace, labels, image, job, index, container)
         self._cluster.loop.call(lambda: self._cluster.inside.scripts.add(rule))
 
     def exec(
@@ -140,7 +150,32 @@ class ClusterPods:
 
         self._cluster.loop.call(change)
 
+    def _watched(self, run: Told) -> Told:
+        """A script function whose mistakes reach the test; its pod then waits for the test's end."""
+        if isinstance(run, Run | Chance) or not callable(run):
+            return run
+
+        @functools.wraps(run)
+        def asked(pod: Obj) -> Outcome:
+            try:
+                found = run(pod)
+                if not isinstance(found, Run | Chance):
+                    raise TypeError(
+                        f"the script {_name(run)} returned {found!r} for pod {pod['metadata']['name']}; "
+                        "return Exit(…), Run(…) or Chance(…)"
+                    )
+                return found
+            except Exception as err:
+                self._cluster.inside.blame(err)
+                return Run.forever()
+
+        return asked
+
     def __getitem__(self, name: str) -> PodHandle:
         """The pod of this name, in namespace `default` or as `namespace/name`."""
         namespace, _, plain = name.rpartition("/")
         return PodHandle(self._cluster, plain, namespace or "default")
+
+
+def _name(function: object) -> str:
+    return str(getattr(function, "__name__", function))

@@ -87,6 +87,7 @@ async def put_back(inside: Installation, snapshot: Snapshot) -> None:
     machine.become(snapshot.states, snapshot.runs, snapshot.containers, snapshot.ends)
     inside.requests.clear()
     inside.faults.clear()
+    inside.answers.clear()
     revision = max(snapshot.revision, inside.store.revision) + 1
     store = CutStore.of(snapshot.objects, revision)
     store.ledger = snapshot.ledger.copy()

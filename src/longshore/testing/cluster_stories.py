@@ -77,24 +77,34 @@ async def report(inside: Installation, name: str, namespace: str) -> str:
     return "\n".join(of_object(shown, name, owned, told, story))
 
 
-async def summary(inside: Installation) -> str:
-    """All objects in a line each, the reports of some, the requests, and how to repeat the run."""
+async def summary(inside: Installation, above: object_names.Named | None) -> str:
+    """All objects, some with their report and the others in a line each, the requests, and how to repeat the
+    run. The object whose story stands above gets a line."""
     client, lines = inside.own_client, [f"it is {inside.clock.now().isoformat()} in this cluster"]
+    lines += inside.still.notes
     stories: list[str] = []
     for kind in _SHOWN:
+        if kind == "vcjob" and not inside.settings.volcano:
+            continue
         row = object_names.kind(kind, await client.resources())
         for obj in (await client.list(row, "")).items:
             meta = obj["metadata"]
             owned = owners.controller_of(obj) is not None
             if kind == "pod" and owned:
                 continue
-            where = "" if meta["namespace"] == "default" else f" in {meta['namespace']}"
-            lines.append(f"{kind}/{meta['name']}{where}: {status(object_names.plain(row, obj))}")
-            if not owned and len(stories) < _MAX_STORIES:
+            is_told = above == object_names.Named(row, meta["name"], meta["namespace"])
+            if not owned and not is_told and len(stories) < _MAX_STORIES:
                 stories.append(await report(inside, f"{kind}/{meta['name']}", meta["namespace"]))
-    settings = ", ".join(f"{key}={value!r}" for key, value in msgspec.structs.asdict(inside.settings).items())
+                continue
+            where = "" if meta["namespace"] == "default" else f" in {meta['namespace']}"
+            more = " (its story is above)" if is_told else ""
+            lines.append(f"{kind}/{meta['name']}{where}: {status(object_names.plain(row, obj))}{more}")
+    told = msgspec.structs.asdict(inside.settings)
+    usual = msgspec.structs.asdict(type(inside.settings)())
+    settings = ", ".join(f"{k}={v!r}" for k, v in told.items() if v != usual[k] or k == "seed")
     repeat = f"to repeat it: @pytest.mark.longshore({settings})"
-    return "\n".join([*lines, "", *stories, *of_requests(inside.requests), repeat])
+    unused = of_unused(inside.unused())
+    return "\n".join([*lines, "", *stories, *unused, *of_requests(inside.requests), repeat])
 
 
 def _time_of(event: Obj) -> str:
@@ -175,6 +185,11 @@ def of_requests(requests: SeenRequests) -> list[str]:
     earlier = len(requests) - len(last)
     more = [f"… {earlier} earlier ones"] if earlier else []
     return _block("requests of clients", more + last, 0, 0) if last else []
+
+
+def of_unused(unused: Sequence[str]) -> list[str]:
+    """The scripts, answers and faults that never met anything."""
+    return _block("never met anything; misspelt?", unused, 0, 0) if unused else []
 
 
 def owned_by(name: str, pods: Iterable[Obj]) -> list[Obj]:

@@ -20,13 +20,19 @@ watch or a long poll, holds nothing up.
 from __future__ import annotations
 
 import asyncio
+import heapq
+import importlib
+import itertools
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
+from longshore.machinery.time.clock import RealClock
 from longshore.machinery.time.virtual import Jumping, Ready, VirtualLoop
 
 ANSWER_SECONDS: Final = 0.02
@@ -49,6 +55,53 @@ class Outside:
         return False
 
 
+class RealTimer(msgspec.Struct, order=True):
+    """A timer by real time."""
+
+    due: float
+    order: int
+    fn: Callable[[], object] | None
+
+    def cancel(self) -> None:
+        self.fn = None
+
+
+class ClientClock(RealClock):
+    """Real time on a `HeldLoop`, by which requests of clients time out: clients count real seconds."""
+
+    def __init__(self, loop: HeldLoop) -> None:
+        self._loop = loop
+
+    async def sleep(self, seconds: float) -> None:
+        over = self._loop.create_future()
+        timer = self.call_later(seconds, partial(_set, over))
+        try:
+            await over
+        finally:
+            timer.cancel()
+
+    async def glance(self, seconds: float) -> float:
+        await self.sleep(seconds)
+        return seconds
+
+    @asynccontextmanager
+    async def timeout(self, seconds: float) -> AsyncIterator[None]:
+        async with asyncio.timeout(None) as limit:
+            timer = self.call_later(seconds, lambda: limit.reschedule(self._loop.time()))
+            try:
+                yield
+            finally:
+                timer.cancel()
+
+    def call_later(self, seconds: float, fn: Callable[[], object]) -> RealTimer:
+        return self._loop.call_later_real(seconds, fn)
+
+
+def _set(over: asyncio.Future[None]) -> None:
+    if not over.done():
+        over.set_result(None)
+
+
 class _Way(msgspec.Struct):
     """A request to let time pass up to a moment, or until a condition holds."""
 
@@ -68,6 +121,12 @@ class HeldLoop(VirtualLoop):
         self._speed = 0.0
         self._flowing_since = 0.0
         self._turn = asyncio.Lock()
+        self._real_timers: list[RealTimer] = []
+        self._real_count = itertools.count()
+        self.stands_since = time.monotonic()
+        """The real moment since which time stands still, if it does."""
+        self.followers: list[Callable[[], object]] = []
+        """Called whenever time has moved."""
         super().__init__(_Holding(self))
 
     async def advance(self, seconds: float, is_there: Callable[[], bool] | None = None) -> bool:
@@ -79,6 +138,7 @@ class HeldLoop(VirtualLoop):
                 return await way.arrived
             finally:
                 self._way = None
+                self.stands_since = time.monotonic()
 
     async def let_pass(self, work: Coroutine[Any, Any, None]) -> None:
         """Runs `work`, and lets as much time pass as it waits for. Calls inside `work` share that time."""
@@ -94,10 +154,29 @@ class HeldLoop(VirtualLoop):
         finally:
             self._has_time = False
 
-    def flow(self, speed: float) -> None:
-        """Lets time pass `speed` times as fast as real time; 0 holds it."""
+    def jump(self, seconds: float) -> None:
+        self.elapsed += seconds
+        for follow in self.followers:
+            follow()
+
+    @property
+    def stands_still(self) -> bool:
+        """Whether no call lets time pass."""
+        return self._way is None and not self._speed and not self._is_let_go
+
+    def call_later_real(self, seconds: float, fn: Callable[[], object]) -> RealTimer:
+        """Calls a function in so many real seconds, whatever the loop's own time does."""
+        timer = RealTimer(time.monotonic() + seconds, next(self._real_count), fn)
+        heapq.heappush(self._real_timers, timer)
+        return timer
+
+    def flow(self, speed: float) -> float:
+        """Lets time pass `speed` times as fast as real time; 0 holds it. Returns the speed before."""
         self.flow_on()
+        before = self._speed
         self._speed, self._flowing_since = speed, time.monotonic()
+        self.stands_since = self._flowing_since
+        return before
 
     def let_go(self) -> None:
         """Stops holding time, for the end: each timer is due as soon as nothing else is left to do."""
@@ -154,9 +233,26 @@ class HeldLoop(VirtualLoop):
             self.jump((now - self._flowing_since) * self._speed)
             self._flowing_since = now
 
+    @property
+    def has_real_timers(self) -> bool:
+        return bool(self._real_timers)
+
+    def call_due(self) -> bool:
+        """Calls soon what is due by real time; whether anything was."""
+        timers, found = self._real_timers, False
+        while timers and (timers[0].fn is None or timers[0].due <= time.monotonic()):
+            if (fn := heapq.heappop(timers).fn) is not None:
+                self.call_soon(fn)
+                found = True
+        return found
+
     def real_timeout(self, timeout: float | None) -> float | None:
         """Real seconds until a timer is due; None if only sockets or threads can wake the loop."""
-        return timeout / self._speed if self._speed and timeout is not None else None
+        flowing = timeout / self._speed if self._speed and timeout is not None else None
+        if not self._real_timers:
+            return flowing
+        real = max(self._real_timers[0].due - time.monotonic(), 0.0)
+        return real if flowing is None else min(flowing, real)
 
 
 class _Holding(Jumping):
@@ -167,7 +263,10 @@ class _Holding(Jumping):
         self._loop = loop
 
     def select(self, timeout: float | None = None) -> Ready:
-        self._loop.flow_on()
+        loop = self._loop
+        loop.flow_on()
+        if loop.has_real_timers and loop.call_due():
+            return self._real.select(0)
         return super().select(timeout)
 
     def idle(self, timeout: float | None) -> Ready:
@@ -239,3 +338,14 @@ class LoopThread(Generic[L]):
         finally:
             asyncio.set_event_loop(None)
             self.loop.close()
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """Does work in a thread, while the caller's loop goes on: asyncio's or trio's."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        trio = importlib.import_module("trio")
+        result: T = await trio.to_thread.run_sync(work)
+        return result
+    return await asyncio.to_thread(work)

@@ -8,11 +8,12 @@ up.
 from __future__ import annotations
 
 import builtins
-from collections.abc import AsyncIterator, Callable, Sequence
+import difflib
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import msgspec
 
@@ -28,6 +29,7 @@ from longshore.scripts.spreads import Duration, seconds
 from longshore.testing import faulty_client as words
 
 if TYPE_CHECKING:
+    from longshore.api.resources import Resource
     from longshore.api.types import Obj
     from longshore.apiserver.api import Api
     from longshore.machinery.time import clock as machinery_clock
@@ -68,7 +70,31 @@ class Fault(msgspec.Struct, eq=False, dict=True):
             raise ValueError(
                 f"on={self.on!r}: it begins with a method ({known}) or *, as in 'PUT jobs/status'"
             )
+        check_who(self.who)
         self._method, self._resource = method, resource.strip() or "*"
+
+    def __str__(self) -> str:
+        return f'the fault on "{self.on}" for {self.who}'
+
+    def check_served(self, served: Iterable[Resource]) -> None:
+        """Refuses a pattern that no request for these resources can match. Paths begin with a slash."""
+        if self._resource.startswith("/"):
+            return
+        known: dict[str, set[str]] = {}
+        for row in served:
+            known.setdefault(row.plural, set()).update(row.verbs)
+            for name, each in row.subresources.items():
+                known.setdefault(f"{row.plural}/{name}", set()).update(each.verbs)
+        meant = {name for name in known if fnmatchcase(name, self._resource)}
+        if not meant:
+            near = difflib.get_close_matches(self._resource, known, 3)
+            cure = f"did you mean {' or '.join(near)}?" if near else "name a plural, as in 'PUT jobs/status'"
+            raise ValueError(f"on={self.on!r}: nothing that is served here is {self._resource!r}; {cure}")
+        methods = sorted({METHODS[verb] for name in meant for verb in known[name]})
+        if self._method not in ("*", *methods):
+            raise ValueError(
+                f"on={self.on!r}: {self._resource} takes no {self._method}, only {', '.join(methods)}"
+            )
 
     def strikes(self, who: Who, verb: str, resource: str, now: float) -> bool:
         return (
@@ -85,10 +111,13 @@ class Faults:
 
     def __init__(self, clock: Clock) -> None:
         self.waiting: list[Fault] = []
+        self.ordered: list[Fault] = []
+        """All faults that were ever added."""
         self._clock = clock
 
     def add(self, fault: Fault) -> Fault:
         self.waiting.append(fault)
+        self.ordered.append(fault)
         return fault
 
     def clear(self) -> None:
@@ -158,6 +187,12 @@ class FaultyLocalClient(LocalClient):
             raise problem
 
 
+def check_who(who: str) -> None:
+    """Refuses a word that is none of `Who`."""
+    if who not in get_args(Who):
+        raise ValueError(f"who: there is no {who!r}; there are: {', '.join(get_args(Who))}")
+
+
 def unavailable() -> Exception:
     return StatusError(503, "ServiceUnavailable", "the server is currently unable to handle the request")
 
@@ -177,8 +212,8 @@ __tracebackhide__ = True
 
 
 class ClusterFaults:
-    """`c.faults`. `on` names a method and a resource, `who` the clients it strikes: all, those over HTTP, or
-    the controllers. The returned fault counts how often it `happened`."""
+    """`c.faults`. `on` names a method and a resource that is served, or a path with its slash; `who` is all,
+    clients over HTTP, or the controllers. The returned fault counts how often it `happened`."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -211,12 +246,14 @@ class ClusterFaults:
 
     def drop_watch(self, who: Who = "all") -> None:
         """Cuts all watches (and logs that are followed) that are open now."""
+        check_who(who)
         self._cluster.loop.call(lambda: self._drop(who))
         self._cluster.settle()
 
     def compact(self, who: Who = "all") -> None:
         """Forgets the history of changes and cuts all watches: a watch that goes on from an older version
         gets a 410, and its client has to list again."""
+        check_who(who)
 
         def compact() -> None:
             self._cluster.inside.store.forget_history()
@@ -239,7 +276,13 @@ class ClusterFaults:
         self._cluster.loop.call(self._cluster.inside.faults.clear)
 
     def _add(self, fault: Fault) -> Fault:
-        return self._cluster.loop.call(lambda: self._cluster.inside.faults.add(fault))
+        inside = self._cluster.inside
+
+        def add() -> Fault:
+            fault.check_served(inside.api.catalog.resources())
+            return inside.faults.add(fault)
+
+        return self._cluster.loop.call(add)
 
     def _drop(self, who: Who) -> None:
         inside = self._cluster.inside

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from longshore.api.resources import Resource
+from longshore.api.retention import Retention
 from longshore.api.types import Obj
 from longshore.apiserver.access.tokens import Tokens
 from longshore.apiserver.api import Api, ApiParts
@@ -30,15 +31,19 @@ from longshore.plane import bootstrap
 from longshore.plane.plane import NodeFactory
 from longshore.scripts.pod_rules import Scripts
 from longshore.scripts.runs import Run
+from longshore.scripts.spreads import seconds
 from longshore.store import Key
+from longshore.testing import silent_node
 from longshore.testing.cluster_snapshots import CutStore
-from longshore.testing.held_loop import HeldLoop
+from longshore.testing.held_loop import ClientClock, HeldLoop
 from longshore.testing.identity import Identity
 from longshore.testing.injected_faults import Faults, FaultyLocalClient
 from longshore.testing.observed_front import ObservedFront
+from longshore.testing.scripted_answers import HandAnswer
 from longshore.testing.scripted_node import ScriptedNode
 from longshore.testing.seen_requests import SeenRequests
 from longshore.testing.settings import Settings
+from longshore.testing.still_time import StillTime
 from longshore.testing.world import MemoryDirectories, SeededKeys, World
 from longshore.up import listening
 from longshore.up.keys import RsaKeys
@@ -65,7 +70,7 @@ class Installation:
         self.token = secrets.token_hex(16)
         self.port = 0
         self.door: LanguageDoor | None = None
-        self.scripts = Scripts(random.Random(settings.seed), default=Run())
+        self.scripts: Scripts = Scripts(random.Random(settings.seed), default=Run())
         self.node = ScriptedNode(clock, self.scripts, capacity=CAPACITY, root=directory / "node")
         self.requests, self.faults = SeenRequests(), Faults(clock)
         self._identity = identity
@@ -75,6 +80,13 @@ class Installation:
         self._keys = RsaKeys() if is_real else SeededKeys(self.rng)
         self._serving, self._running = AsyncExitStack(), AsyncExitStack()
         self.store = CutStore.of()
+        self.answers: list[HandAnswer] = []
+        """Answers by hand."""
+        self._silence: asyncio.Task[None] | None = None
+        """Plays a machine that is down."""
+        self.still = StillTime(clock, seconds(settings.patience))
+        self.mistake: Exception | None = None
+        """The first mistake of the test's own that is not raised yet, such as that of a script function."""
 
     @property
     def url(self) -> str:
@@ -91,6 +103,8 @@ class Installation:
         await self._run()
 
     async def stop(self) -> None:
+        if self._silence is not None:
+            self._silence.cancel()
         await self.pause()
         await self.store.close()
 
@@ -130,7 +144,28 @@ class Installation:
         self._new_plane()
         await self._run()
 
+    def lose_node(self, noticed: float) -> None:
+        """The node's machine goes down: it is noticed after so many seconds, and is up again when its pods
+        are evicted."""
+        self.node.machine.lose()
+        self._silence = asyncio.ensure_future(self._silent(noticed))
+
+    async def _silent(self, noticed: float) -> None:
+        await silent_node.play(self.own_client, self.clock, self.node.name, noticed)
+        await self.crash_node()
+
     # ---- looking and waiting
+
+    def blame(self, err: Exception) -> None:
+        """Notes a mistake of the test's own. The next call that lets time pass raises it."""
+        self.mistake = self.mistake or err
+
+    def unused(self) -> list[str]:
+        """The scripts, answers and faults of the test that never met anything."""
+        scripts = self.scripts
+        rules = [rule for rule in (*scripts.rules, *scripts.commands) if rule not in scripts.met]
+        answers = [str(each) for each in self.answers if not each.happened]
+        return [*map(str, rules), *answers, *(str(each) for each in self.faults.ordered if not each.happened)]
 
     def stored(self, kind: tuple[str, str], name: str, namespace: str) -> Obj | None:
         """The stored object as it is now; None if there is none."""
@@ -167,10 +202,22 @@ class Installation:
         """Makes a new API, a plane and a front door over the store, and starts none of them."""
         tokens = Tokens(self.store, admin_token=self.token, key=self._key, clock=self.clock.timestamp)
         quiet = self.settings.clock == "virtual"
-        self.api = Api(ApiParts(self.store, self.clock, self.rng, tokens=tokens, quiet_watches=quiet))
+        loop = asyncio.get_running_loop()
+        parts = ApiParts(
+            self.store,
+            self.clock,
+            self.rng,
+            tokens=tokens,
+            quiet_watches=quiet,
+            volcano=self.settings.volcano,
+            client_clock=ClientClock(loop) if isinstance(loop, HeldLoop) else None,
+        )
+        self.api = Api(parts)
         self.own_client = LocalClient(self.api, manager="longshore-testing")
         self._new_plane()
-        self.front = ObservedFront(self.api, self.clock, self.requests, self.faults, self.door)
+        self.front = ObservedFront(
+            self.api, self.clock, self.requests, self.faults, self.still, self.answers, self.door
+        )
 
     def _new_plane(self) -> None:
         self.world = World(
@@ -183,6 +230,7 @@ class Installation:
             keys=self._keys,
             volumes=self._volumes,
             ca=self._identity.ca.decode(),
+            retention=Retention(event_age=_NEVER_SECONDS),
         )
         self.plane = self.world.plane
 

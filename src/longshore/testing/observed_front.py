@@ -5,6 +5,8 @@ Answers as `FrontDoor` does. Faults strike before it, as in a proxy on a bad day
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final
 
@@ -16,9 +18,12 @@ from longshore.apiserver.http.exchange import Exchange
 from longshore.apiserver.http.fanout import Fanout
 from longshore.apiserver.http.response import Fields, Reply
 from longshore.apiserver.http.sender import Sender
+from longshore.testing import scripted_answers
 from longshore.testing.held_loop import Outside
 from longshore.testing.injected_faults import METHODS, Faults
+from longshore.testing.scripted_answers import HandAnswer
 from longshore.testing.seen_requests import SeenRequest, SeenRequests
+from longshore.testing.still_time import StillTime
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
@@ -57,10 +62,12 @@ class ObservedFront(FrontDoor):
         clock: Clock,
         requests: SeenRequests,
         faults: Faults,
+        still: StillTime,
+        answers: Sequence[HandAnswer],
         door: LanguageDoor | None = None,
     ) -> None:
         super().__init__(api)
-        self._door = door
+        self._door, self._still, self._answers = door, still, answers
         self.outside = ServerOutside()
         self.streams: set[Connection] = set()
         """Connections on which an answer goes on: watches and logs."""
@@ -68,9 +75,16 @@ class ObservedFront(FrontDoor):
         self._clock, self._requests, self._faults = clock, requests, faults
 
     def begin(self, request: Request) -> Begun:
+        request.now = self._clock.timestamp
         if self._door is not None and request.target.startswith(_DOOR):
             return self._at_the_door(self._door, request)
         seen = self._requests.note(request)
+        try:
+            self._still.check_poll(seen)
+        except StatusError as err:
+            return self._noted(Ready(self.refuse(request, err)), seen)
+        if (by_hand := scripted_answers.found(self._answers, seen)) is not None:
+            return self._noted(by_hand, seen)
         if request.exchange is None:
             request.exchange = self.admit(request)
         assert isinstance(request.exchange, Exchange), "admitted here"
@@ -81,8 +95,23 @@ class ObservedFront(FrontDoor):
             verb = next((verb for verb, method in METHODS.items() if method == request.method), "get")
             delay, problem = self._faults.strike("clients", verb, request.target, "")
         if delay or problem is not None:
-            return Waits(lambda: self._late(request, seen, delay, problem))
-        return self._noted(super().begin(request), seen)
+            return self._patient(Waits(lambda: self._late(request, seen, delay, problem)), request, seen)
+        begun = self._noted(super().begin(request), seen)
+        return self._patient(begun, request, seen) if isinstance(begun, Waits) else begun
+
+    def _patient(self, begun: Waits, request: Request, seen: SeenRequest) -> Waits:
+        """A wait that ends with a 504 when no call lets time pass."""
+
+        async def work() -> Ready | Streams | Upgrades:
+            try:
+                with self._still.waiting(seen):
+                    return await begun.work()
+            except StatusError as err:
+                reply = self.refuse(request, err)
+                seen.answered(reply.code)
+                return Ready(reply)
+
+        return Waits(work)
 
     def _at_the_door(self, door: LanguageDoor, request: Request) -> Begun:
         try:
@@ -135,19 +164,27 @@ class ObservedFront(FrontDoor):
 
                 async def run(sender: Sender, stream: Streams = begun) -> None:
                     seen.answered(200)
-                    await self._stream(sender, stream)
+                    await self._stream(sender, stream, seen)
 
                 return Streams(run, begun.drop)
             case Upgrades():
                 seen.answered(101)
         return begun
 
-    async def _stream(self, sender: Sender, stream: Streams) -> None:
+    async def _stream(self, sender: Sender, stream: Streams, seen: SeenRequest) -> None:
         OVER_HTTP.set(True)
         connection = sender.connection
         self.streams.add(connection)
+        noted = _NotedSender(sender, self.outside)
         try:
-            await stream.run(_NotedSender(sender, self.outside))
+            with self._still.waiting(seen):
+                await stream.run(noted)
+        except StatusError as err:
+            if not noted.media_type.startswith("application/json"):
+                connection.abort()  # there is no place for an error in a log, nor a reader in other formats
+                return
+            event = {"type": "ERROR", "object": err.status()}
+            await noted.send(json.dumps(event).encode() + b"\n")
         finally:
             self.streams.discard(connection)
 
@@ -160,15 +197,17 @@ class ObservedFront(FrontDoor):
 class _NotedSender(Sender):
     """Notes that something was sent to a client."""
 
-    __slots__ = ("_outside", "_sender")
+    __slots__ = ("_outside", "_sender", "media_type")
 
     def __init__(self, sender: Sender, outside: Outside) -> None:
         self._sender, self._outside = sender, outside
+        self.media_type = ""
         super().__init__(sender.connection, sender.request)
 
     def start(self, media_type: str, headers: Fields = ()) -> None:
         self._outside.told = True
         self._sender.started = True
+        self.media_type = media_type
         super().start(media_type, headers)
 
     async def send_framed(self, data: bytes) -> None:

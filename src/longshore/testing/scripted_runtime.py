@@ -14,12 +14,13 @@ import signal
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from functools import partial
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
 from longshore.api.container_streams import Session
 from longshore.api.time import rfc3339
+from longshore.api.time.backoff import Doubling
 from longshore.machinery.time.clock import Clock, Timer
 from longshore.node.runtime import CannotStart, Container, Features, Key, State, Usage
 from longshore.scripts.runs import Exec, Run
@@ -28,6 +29,13 @@ RunScript = Callable[[Container], Run]
 End = tuple[float, int, int]
 """Seconds, exit code and signal of an end."""
 Execs = Callable[[Key, tuple[str, ...]], Exec]
+
+
+PULL_FAILED: Final = "ErrImagePull"
+_PULL_PAUSES: Final = Doubling(10.0, 300.0)
+"""Pauses between two attempts to pull an image, as kubelets have them."""
+_BACK_OFF_AFTER_SECONDS: Final = 1.0
+"""A kubelet looks at the pod again about a second after a failed pull, and says that it waits."""
 
 
 class ScriptedMachine(msgspec.Struct, eq=False):
@@ -55,6 +63,9 @@ class ScriptedMachine(msgspec.Struct, eq=False):
     _ends: dict[Key, End] = msgspec.field(default_factory=dict)
     """The end of each running container, whose seconds are a moment of the monotonic clock."""
 
+    _pulls: dict[Key, tuple[float, float, str]] = msgspec.field(default_factory=dict)
+    """Images that cannot be pulled: when the next attempt is due, after which pause, and why."""
+
     @property
     def is_busy(self) -> bool:
         """Whether a container will end by itself, or is being stopped."""
@@ -66,9 +77,17 @@ class ScriptedMachine(msgspec.Struct, eq=False):
 
     def begin(self, container: Container) -> State:
         key, now = container.key, self.clock.timestamp()
+        until, pause, why = self._pulls.get(key, (0.0, 0.0, ""))
+        if (left := until - self.clock.monotonic()) > 0:
+            raise _backing_off(container.image, why, left)
         run = self.script(container).drawn(self.rng)
         if run.fails is not None:
-            raise CannotStart(run.fails.reason, run.fails.message)
+            if run.fails.reason != PULL_FAILED:
+                raise CannotStart(run.fails.reason, run.fails.message)
+            pause = _PULL_PAUSES.following(pause)
+            self._pulls[key] = (self.clock.monotonic() + pause, pause, run.fails.message)
+            raise _not_pulled(container.image, run.fails.message)
+        self._pulls.pop(key, None)
         self.started[key] += 1
         self.moments[key] = self.clock.monotonic()
         self.containers[key], self.runs[key] = container, run
@@ -172,6 +191,23 @@ class ScriptedMachine(msgspec.Struct, eq=False):
             if state.unready:
                 left = state.started_at + runs[key].is_ready_after - self.clock.timestamp()
                 self.clock.call_later(max(left, 0.0), partial(self.ready, key))
+
+
+def _not_pulled(image: str, why: str) -> CannotStart:
+    """The refusal of a container whose image cannot be pulled, with a kubelet's events."""
+    events = (
+        ("Normal", "Pulling", f'Pulling image "{image}"'),
+        ("Warning", "Failed", f'Failed to pull image "{image}": {why}'),
+        ("Warning", "Failed", f"Error: {PULL_FAILED}"),
+    )
+    return CannotStart(PULL_FAILED, why, events=events, after=_BACK_OFF_AFTER_SECONDS)
+
+
+def _backing_off(image: str, why: str, left: float) -> CannotStart:
+    """The refusal between two attempts, the next of which is due in `left` seconds."""
+    text = f'Back-off pulling image "{image}"'
+    events = (("Normal", "BackOff", text), ("Warning", "Failed", "Error: ImagePullBackOff"))
+    return CannotStart("ImagePullBackOff", f"{text}: {PULL_FAILED}: {why}", events=events, after=left)
 
 
 def _write_log(container: Container, text: str, now: float) -> None:

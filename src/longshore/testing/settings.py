@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final, Literal, get_args
 
 import msgspec
 
 from longshore.plane.controllers import CONTROLLERS
+from longshore.scripts.spreads import Duration, seconds
 
 ClockName = Literal["virtual", "real"]
 NodeName = Literal["scripted", "process", "none"]
@@ -24,7 +26,13 @@ class Settings(msgspec.Struct, frozen=True):
     controllers: Sequence[str] | None = None
     """The controllers that run; None for all."""
     volcano: bool = True
-    """Whether `controllers=None` includes Volcano's."""
+    """Whether Volcano's kinds are served, and `controllers=None` includes its controllers."""
+    strict: bool = False
+    """Whether scripts, answers and faults that never met anything fail the test."""
+    start: str | datetime = ""
+    """The moment at which the virtual clock starts, as `2027-03-28T00:30` (UTC); empty for the real time."""
+    patience: Duration = "60s"
+    """Real time that a request of a client waits while the clock stands still, before it gets an error."""
     seed: int = 0
     """Seed of the dice for names, uids and spreads of durations."""
 
@@ -33,10 +41,22 @@ class Settings(msgspec.Struct, frozen=True):
         _one_of("node", self.node, get_args(NodeName))
         if self.clock == "virtual" and self.node == "process":
             raise ValueError('node="process" needs clock="real": processes know no other time')
+        if self.clock == "real" and self.start:
+            raise ValueError('start needs clock="virtual": the real clock has its own time')
         if isinstance(self.controllers, str):
             raise ValueError(f'controllers must be a list of names: ["{self.controllers}"]')
         for name in self.controllers or ():
             _one_of("controllers", name, tuple(CONTROLLERS))
+            if not self.volcano and name.startswith(_VOLCANO):
+                raise ValueError(
+                    f"controllers: {name!r} needs Volcano's kinds, which volcano=False leaves out"
+                )
+        seconds(self.patience)
+        if type(self.seed) is not int:
+            raise ValueError(f"seed: {self.seed!r} is no whole number")
+        for field in ("volcano", "strict"):
+            if not isinstance(getattr(self, field), bool):
+                raise ValueError(f"{field}: {getattr(self, field)!r} is neither true nor false")
 
     @property
     def running_controllers(self) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple, TypeAlias
 
 from longshore.api.facts import job_state, pod_state
+from longshore.api.resources import Resource
 from longshore.api.types import Obj
 
 Condition: TypeAlias = str | Callable[[Obj], bool]
@@ -26,7 +27,25 @@ _VOLCANO_ENDS: Final = ("Completed", "Failed", "Terminated", "Succeed")
 _NEVER_ENDS: Final = ("CronJob", "Queue", "Namespace", "Node")
 _DELETED: Final = ("deleted", "gone")
 _EXISTS: Final = ("exists", "created")
+_ALWAYS: Final = (_EXISTS[0], _DELETED[0])
 _FINISHED: Final = ("finished", "done", "ended")
+
+
+_KNOWN: Final = {
+    "jobs.batch": "Complete Failed FailureTarget SuccessCriteriaMet Suspended",
+    "cronjobs.batch": "",
+    "pods": (
+        "Pending Running Succeeded Failed PodScheduled Initialized ContainersReady Ready"
+        " PodReadyToStartContainers DisruptionTarget"
+    ),
+    "jobs.batch.volcano.sh": (
+        "Pending Aborting Aborted Running Restarting Completing Completed Terminating Terminated Failed"
+    ),
+    "jobflows.flow.volcano.sh": "Pending Running Succeed Failed Terminating",
+    "podgroups.scheduling.volcano.sh": "Pending Inqueue Running Completed Unknown Scheduled Unschedulable",
+    "queues.scheduling.volcano.sh": "Open Closed Closing Unknown",
+}
+"""The conditions and phases of kinds that have no others. Of other kinds any word may come true."""
 
 
 class Verdict(NamedTuple):
@@ -62,6 +81,27 @@ def judge(kind: str, condition: Condition, obj: Obj | None, *, was_there: bool) 
     if kind == "Job" and wanted == "complete" and "failuretarget" in _names_of(obj):
         return Verdict(False, f"it is about to fail: {_told(obj, 'FailureTarget')}")
     return NOT_YET
+
+
+def check_condition(row: Resource, condition: Condition, obj: Obj | None) -> None:
+    """Refuses a word that can never be true of this kind. A qualified name, as in readiness gates, can be."""
+    if not isinstance(condition, str):
+        if not callable(condition):
+            raise ValueError(f"{condition!r} is no condition: give a word, such as finished, or a function")
+        return
+    known = _KNOWN.get(row.qualified)
+    if known is None or "/" in condition:
+        return
+    words = [*known.split(), *_ALWAYS]
+    if row.kind not in _NEVER_ENDS:
+        words.append(_FINISHED[0])
+    wanted = condition.lower()
+    if wanted in {word.lower() for word in words} or wanted in (*_EXISTS, *_DELETED, *_FINISHED):
+        return
+    if obj is None or wanted not in _names_of(obj):
+        raise ValueError(
+            f"{condition!r} is never true of a {row.qualified}; known are: {', '.join(words)}, or a function"
+        )
 
 
 def _names_of(obj: Obj) -> set[str]:

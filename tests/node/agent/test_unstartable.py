@@ -48,9 +48,10 @@ def test_with_the_annotation_a_pod_that_cannot_start_fails_instead() -> None:
         await world.create(annotations=AFTER)
         status = await world.phase("Failed")
         assert 30 <= world.clock.monotonic() < 31
-        assert status["reason"] == "ErrImagePull"
-        assert status["message"] == f"The pod could not start within 30s: {lacking.message}"
-        assert status["containerStatuses"][0]["state"]["waiting"]["reason"] == "ErrImagePull"
+        assert status["reason"] == "ImagePullBackOff"
+        why = f'Back-off pulling image "i": ErrImagePull: {lacking.message}'
+        assert status["message"] == f"The pod could not start within 30s: {why}"
+        assert status["containerStatuses"][0]["state"]["waiting"]["reason"] == "ImagePullBackOff"
 
     told(story, scripted(main=Run(fails=lacking)))
 

@@ -11,5 +11,5 @@ from longshore.testing import Cluster
 
 @pytest.fixture
 def c() -> Iterator[Cluster]:
-    with Cluster() as cluster:
+    with Cluster(start="2026-01-01") as cluster:
         yield cluster

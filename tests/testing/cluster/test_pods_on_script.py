@@ -77,6 +77,43 @@ def test_a_pod_that_never_starts_waits_with_the_reason(c: Cluster) -> None:
     assert phases(c) == ["Pending", "Pending"]
 
 
+def test_a_bad_image_alternates_between_pulls_and_longer_waits_with_a_kubelets_events(c: Cluster) -> None:
+    c.pods.script("p", Run.bad_image("no such tag"), Run.bad_image("no such tag"), Exit(0))
+    pod = a_pod()
+    pod["spec"]["nodeName"] = "node"
+    c.apply(pod)
+
+    def waiting() -> tuple[str, str]:
+        state = c.get("pod/p")["status"]["containerStatuses"][0]["state"]["waiting"]
+        return state["reason"], state["message"]
+
+    wait = ("ImagePullBackOff", 'Back-off pulling image "busybox": ErrImagePull: no such tag')
+    seen = []
+    for seconds in (0.5, 2, 8, 2):  # the second pull is at 10 s, the third one at 30 s
+        c.clock.advance(seconds)
+        seen.append(waiting())
+    assert seen == [("ErrImagePull", "no such tag"), wait, ("ErrImagePull", "no such tag"), wait]
+    events = {(e["type"], e["reason"], e["message"]) for e in c.events("pod/p")}
+    assert events == {
+        ("Normal", "Pulling", 'Pulling image "busybox"'),
+        ("Warning", "Failed", 'Failed to pull image "busybox": no such tag'),
+        ("Warning", "Failed", "Error: ErrImagePull"),
+        ("Normal", "BackOff", 'Back-off pulling image "busybox"'),
+        ("Warning", "Failed", "Error: ImagePullBackOff"),
+    }
+    c.wait("pod/p", "Succeeded")
+    assert {e["count"] for e in c.events("pod/p") if e["reason"] in ("Pulling", "Failed", "BackOff")} == {2}
+
+
+def test_a_script_for_a_job_needs_no_name(c: Cluster) -> None:
+    c.pods.script(Exit(3), job="report")
+    c.pods.script(lambda pod: Exit(4), labels="own=yes")
+    for job in (a_job(backoffLimit=0), a_job("other")):
+        c.apply(job)
+    c.wait("job/report", "Failed")
+    c.wait("job/other", "Complete")
+
+
 def test_a_pod_is_ready_only_after_its_delay(c: Cluster) -> None:
     c.pods.script("report", Run("1m", ready_after="20s"))
     c.apply(a_job())
@@ -127,9 +164,37 @@ def test_the_pods_of_a_node_that_crashes_are_replaced(c: Cluster) -> None:
     c.pods.script("report", Run.forever(), Exit(0))
     c.apply(a_job())
     (pod,) = c.list("pods")
-    c.pods[pod["metadata"]["name"]].crash_node()
+    c.pods[pod["metadata"]["name"]].crash_node(noticed=0)
     status = c.wait("job/report", "Complete", "5m")["status"]
     assert (status["succeeded"], status["failed"]) == (1, 1)
+
+
+def test_a_node_that_crashes_is_noticed_after_40_seconds_and_its_pods_leave_after_300(c: Cluster) -> None:
+    c.pods.script("report", Run.forever(), Exit(0))
+    c.apply(a_job())
+    (pod,) = c.list("pods")
+    c.pods[pod["metadata"]["name"]].crash_node()
+
+    def ready() -> str:
+        conditions = c.get("node/node")["status"]["conditions"]
+        return next(each["status"] for each in conditions if each["type"] == "Ready")
+
+    c.clock.advance("39s")
+    assert ready() == "True"
+    c.clock.advance("2s")
+    assert ready() == "Unknown"
+    assert len(c.get("node/node")["status"]["conditions"]) == 4
+    assert "node.kubernetes.io/unreachable" in {each["key"] for each in c.get("node/node")["spec"]["taints"]}
+    c.clock.advance("298s")
+    assert [each["metadata"]["name"] for each in c.list("pods")] == [pod["metadata"]["name"]]
+    assert "deletionTimestamp" not in c.list("pods")[0]["metadata"]
+    c.clock.advance("3s")
+    assert "deletionTimestamp" in c.get(f"pod/{pod['metadata']['name']}")["metadata"]
+    status = c.wait("job/report", "Complete", "2m")["status"]
+    assert (status["succeeded"], status["failed"], ready()) == (1, 1, "True")
+    c.clock.advance("1m")
+    assert not c.get("node/node")["spec"].get("taints")
+    c.assert_consistent()
 
 
 def test_a_gang_runs_on_script_too(c: Cluster) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import ssl
 import threading
@@ -125,6 +126,48 @@ def test_code_that_waits_by_itself_gets_time_that_flows(c: Cluster) -> None:
     stopped = c.clock.now()
     assert asked(c, "/version")["major"]
     assert c.clock.now() == stopped
+
+
+def test_a_flow_inside_a_flow_ends_with_the_speed_of_the_outer_one(c: Cluster) -> None:
+    with c.clock.flowing(speed=3600):
+        with c.clock.flowing(speed=1):
+            slow = c.clock.now()
+        began = c.clock.now()
+        assert (began - slow).total_seconds() < 600
+        while (c.clock.now() - began).total_seconds() < 3600:
+            pass
+    stopped = c.clock.now()
+    assert c.clock.now() == stopped
+
+
+def test_events_live_as_long_as_the_test(c: Cluster) -> None:
+    c.apply(a_job())
+    told = {event["metadata"]["name"] for event in c.events()}
+    c.clock.advance("30d")
+    assert told
+    assert {event["metadata"]["name"] for event in c.events()} >= told
+
+
+def test_a_cluster_starts_and_ends_beside_the_loop_of_its_caller() -> None:
+    turns = 0
+
+    async def story() -> None:
+        nonlocal turns
+
+        async def count() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0.001)
+
+        counting = asyncio.create_task(count())
+        async with Cluster():
+            begun = turns
+        assert begun > 2
+        assert turns > begun
+        counting.cancel()
+
+    asyncio.run(story())
 
 
 def test_a_clock_is_set_back_and_forward_without_running_what_lies_between(c: Cluster) -> None:

@@ -25,6 +25,8 @@ _CARRIERS = {
 }
 """Calls whose reason becomes an event's later on, and at which place they have it."""
 _ROOMS = ("controllers/", "machinery/", "node/", "scheduler/", "up/")
+_SCRIPTED = "testing/"
+"""The scripted engine writes events as a kubelet does."""
 
 
 class Event(NamedTuple):
@@ -100,7 +102,7 @@ def _all() -> Iterator[Event]:
     yield from _of_catalogue()
     for module in source.modules():
         room = module.name.rpartition("/")[0]
-        for node in ast.walk(module.tree) if module.name.startswith(_ROOMS) else ():
+        for node in ast.walk(module.tree) if module.name.startswith((*_ROOMS, _SCRIPTED)) else ():
             if isinstance(node, ast.Tuple) and len(node.elts) == 3 and source.literal(node.elts[0]) in TYPES:
                 yield from _reasons(module, node.elts, 1, source.literal(node.elts[0]) or "", room)
     for module, call in source.calls():

@@ -7,7 +7,14 @@ from collections.abc import Iterator
 
 from handbook.reference.markdown import page
 from longshore import testing
-from longshore.testing import cluster_clock, cluster_pods, injected_faults, seen_requests, settings
+from longshore.testing import (
+    cluster_clock,
+    cluster_pods,
+    injected_faults,
+    scripted_answers,
+    seen_requests,
+    settings,
+)
 
 _OPENING = (
     "The fixture `longshore` is a `Cluster`. Durations are texts (`90s`, `1h30m`, `2d`) or numbers of "
@@ -21,6 +28,7 @@ PARTS = (
     ("c.pods", cluster_pods.ClusterPods),
     ('c.pods["name"]', cluster_pods.PodHandle),
     ("c.faults", injected_faults.ClusterFaults),
+    ("c.answers", scripted_answers.ClusterAnswers),
     ("c.requests", seen_requests.SeenRequests),
     ("Run", testing.Run),
     ("Rule: which pods a script means", testing.Rule),

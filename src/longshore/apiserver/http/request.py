@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -56,3 +58,5 @@ class Request(msgspec.Struct):
     """Whether the request is authenticated: by a valid certificate, token or login."""
     exchange: Exchange | None = None
     """The result of `admit`, from before the body had arrived."""
+    now: Callable[[], float] = time.time
+    """The clock of the answer's `Date`."""

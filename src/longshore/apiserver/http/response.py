@@ -39,7 +39,8 @@ class Reply(msgspec.Struct, frozen=True):
         """Head and body as they go over the wire, joined when they are small."""
         if self.code in _BODILESS_CODES:
             framing = _connection(request, last)
-            return (stream_head(self.code, self.media_type, self.headers, framing, self.caching),)
+            at = request.now()
+            return (stream_head(self.code, self.media_type, self.headers, framing, at, self.caching),)
         extra = _lines(self.headers) if self.headers else b""
         if last or request.last or request.old:
             extra += _connection(request, last)
@@ -48,7 +49,7 @@ class Reply(msgspec.Struct, frozen=True):
             _first_lines(self.code, self.media_type, self.caching),
             extra,
             len(body),
-            _date(int(time.time())),
+            _date(int(request.now())),
         )
         if request.method == "HEAD":
             return (head,)
@@ -56,14 +57,14 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 def stream_head(
-    code: int, media_type: str, headers: Fields, framing: bytes, caching: str = NO_CACHE
+    code: int, media_type: str, headers: Fields, framing: bytes, now: float, caching: str = NO_CACHE
 ) -> bytes:
-    """The head of an answer whose length is not known, or which has no body."""
+    """The head of an answer whose length is not known, or which has no body. `now` is its `Date`."""
     return b"%b%b%bDate: %b\r\n\r\n" % (
         _first_lines(code, media_type, caching),
         _lines(headers),
         framing,
-        _date(int(time.time())),
+        _date(int(now)),
     )
 
 

@@ -30,7 +30,7 @@ class Sender:
         framing = b"Transfer-Encoding: chunked\r\n" if self.chunked else b""
         if self.request.last:
             framing += b"Connection: close\r\n"
-        self.connection.write(stream_head(200, media_type, headers, framing))
+        self.connection.write(stream_head(200, media_type, headers, framing, self.request.now()))
 
     async def send(self, data: bytes) -> None:
         """Sends one piece."""

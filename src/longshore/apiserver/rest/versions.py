@@ -48,7 +48,7 @@ async def wait_until(api: Api, revision: int) -> None:
     if revision <= api.store.revision:
         return
     try:
-        async with api.clock.timeout(_WAIT_SECONDS):
+        async with api.client_clock.timeout(_WAIT_SECONDS):
             await api.store.reached(revision)
     except TimeoutError:
         raise too_large(revision, api.store.revision) from None

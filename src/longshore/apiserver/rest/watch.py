@@ -116,16 +116,17 @@ async def _changes(
         if first:
             yield first
         del first, snapshot  # states that are soon no more, and a watch lives long
-        now = api.clock.monotonic()
+        clock = api.client_clock
+        now = clock.monotonic()
         end = now + (wanted.timeout or api.watch_timeout())
         last = end - _LAST_BOOKMARK_SECONDS
         bookmark = min(now + _BOOKMARK_SECONDS, last) if wanted.bookmarks else end
         if api.quiet_watches and call.user is INTERNAL:
             end = bookmark = math.inf
-        while (now := api.clock.monotonic()) < end:
+        while (now := clock.monotonic()) < end:
             # The nudge ends the wait below: the time is up, or a bookmark is due.
             if end < math.inf:
-                timer = api.clock.call_later(max(min(end, bookmark) - now, 0), source.nudge)
+                timer = clock.call_later(max(min(end, bookmark) - now, 0), source.nudge)
             async for events in source:
                 if not events:
                     break
@@ -141,7 +142,7 @@ async def _changes(
                         yield changes
             else:
                 return
-            if wanted.bookmarks and (now := api.clock.monotonic()) >= bookmark:
+            if wanted.bookmarks and (now := clock.monotonic()) >= bookmark:
                 bookmark = min(now + _BOOKMARK_SECONDS, last) if now < last else math.inf
                 yield [_bookmark(api.store.revision)]
     except WatchOverflow:

@@ -82,6 +82,7 @@ class VirtualClock:
         """Sets the wall clock forward or back, as a person or NTP does. Timers are not affected."""
         self._start += timedelta(seconds=seconds)
         self._start_seconds = self._start.timestamp()
+        self._loop.jump(0.0)  # a loop may tell others of its time
         waiting, self._glances = self._glances, []
         for waiter in waiting:
             if not waiter.done():

@@ -193,7 +193,7 @@ class Starter:
             self._unstarted(life, record, err.reason, err.message, CONFIG_PAUSES)
             self._note_never(life, record, err.for_good)
         elif isinstance(err, CannotStart):
-            self._unstarted(life, record, err.reason, err.message, backoff.PAUSES)
+            self._unstarted(life, record, err.reason, err.message, backoff.PAUSES, err)
             self._note_never(life, record, err.for_good)
         else:
             title, name = life.memory.facts.title, record.facts.name
@@ -202,14 +202,25 @@ class Starter:
         record.starting = False
         self.wake(life)
 
-    def _unstarted(self, life: Life, record: Record, reason: str, message: str, pauses: Doubling) -> None:
+    def _unstarted(
+        self,
+        life: Life,
+        record: Record,
+        reason: str,
+        message: str,
+        pauses: Doubling,
+        refusal: CannotStart | None = None,
+    ) -> None:
         memory, now = life.memory, self.clock.monotonic()
         record.failures += 1
         record.waiting = Waiting(reason, message)
-        record.retry_at = now + pauses.after(record.failures)
+        after = refusal.after if refusal is not None else 0.0
+        record.retry_at = now + (after or pauses.after(record.failures))
         if memory.unstartable_since is None and not record.facts.is_ephemeral:
             memory.unstartable_since = now
-        self.events.pod(memory.pod, "Warning", "Failed", f"Error: {message}", record.facts.path)
+        told = refusal.events if refusal is not None else ()
+        for kind, name, text in told or [("Warning", "Failed", f"Error: {message}")]:
+            self.events.pod(memory.pod, kind, name, text, record.facts.path)
 
     def _note_never(self, life: Life, record: Record, for_good: bool) -> None:
         if for_good and not record.facts.is_ephemeral:
