@@ -425,7 +425,7 @@ class Cluster:
 
     def summary(self, after: BaseException | None = None) -> str:
         """Everything a person wants to see of a cluster after a failure: objects, events, why, requests, and
-        how to repeat the run. A story that the error `after` tells is not told again."""
+        how to repeat the run. The story in the error `after` is left out."""
         about = after.about if isinstance(after, WaitFailed) else None
         return self.loop.run(cluster_stories.summary(self.inside, about))
 

@@ -93,7 +93,7 @@ class Answer(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Whose(msgspec.Struct, forbid_unknown_fields=True):
-    """Whom the fault strikes: all, clients or controllers."""
+    """The clients that a fault strikes: all, clients over HTTP, or controllers."""
 
     who: str = "all"
 
