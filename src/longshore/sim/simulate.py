@@ -85,7 +85,7 @@ async def _play(settings: Settings, clock: VirtualClock, progress: Progress | No
         following = asyncio.create_task(informers.run())
         try:
             await _create_all(plane, [obj for obj in settings.objects if obj["kind"] != "Node"])
-            await _wait(settings, chronicle, world, progress)
+            ended = await _wait(settings, chronicle, world, progress)
         finally:
             await cancelled([following])
         answer = sim_result.of(
@@ -94,7 +94,7 @@ async def _play(settings: Settings, clock: VirtualClock, progress: Progress | No
             plane,
             _nodes(settings),
             _LEAD_SECONDS,
-            clock.monotonic(),
+            ended,
             world.troubles.failures,
         )
     await plane.parts.store.close()
@@ -218,8 +218,10 @@ async def _create(plane: Plane, objects: list[Obj]) -> None:
             raise ValueError(f"{obj['kind']} {meta.get('name')}: {err.message}") from None
 
 
-async def _wait(settings: Settings, chronicle: Chronicle, world: World, progress: Progress | None) -> None:
-    """Lets time pass until the end, or until nothing is left to do, or nothing can happen any more."""
+async def _wait(settings: Settings, chronicle: Chronicle, world: World, progress: Progress | None) -> float:
+    """Lets time pass until the end, or until nothing is left to do, or nothing can happen any more.
+
+    Returns the moment up to which the answer counts: the end of the last work, if nothing is left to do."""
     clock = world.clock
     end, quiet_since, seen = _LEAD_SECONDS + settings.seconds, clock.monotonic(), -1
     quiet_seconds = _quiet_seconds(settings)
@@ -229,9 +231,11 @@ async def _wait(settings: Settings, chronicle: Chronicle, world: World, progress
             progress(clock.monotonic() - _LEAD_SECONDS)
         if chronicle.changes != seen or chronicle.cron_jobs or world.is_busy:
             seen, quiet_since = chronicle.changes, clock.monotonic()
-        is_quiet = clock.monotonic() - quiet_since >= quiet_seconds
-        if settings.until_done and (_is_done(chronicle) or is_quiet):
-            return
+        if settings.until_done and not chronicle.cron_jobs and (ended := chronicle.end()) is not None:
+            return ended
+        if settings.until_done and clock.monotonic() - quiet_since >= quiet_seconds:
+            break
+    return clock.monotonic()
 
 
 def _quiet_seconds(settings: Settings) -> float:
@@ -241,11 +245,6 @@ def _quiet_seconds(settings: Settings) -> float:
     specs = [obj["spec"] for obj in settings.objects if isinstance(obj.get("spec"), dict)]
     deadlines = [spec.get("activeDeadlineSeconds") for spec in specs]
     return _QUIET_SECONDS + repair + max((each for each in deadlines if isinstance(each, int)), default=0)
-
-
-def _is_done(chronicle: Chronicle) -> bool:
-    works = chronicle.works.values()
-    return bool(works) and all(work.ended is not None for work in works) and not chronicle.cron_jobs
 
 
 class _SimClient(LocalClient):
