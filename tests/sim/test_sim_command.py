@@ -103,6 +103,33 @@ def test_work_of_a_namespace_that_nobody_gave_is_played(
     assert "team-a/job/x   complete" in capsys.readouterr().out
 
 
+def test_whole_numbers_are_whole_in_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    manifest, outcomes = tmp_path / "job.yaml", tmp_path / "outcomes.yaml"
+    manifest.write_text(json.dumps(job(completions=2, parallelism=1, activeDeadlineSeconds=120)))
+    outcomes.write_text("default: {duration: 90}\n")
+    asked = (
+        "sim",
+        str(manifest),
+        "--outcomes",
+        str(outcomes),
+        "--nodes",
+        "1",
+        "--node",
+        "cpu=1",
+        "-o",
+        "json",
+    )
+    assert main(asked) == 0
+    text = capsys.readouterr().out
+    found = json.loads(text)
+    row, node = found["jobs"][0], found["nodes"][0]
+    times = [row["queued"], row["ended"], found["seconds"], node["used"]["cpu"], found["bars"][0]["ended"]]
+    assert times == [0, 120, 120, 1, 90]
+    assert [type(each) for each in times] == [int] * 5
+    assert row["started"] == pytest.approx(0.025)
+    assert not re.search(r"\.\d{7}", text)
+
+
 @pytest.mark.parametrize("form", ["json", "timeline", "trace"])
 def test_machine_readable_forms(form: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*NIGHT, "--for", "6h", *HOW, "-o", form]) == 0

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 import msgspec
 
@@ -176,4 +176,19 @@ def _table(played: Played) -> str:
 
 
 def _json(value: object) -> str:
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
+    return (
+        msgspec.json.format(msgspec.json.encode(_short(msgspec.to_builtins(value))), indent=2).decode() + "\n"
+    )
+
+
+def _short(value: Any) -> Any:
+    """A value with its numbers as people write them: to the microsecond, and whole where they are whole."""
+    match value:
+        case float():
+            rounded = round(value, 6)
+            return int(rounded) if rounded.is_integer() else rounded
+        case dict():
+            return {key: _short(each) for key, each in value.items()}
+        case list():
+            return [_short(each) for each in value]
+    return value
