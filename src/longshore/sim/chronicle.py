@@ -112,6 +112,8 @@ class Chronicle:
         self.queue_of: dict[str, str] = {}
         self.changes = 0
         """Counts changes: while the number stays the same, nothing has happened."""
+        self.unplayed: dict[tuple[str, str], list[str]] = {}
+        """Names of objects that longshore cannot play, by apiVersion and kind."""
         self._unsaid: dict[tuple[str, str], None] = {}
         self._by_name: dict[tuple[str, str], PodLine] = {}
 
@@ -133,6 +135,12 @@ class Chronicle:
         work = self.works.get(owner["uid"]) if owner is not None else None
         reference = f"pod/{pod['metadata']['name']}" if work is None else work.owner or work.reference
         self._unsaid[pod["metadata"]["namespace"], reference] = None
+
+    def went_unplayed(self, obj: Obj) -> None:
+        """Notes that longshore does not have the kind of this object."""
+        meta = obj["metadata"]
+        name = meta.get("name") or meta.get("generateName") or ""
+        self.unplayed.setdefault((obj["apiVersion"], obj["kind"]), []).append(name)
 
     @property
     def unsaid(self) -> list[tuple[str, str]]:

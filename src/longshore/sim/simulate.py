@@ -84,7 +84,7 @@ async def _play(settings: Settings, clock: VirtualClock, progress: Progress | No
         chronicle.follow(informers, events=not plane.api.shortcuts.on)
         following = asyncio.create_task(informers.run())
         try:
-            await _create_all(plane, [obj for obj in settings.objects if obj["kind"] != "Node"])
+            await _create_all(plane, [obj for obj in settings.objects if obj["kind"] != "Node"], chronicle)
             ended = await _wait(settings, chronicle, world, progress)
         finally:
             await cancelled([following])
@@ -161,9 +161,10 @@ def _unruled(chronicle: Chronicle, pod: Obj) -> Outcome:
     return Run(DEFAULT_RUN_SECONDS)
 
 
-async def _create_all(plane: Plane, objects: list[Obj]) -> None:
+async def _create_all(plane: Plane, objects: list[Obj], chronicle: Chronicle) -> None:
     """Creates the manifests and missing namespaces: work at the start, and what work relies on a second
-    before. Raises StatusError, or ValueError if a StatusError would not name the object."""
+    before. Tells the chronicle of kinds that longshore does not have. Raises StatusError, or ValueError if a
+    StatusError would not name the object."""
 
     def order(obj: Obj) -> int:
         return _FIRST.index(obj["kind"]) if obj["kind"] in _FIRST else len(_FIRST)
@@ -175,9 +176,9 @@ async def _create_all(plane: Plane, objects: list[Obj]) -> None:
     ]
     ordered = sorted([*missing, *objects], key=order)
     await _until(plane, _LEAD_SECONDS - 1.0)
-    await _create(plane, [obj for obj in ordered if not _begins_at_the_start(obj)])
+    await _create(plane, [obj for obj in ordered if not _begins_at_the_start(obj)], chronicle)
     await _until(plane, _LEAD_SECONDS)  # by now namespaces have their service accounts
-    await _create(plane, [obj for obj in ordered if _begins_at_the_start(obj)])
+    await _create(plane, [obj for obj in ordered if _begins_at_the_start(obj)], chronicle)
 
 
 def _begins_at_the_start(obj: Obj) -> bool:
@@ -196,13 +197,14 @@ async def _until(plane: Plane, moment: float) -> None:
         await plane.clock.sleep(left)
 
 
-async def _create(plane: Plane, objects: list[Obj]) -> None:
+async def _create(plane: Plane, objects: list[Obj], chronicle: Chronicle) -> None:
     for obj in objects:
         what = (obj["apiVersion"], obj["kind"])
         try:
             row = await plane.client.resource(what)
-        except LookupError as err:
-            raise ValueError(f"{obj['kind']} {obj['metadata'].get('name')}: {err}") from None
+        except LookupError:
+            chronicle.went_unplayed(obj)
+            continue
         body = {key: value for key, value in obj.items() if key not in ("apiVersion", "kind", "status")}
         meta = {
             k: v
@@ -211,7 +213,7 @@ async def _create(plane: Plane, objects: list[Obj]) -> None:
         }
         namespace = (meta.get("namespace") or "default") if row.namespaced else ""
         try:
-            await plane.client.create(what, {**body, "metadata": meta}, namespace)
+            await plane.client.create(what, {**body, "metadata": meta}, namespace, strict=True)
         except StatusError as err:
             if f'"{meta.get("name")}"' in err.message:
                 raise
