@@ -149,7 +149,10 @@ def text(form: str, played: Sequence[Played], files: Sequence[str]) -> str:
         case "json":
             results = played[0].results
             return _json(results[0] if len(results) == 1 else results)
-    return "\n".join(_table(each) for each in played)
+    tables = [_table(each) for each in played]
+    if len(played) > 1:
+        tables.append(table.of_choices({each.words: many.spreads(each.results) for each in played}))
+    return "\n".join(tables)
 
 
 def _with(title: str, played: Played) -> str:

@@ -64,7 +64,6 @@ class Question(NamedTuple):
     zone: str
     length: float
     until_done: bool
-    nodes: Sequence[Obj]
     rules: Sequence[Rule]
     troubles: Troubles
     expect: Mapping[str, str]
@@ -77,7 +76,7 @@ class Question(NamedTuple):
             seconds=self.length,
             until_done=self.until_done,
             seed=seed,
-            nodes=self.nodes,
+            nodes=variant.nodes,
             rules=self.rules,
             troubles=self.troubles,
             shortcuts=shortcuts_are_on(os.environ),
@@ -113,13 +112,19 @@ def read(arguments: Namespace) -> Question:
         raise Failure(f"--zone: {err}", 2) from None
     repeats = any(obj["kind"] == "CronJob" for obj in objects)
     length = arguments.length or (DAY_SECONDS if repeats else MAX_SECONDS)
+    has, counts = amounts(arguments.node), arguments.nodes or [1]
+    if len(counts) > 1 and any(obj["kind"] == "Node" for obj in objects):
+        raise Failure("--nodes: the manifests have nodes of their own, which are used in each run", 2)
+    if len(counts) > 1:
+        variants = [each.on(nodes(count, has)) for each in variants for count in counts]
+    else:
+        variants = [each._replace(nodes=nodes(counts[0], has)) for each in variants]
     return Question(
         variants=variants,
         start=_start(arguments.start, zone),
         zone=zone,
         length=length,
         until_done=arguments.until == "done" or not arguments.length,
-        nodes=nodes(arguments.nodes, amounts(arguments.node)),
         rules=rules,
         troubles=outcomes.troubles,
         expect=outcomes.expect,
