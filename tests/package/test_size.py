@@ -18,7 +18,7 @@ TESTS = Path(__file__).parents[1]
 ROOMS = {
     "api": (175, 22_787),
     "apiserver": (140, 16_854),
-    "cli": (122, 16_609),
+    "cli": (122, 16_622),
     "client": (31, 4_250),
     "controllers": (151, 15_047),
     "machinery": (48, 5_080),
@@ -26,7 +26,7 @@ ROOMS = {
     "plane": (13, 1_705),
     "scheduler": (74, 8_771),
     "scripts": (7, 1_024),
-    "sim": (13, 2_047),
+    "sim": (13, 2_052),
     "store": (25, 2_975),
     "testing": (26, 4_212),
     "ui": (2, 56),

@@ -149,6 +149,38 @@ def test_numbers_of_nodes_beside_nodes_of_the_manifests_are_refused(
     assert "--nodes: the manifests have nodes of their own" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("start", "until", "hours"),
+    [
+        ("2027-03-26T22:00", "06:00", 8),
+        ("2027-03-27T22:00", "06:00", 7),  # clocks go forward in that night
+        ("2027-03-26T02:00", "06:00", 4),
+        ("2027-03-26T06:00", "06:00", 24),
+        ("2027-03-26T21:00+00:00", "06:00", 8),
+    ],
+)
+def test_a_night_ends_at_a_time_of_day(
+    start: str, until: str, hours: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ("--start", start, "--zone", "Europe/Berlin", "--until", until, "-o", "json")
+    assert main([*NIGHT[:2], *HOW, *asked]) == 0
+    assert json.loads(capsys.readouterr().out)["seconds"] == hours * 3600
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--until", "noon"), "--until: 'noon' is no time of day, such as 06:00, nor done"),
+        (("--until", "06:00", "--for", "1d"), "--for and --until 06:00 are two ends: give one of them"),
+    ],
+)
+def test_an_end_that_cannot_be_is_refused(
+    arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*NIGHT, *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
 def test_whole_numbers_are_whole_in_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     manifest, outcomes = tmp_path / "job.yaml", tmp_path / "outcomes.yaml"
     manifest.write_text(json.dumps(job(completions=2, parallelism=1, activeDeadlineSeconds=120)))

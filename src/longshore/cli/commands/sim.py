@@ -35,7 +35,7 @@ _FLAGS = f"""
 files* FILE             words       manifests: files, directories, URLs, - for standard input
 --from-cluster          switch      also the Jobs, CronJobs, queues and nodes of a server; only reads
 length: --for T         length      how long (default: until done; 1d with CronJobs)
---until done            done|       end as soon as nothing is left to do
+--until WHEN            text        the end: a time such as 06:00, or done: as soon as nothing is left to do
 --start TIME            text        2027-03-27T00:00 in the zone (default: the next midnight)
 --zone ZONE             text        time zone of schedules and of times (default: this machine's)
 --seed N                int=0       of the dice (default: 0)
