@@ -6,7 +6,7 @@ import pytest
 
 from longshore.scripts.pod_rules import Rule
 from longshore.scripts.runs import Exit, Run
-from sim.worlds import HOUR, cron_job, job, played
+from sim.worlds import HOUR, cron_job, gang, job, played
 
 SOON = 0.1
 """Controllers and nodes take less than this many seconds."""
@@ -59,3 +59,16 @@ def test_pods_that_a_deadline_ends_have_failed() -> None:
     row = found.jobs[0]
     assert (row.result, row.reason, row.pods, row.failed) == ("failed", "DeadlineExceeded", 3, 3)
     assert row.ended == pytest.approx(30, abs=SOON)
+
+
+def test_jobs_of_one_file_start_in_its_order() -> None:
+    names = ["z", "m", "a", "q"]
+    found = played(*(job(name, cpu="4") for name in names), rules=[Rule("*", (Run(100.0),))])
+    starts = {row.name: row.started for row in found.jobs}
+    assert starts == {f"job/{name}": pytest.approx(100 * n, abs=SOON) for n, name in enumerate(names)}
+
+
+def test_gangs_of_one_second_start_by_name_as_with_volcano() -> None:
+    found = played(*(gang(name, 2, "2") for name in ("z", "m", "a")), rules=[Rule("*", (Run(100.0),))])
+    starts = sorted((row.started or 0.0, row.name) for row in found.jobs)
+    assert [name for _, name in starts] == ["vcjob/a", "vcjob/m", "vcjob/z"]
