@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from longshore.api.types import Obj
 from longshore.cli.main import main
-from sim.worlds import cron_job, gang, job
+from sim.worlds import cron_job, gang, job, played
 
 NODE: Obj = {
     "apiVersion": "v1",
@@ -82,7 +83,53 @@ def test_an_object_without_a_name_is_not_meant(tmp_path: Path, capsys: Any) -> N
     assert "--set: there is no job/y among the manifests" in capsys.readouterr().err
 
 
-def test_a_kind_that_longshore_does_not_have_is_named(tmp_path: Path, capsys: Any) -> None:
-    odd = {"apiVersion": "a/v1", "kind": "B", "metadata": {"name": "x"}}
-    assert main(asked(tmp_path, also=odd)) == 2
-    assert "B x: longshore has no 'B' in a/v1" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("version", "kind"), [("apps/v1", "Deployment"), ("networking.k8s.io/v1", "Ingress"), ("a/v1", "B")]
+)
+def test_a_kind_that_longshore_does_not_have_is_skipped_with_a_line(
+    version: str, kind: str, tmp_path: Path, capsys: Any
+) -> None:
+    odd = {"apiVersion": version, "kind": kind, "metadata": {"name": "web"}, "spec": {}}
+    assert main(asked(tmp_path, also=odd)) == 0
+    told = capsys.readouterr().out
+    assert f"! {kind} web ({version}) is skipped: longshore does not play this kind" in told
+    assert re.search(r"(?m)^job/x +complete", told)
+
+
+def test_objects_of_one_kind_are_skipped_with_one_line() -> None:
+    web = {"apiVersion": "apps/v1", "kind": "Deployment"}
+    found = played(job(), *({**web, "metadata": {"name": f"web-{number}"}} for number in range(5)))
+    said = "Deployment web-0, web-1, web-2, … (apps/v1) is skipped: longshore does not play this kind"
+    assert [each for each in found.remarks if "Deployment" in each] == [said]
+
+
+@pytest.mark.parametrize(
+    ("change", "unknown"),
+    [
+        ("job/x.spec.paralelism", "spec.paralelism"),
+        ("job/x.spec.template.spec.nodeSelektor", "spec.template.spec.nodeSelektor"),
+        ("job/x.metadata.labls", "metadata.labls"),
+        ("job/x.specs.parallelism", "specs"),
+        ("vcjob/g.spec.minAvailabel", "spec.minAvailabel"),
+        ("node/n.spec.unschedulabel", "spec.unschedulabel"),
+    ],
+)
+def test_a_change_of_a_field_that_does_not_exist_is_refused(
+    change: str, unknown: str, tmp_path: Path, capsys: Any
+) -> None:
+    assert main(asked(tmp_path, f"{change}=1,2")) == 2
+    assert f'unknown field "{unknown}"' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("work", "path"),
+    [
+        (job(paralelism=3), "spec.paralelism"),
+        (cron_job("c", "0 * * * *", concurencyPolicy="Forbid"), "spec.concurencyPolicy"),
+        (gang("g", 1, "1", minAvailabl=1), "spec.minAvailabl"),
+    ],
+)
+def test_a_manifest_with_a_field_that_its_kind_does_not_have_is_refused(work: Any, path: str) -> None:
+    name = f"{work['kind']} {work['metadata']['name']}"
+    with pytest.raises(ValueError, match=f'^{name}: .*strict decoding error: unknown field "{path}"'):
+        played(work)

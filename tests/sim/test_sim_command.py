@@ -103,6 +103,111 @@ def test_work_of_a_namespace_that_nobody_gave_is_played(
     assert "team-a/job/x   complete" in capsys.readouterr().out
 
 
+def test_numbers_of_nodes_are_tried_side_by_side(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    manifest, outcomes = tmp_path / "job.yaml", tmp_path / "outcomes.yaml"
+    manifest.write_text(json.dumps(job(completions=4, parallelism=4)))
+    outcomes.write_text("default: {duration: 10m}\n")
+    asked = ("sim", str(manifest), "--outcomes", str(outcomes), "--node", "cpu=1", "--nodes", "1,2,4")
+    assert main(asked) == 0
+    told = capsys.readouterr().out
+    assert re.findall("(?m)^with (.*):$", told) == ["1 node", "2 nodes", "4 nodes"]
+    head, row = told.splitlines()[-2:]
+    assert re.split(" {2,}", head) == ["WORK", "1 node", "2 nodes", "4 nodes"]
+    assert re.split(" {2,}", row) == ["job/x", "40m", "20m (-20m)", "10m (-30m)"]
+    assert main([*asked, "-o", "json"]) == 0
+    assert [each["with"] for each in json.loads(capsys.readouterr().out)] == ["1 node", "2 nodes", "4 nodes"]
+
+
+def test_work_that_fails_or_never_ends_is_told_side_by_side(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    manifest = tmp_path / "job.yaml"
+    objects = [job("x", cpu="2"), job("y", activeDeadlineSeconds=30), job("z")]
+    manifest.write_text("\n---\n".join(map(json.dumps, objects)))
+    tried = ("--set", "job/x.spec.suspend=false,true", "--set", "job/y.spec.activeDeadlineSeconds=90,30")
+    assert main(["sim", str(manifest), *tried]) == 0
+    rows = [re.split(" {2,}", line) for line in capsys.readouterr().out.splitlines()[-3:]]
+    assert rows == [
+        ["job/x", "1m", "1m", "does not end", "does not end"],
+        ["job/y", "1m", "30s (-30s), 0% complete", "1m", "30s (-30s), 0% complete"],
+        ["job/z", "1m", "1m", "1m", "1m"],
+    ]
+
+
+def test_numbers_of_nodes_beside_nodes_of_the_manifests_are_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    node = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "n"},
+        "status": {"capacity": {"cpu": "4"}},
+    }
+    manifest = tmp_path / "job.yaml"
+    manifest.write_text("\n---\n".join(map(json.dumps, [job(), node])))
+    assert main(["sim", str(manifest), "--nodes", "1,2"]) == 2
+    assert "--nodes: the manifests have nodes of their own" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("start", "until", "hours"),
+    [
+        ("2027-03-26T22:00", "06:00", 8),
+        ("2027-03-27T22:00", "06:00", 7),  # clocks go forward in that night
+        ("2027-03-26T02:00", "06:00", 4),
+        ("2027-03-26T06:00", "06:00", 24),
+        ("2027-03-26T21:00+00:00", "06:00", 8),
+    ],
+)
+def test_a_night_ends_at_a_time_of_day(
+    start: str, until: str, hours: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ("--start", start, "--zone", "Europe/Berlin", "--until", until, "-o", "json")
+    assert main([*NIGHT[:2], *HOW, *asked]) == 0
+    assert json.loads(capsys.readouterr().out)["seconds"] == hours * 3600
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--until", "noon"), "--until: 'noon' is no time of day, such as 06:00, nor done"),
+        (("--until", "06:00", "--for", "1d"), "--for and --until 06:00 are two ends: give one of them"),
+    ],
+)
+def test_an_end_that_cannot_be_is_refused(
+    arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*NIGHT, *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_whole_numbers_are_whole_in_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    manifest, outcomes = tmp_path / "job.yaml", tmp_path / "outcomes.yaml"
+    manifest.write_text(json.dumps(job(completions=2, parallelism=1, activeDeadlineSeconds=120)))
+    outcomes.write_text("default: {duration: 90}\n")
+    asked = (
+        "sim",
+        str(manifest),
+        "--outcomes",
+        str(outcomes),
+        "--nodes",
+        "1",
+        "--node",
+        "cpu=1",
+        "-o",
+        "json",
+    )
+    assert main(asked) == 0
+    text = capsys.readouterr().out
+    found = json.loads(text)
+    row, node = found["jobs"][0], found["nodes"][0]
+    times = [row["queued"], row["ended"], found["seconds"], node["used"]["cpu"], found["bars"][0]["ended"]]
+    assert times == [0, 120, 120, 1, 90]
+    assert [type(each) for each in times] == [int] * 5
+    assert row["started"] == pytest.approx(0.025)
+    assert not re.search(r"\.\d{7}", text)
+
+
 @pytest.mark.parametrize("form", ["json", "timeline", "trace"])
 def test_machine_readable_forms(form: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*NIGHT, "--for", "6h", *HOW, "-o", form]) == 0

@@ -58,4 +58,4 @@ def test_work_of_every_kind_and_namespace_begins_at_the_start() -> None:
         each["metadata"]["namespace"] = f"team-{n}"
     found = played(job(), gang("train", 2, "1"), *others, cpu="64")
     assert queued(found) == [0.0] * 14
-    assert found.seconds == HOUR
+    assert found.seconds == pytest.approx(60, abs=1)

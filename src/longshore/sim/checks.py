@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import time, timedelta
+from datetime import datetime, time, timedelta
 from typing import Final
 
 from longshore.scripts import spreads
@@ -62,16 +62,7 @@ def _one(result: Result, row: JobRow, words: list[str], rule: str) -> str:
         case ["complete"]:
             return "" if row.result == "complete" else f"it is {row.result}"
         case ["done", "before", clock]:
-            queued = result.clock(row.queued)
-            try:
-                at = time.fromisoformat(clock)
-            except ValueError:
-                raise ValueError(f"{clock!r} is no time of day, such as 06:00") from None
-            limit = queued.replace(hour=at.hour, minute=at.minute, second=0, microsecond=0)
-            if limit <= queued:
-                limit += timedelta(days=1)
-            left = limit.timestamp() - queued.timestamp()  # clocks may change meanwhile
-            return _done_by(result, row, left - _MOMENT_SECONDS)
+            return _done_by(result, row, seconds_until(clock, result.clock(row.queued)) - _MOMENT_SECONDS)
         case ["done", "within", length]:
             return _done_by(result, row, spreads.seconds(length))
         case ["starts", "within", length]:
@@ -83,6 +74,20 @@ def _one(result: Result, row: JobRow, words: list[str], rule: str) -> str:
         f"{rule!r} is no rule; write done before 06:00, done within 2h, starts within 10m, "
         "complete or never skipped"
     )
+
+
+def seconds_until(clock: str, moment: datetime) -> float:
+    """The seconds from a moment to a time of day in its zone, of the next day if that is past.
+
+    Raises ValueError for a text that is no time of day."""
+    try:
+        at = time.fromisoformat(clock)
+    except ValueError:
+        raise ValueError(f"{clock!r} is no time of day, such as 06:00") from None
+    end = moment.replace(hour=at.hour, minute=at.minute, second=0, microsecond=0)
+    if end <= moment:
+        end += timedelta(days=1)
+    return end.timestamp() - moment.timestamp()  # clocks may change meanwhile
 
 
 def _done_by(result: Result, row: JobRow, seconds: float) -> str:

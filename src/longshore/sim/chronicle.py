@@ -6,7 +6,8 @@ A line stays when its object is deleted by TTL, history limits or people. Decide
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -78,8 +79,8 @@ class WorkLine:
     """The spec of a gang that has not started; None for a Job."""
     waits_for: str = ""
     """The scheduler's message about a gang that has not started."""
-    succeeded: int = 0
     failed: int = 0
+    """Counted by the controller, as in the status of a Job."""
     pods: list[PodLine] = field(default_factory=list)
 
     @property
@@ -111,6 +112,8 @@ class Chronicle:
         self.queue_of: dict[str, str] = {}
         self.changes = 0
         """Counts changes: while the number stays the same, nothing has happened."""
+        self.unplayed: dict[tuple[str, str], list[str]] = {}
+        """Names of objects that longshore cannot play, by apiVersion and kind."""
         self._unsaid: dict[tuple[str, str], None] = {}
         self._by_name: dict[tuple[str, str], PodLine] = {}
 
@@ -133,10 +136,26 @@ class Chronicle:
         reference = f"pod/{pod['metadata']['name']}" if work is None else work.owner or work.reference
         self._unsaid[pod["metadata"]["namespace"], reference] = None
 
+    def went_unplayed(self, obj: Obj) -> None:
+        """Notes that longshore does not have the kind of this object."""
+        meta = obj["metadata"]
+        name = meta.get("name") or meta.get("generateName") or ""
+        self.unplayed.setdefault((obj["apiVersion"], obj["kind"]), []).append(name)
+
     @property
     def unsaid(self) -> list[tuple[str, str]]:
         """Namespaces and names of work whose pods have neither a rule nor an annotation."""
         return [*self._unsaid]
+
+    def end(self) -> float | None:
+        """The moment at which the last work or pod ended; None while one lives, or if there are none."""
+        last = 0.0
+        lines: Iterable[WorkLine | PodLine] = itertools.chain(self.works.values(), self.pods.values())
+        for line in lines:
+            if line.ended is None:
+                return None
+            last = max(last, line.ended)
+        return last or None
 
     def _event(self, event: Obj) -> None:
         self.heard(event.get("involvedObject") or {}, event.get("reason", ""), event.get("message", ""))
@@ -190,7 +209,7 @@ class Chronicle:
     def _job(self, job: Obj) -> None:
         line = self._work(job, "job")
         status = job.get("status") or {}
-        line.succeeded, line.failed = status.get("succeeded") or 0, status.get("failed") or 0
+        line.failed = status.get("failed") or 0
         end = job_state.end_of(job)
         if end is not None and line.ended is None:
             line.ended, line.result = self._now(), "complete" if end["type"] == "Complete" else "failed"
@@ -200,7 +219,7 @@ class Chronicle:
         line = self._work(gang, "vcjob")
         status = gang.get("status") or {}
         line.queue = gang["spec"].get("queue") or "default"
-        line.succeeded, line.failed = status.get("succeeded") or 0, status.get("failed") or 0
+        line.failed = status.get("failed") or 0
         phase = (status.get("state") or {}).get("phase") or ""
         if phase in _GANG_ENDS and line.ended is None:
             line.ended, line.result, line.reason = self._now(), _GANG_ENDS[phase], phase

@@ -18,6 +18,7 @@ _NAMES_TOLD: Final = 3
 
 def of(result: Result, nodes: Sequence[Obj], chronicle: Chronicle) -> list[str]:
     return [
+        *_unplayed(chronicle),
         *_idle(result),
         *_skipped(result),
         *_never_started(result, nodes, chronicle),
@@ -26,6 +27,11 @@ def of(result: Result, nodes: Sequence[Obj], chronicle: Chronicle) -> list[str]:
         *_nodes(result),
         *_unsaid(result),
     ]
+
+
+def _unplayed(chronicle: Chronicle) -> Iterator[str]:
+    for (version, kind), names in chronicle.unplayed.items():
+        yield f"{kind} {_some(names)} ({version}) is skipped: longshore does not play this kind"
 
 
 def _idle(result: Result) -> Iterator[str]:

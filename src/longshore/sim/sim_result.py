@@ -40,7 +40,7 @@ class JobRow(msgspec.Struct):
     reason: str
     pods: int
     failed: int
-    """Pods that failed or were evicted."""
+    """Pods that failed or were evicted, and those that a Job ended when it failed."""
     completions: int | None
     waits_for: str = ""
     late: float = 0.0
@@ -111,6 +111,7 @@ class Result(msgspec.Struct):
     """RFC 3339, in the zone."""
     zone: str
     seconds: float
+    """From the start to the end of the last work, or of the simulation if some work never ends."""
     jobs: list[JobRow]
     cron_jobs: list[CronJobRow]
     queues: list[QueueRow]
@@ -206,7 +207,7 @@ def _job(work: WorkLine, began: float, settings: Settings) -> JobRow:
         result=state,
         reason=work.reason,
         pods=len(work.pods),
-        failed=sum(pod.result in ("failed", "evicted") for pod in work.pods),
+        failed=max(sum(pod.result in ("failed", "evicted") for pod in work.pods), work.failed),
         completions=work.completions,
         waits_for=waiting if work.ended is None else "",
     )

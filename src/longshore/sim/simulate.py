@@ -84,8 +84,8 @@ async def _play(settings: Settings, clock: VirtualClock, progress: Progress | No
         chronicle.follow(informers, events=not plane.api.shortcuts.on)
         following = asyncio.create_task(informers.run())
         try:
-            await _create_all(plane, [obj for obj in settings.objects if obj["kind"] != "Node"])
-            await _wait(settings, chronicle, world, progress)
+            await _create_all(plane, [obj for obj in settings.objects if obj["kind"] != "Node"], chronicle)
+            ended = await _wait(settings, chronicle, world, progress)
         finally:
             await cancelled([following])
         answer = sim_result.of(
@@ -94,7 +94,7 @@ async def _play(settings: Settings, clock: VirtualClock, progress: Progress | No
             plane,
             _nodes(settings),
             _LEAD_SECONDS,
-            clock.monotonic(),
+            ended,
             world.troubles.failures,
         )
     await plane.parts.store.close()
@@ -161,9 +161,10 @@ def _unruled(chronicle: Chronicle, pod: Obj) -> Outcome:
     return Run(DEFAULT_RUN_SECONDS)
 
 
-async def _create_all(plane: Plane, objects: list[Obj]) -> None:
+async def _create_all(plane: Plane, objects: list[Obj], chronicle: Chronicle) -> None:
     """Creates the manifests and missing namespaces: work at the start, and what work relies on a second
-    before. Raises StatusError, or ValueError if a StatusError would not name the object."""
+    before. Tells the chronicle of kinds that longshore does not have. Raises StatusError, or ValueError if a
+    StatusError would not name the object."""
 
     def order(obj: Obj) -> int:
         return _FIRST.index(obj["kind"]) if obj["kind"] in _FIRST else len(_FIRST)
@@ -175,9 +176,9 @@ async def _create_all(plane: Plane, objects: list[Obj]) -> None:
     ]
     ordered = sorted([*missing, *objects], key=order)
     await _until(plane, _LEAD_SECONDS - 1.0)
-    await _create(plane, [obj for obj in ordered if not _begins_at_the_start(obj)])
+    await _create(plane, [obj for obj in ordered if not _begins_at_the_start(obj)], chronicle)
     await _until(plane, _LEAD_SECONDS)  # by now namespaces have their service accounts
-    await _create(plane, [obj for obj in ordered if _begins_at_the_start(obj)])
+    await _create(plane, [obj for obj in ordered if _begins_at_the_start(obj)], chronicle)
 
 
 def _begins_at_the_start(obj: Obj) -> bool:
@@ -196,13 +197,14 @@ async def _until(plane: Plane, moment: float) -> None:
         await plane.clock.sleep(left)
 
 
-async def _create(plane: Plane, objects: list[Obj]) -> None:
+async def _create(plane: Plane, objects: list[Obj], chronicle: Chronicle) -> None:
     for obj in objects:
         what = (obj["apiVersion"], obj["kind"])
         try:
             row = await plane.client.resource(what)
-        except LookupError as err:
-            raise ValueError(f"{obj['kind']} {obj['metadata'].get('name')}: {err}") from None
+        except LookupError:
+            chronicle.went_unplayed(obj)
+            continue
         body = {key: value for key, value in obj.items() if key not in ("apiVersion", "kind", "status")}
         meta = {
             k: v
@@ -211,15 +213,17 @@ async def _create(plane: Plane, objects: list[Obj]) -> None:
         }
         namespace = (meta.get("namespace") or "default") if row.namespaced else ""
         try:
-            await plane.client.create(what, {**body, "metadata": meta}, namespace)
+            await plane.client.create(what, {**body, "metadata": meta}, namespace, strict=True)
         except StatusError as err:
             if f'"{meta.get("name")}"' in err.message:
                 raise
             raise ValueError(f"{obj['kind']} {meta.get('name')}: {err.message}") from None
 
 
-async def _wait(settings: Settings, chronicle: Chronicle, world: World, progress: Progress | None) -> None:
-    """Lets time pass until the end, or until nothing is left to do, or nothing can happen any more."""
+async def _wait(settings: Settings, chronicle: Chronicle, world: World, progress: Progress | None) -> float:
+    """Lets time pass until the end, or until nothing is left to do, or nothing can happen any more.
+
+    Returns the moment up to which the answer counts: the end of the last work, if nothing is left to do."""
     clock = world.clock
     end, quiet_since, seen = _LEAD_SECONDS + settings.seconds, clock.monotonic(), -1
     quiet_seconds = _quiet_seconds(settings)
@@ -229,9 +233,11 @@ async def _wait(settings: Settings, chronicle: Chronicle, world: World, progress
             progress(clock.monotonic() - _LEAD_SECONDS)
         if chronicle.changes != seen or chronicle.cron_jobs or world.is_busy:
             seen, quiet_since = chronicle.changes, clock.monotonic()
-        is_quiet = clock.monotonic() - quiet_since >= quiet_seconds
-        if settings.until_done and (_is_done(chronicle) or is_quiet):
-            return
+        if settings.until_done and not chronicle.cron_jobs and (ended := chronicle.end()) is not None:
+            return ended
+        if settings.until_done and clock.monotonic() - quiet_since >= quiet_seconds:
+            break
+    return clock.monotonic()
 
 
 def _quiet_seconds(settings: Settings) -> float:
@@ -241,11 +247,6 @@ def _quiet_seconds(settings: Settings) -> float:
     specs = [obj["spec"] for obj in settings.objects if isinstance(obj.get("spec"), dict)]
     deadlines = [spec.get("activeDeadlineSeconds") for spec in specs]
     return _QUIET_SECONDS + repair + max((each for each in deadlines if isinstance(each, int)), default=0)
-
-
-def _is_done(chronicle: Chronicle) -> bool:
-    works = chronicle.works.values()
-    return bool(works) and all(work.ended is not None for work in works) and not chronicle.cron_jobs
 
 
 class _SimClient(LocalClient):

@@ -92,7 +92,7 @@ class ScriptedNode:
     async def create(self, client: Client) -> None:
         """Creates the Node that was given, before its agent does."""
         if self._given is not None:
-            await client.create(kinds.NODES, {k: v for k, v in self._given.items() if k != "status"})
+            await client.create(kinds.NODES, {**self._given, "status": {}}, strict=True)
 
     async def __call__(self, plane: Plane, ready: asyncio.Event) -> None:
         await self.run(plane, ready)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from longshore.cli.simulating.question import Question
 
 INTERMIXED = True
+_COUNT = flags.whole("a number of 1 or more", 1)
 _FORMS = "table|html|svg|json|timeline|trace"
 
 
@@ -34,12 +35,12 @@ _FLAGS = f"""
 files* FILE             words       manifests: files, directories, URLs, - for standard input
 --from-cluster          switch      also the Jobs, CronJobs, queues and nodes of a server; only reads
 length: --for T         length      how long (default: until done; 1d with CronJobs)
---until done            done|       end as soon as nothing is left to do
+--until WHEN            text        the end: a time such as 06:00, or done: as soon as nothing is left to do
 --start TIME            text        2027-03-27T00:00 in the zone (default: the next midnight)
 --zone ZONE             text        time zone of schedules and of times (default: this machine's)
 --seed N                int=0       of the dice (default: 0)
 --runs N                count=1     play N seeds, and show p50 and p95
---nodes N               count=1     so many nodes alike (default: 1)
+--nodes N,N             counts      so many nodes alike (default: 1); several numbers side by side
 --node AMOUNTS          text        what a node has: cpu=64,memory=256Gi,nvidia.com/gpu=8
 --outcomes FILE         text        how pods go, and what is expected; YAML
 --outcomes-from FILE    text        pods or history that were, as -o json prints them
@@ -50,7 +51,7 @@ changes: --set F=V,V    list        try values: job/x.spec.parallelism=4,8
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    flags.table(parser, _FLAGS, length=_length, count=flags.whole("a number of 1 or more", 1))
+    flags.table(parser, _FLAGS, length=_length, count=_COUNT, counts=_counts)
     connecting.add_arguments(parser)
 
 
@@ -62,7 +63,7 @@ def run(arguments: Namespace) -> int:
     try:
         asked = question.read(arguments)
         if len(asked.variants) > 1 and arguments.output in playing.SINGLE:
-            text = f"-o {arguments.output} shows one simulation: give --set one value, or take -o html"
+            text = f"-o {arguments.output} shows one simulation: give one value to try, or take -o html"
             raise Failure(text, 2)
         played = _played(arguments, asked)
         sys.stdout.write(playing.text(arguments.output, played, arguments.files))
@@ -96,6 +97,10 @@ def _played(arguments: Namespace, asked: Question) -> list[Played]:
         Played(variant.words, found[number * len(seeds) : (number + 1) * len(seeds)])
         for number, variant in enumerate(asked.variants)
     ]
+
+
+def _counts(text: str) -> list[int]:
+    return [_COUNT(each) for each in text.split(",")]
 
 
 def _length(text: str) -> float:

@@ -16,7 +16,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 import msgspec
 
@@ -149,7 +149,10 @@ def text(form: str, played: Sequence[Played], files: Sequence[str]) -> str:
         case "json":
             results = played[0].results
             return _json(results[0] if len(results) == 1 else results)
-    return "\n".join(_table(each) for each in played)
+    tables = [_table(each) for each in played]
+    if len(played) > 1:
+        tables.append(table.of_choices({each.words: many.spreads(each.results) for each in played}))
+    return "\n".join(tables)
 
 
 def _with(title: str, played: Played) -> str:
@@ -176,4 +179,19 @@ def _table(played: Played) -> str:
 
 
 def _json(value: object) -> str:
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
+    return (
+        msgspec.json.format(msgspec.json.encode(_short(msgspec.to_builtins(value))), indent=2).decode() + "\n"
+    )
+
+
+def _short(value: Any) -> Any:
+    """A value with its numbers as people write them: to the microsecond, and whole where they are whole."""
+    match value:
+        case float():
+            rounded = round(value, 6)
+            return int(rounded) if rounded.is_integer() else rounded
+        case dict():
+            return {key: _short(each) for key, each in value.items()}
+        case list():
+            return [_short(each) for each in value]
+    return value

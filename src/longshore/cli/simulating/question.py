@@ -20,7 +20,7 @@ from longshore.cli.arguments import manifest_files
 from longshore.cli.main import Failure
 from longshore.scripts import annotated_pods, past_runs
 from longshore.scripts.pod_rules import Rule
-from longshore.sim import many
+from longshore.sim import checks, many
 from longshore.sim.many import Variant
 from longshore.sim.settings import DAY_SECONDS, MAX_SECONDS, Outcomes, Settings, amounts, nodes, outcomes_of
 from longshore.testing.troubles import Troubles
@@ -64,7 +64,6 @@ class Question(NamedTuple):
     zone: str
     length: float
     until_done: bool
-    nodes: Sequence[Obj]
     rules: Sequence[Rule]
     troubles: Troubles
     expect: Mapping[str, str]
@@ -77,7 +76,7 @@ class Question(NamedTuple):
             seconds=self.length,
             until_done=self.until_done,
             seed=seed,
-            nodes=self.nodes,
+            nodes=variant.nodes,
             rules=self.rules,
             troubles=self.troubles,
             shortcuts=shortcuts_are_on(os.environ),
@@ -112,18 +111,37 @@ def read(arguments: Namespace) -> Question:
     except cron.UnknownZone as err:
         raise Failure(f"--zone: {err}", 2) from None
     repeats = any(obj["kind"] == "CronJob" for obj in objects)
-    length = arguments.length or (DAY_SECONDS if repeats else MAX_SECONDS)
+    start = _start(arguments.start, zone)
+    length = _length(arguments, start.astimezone(ZoneInfo(zone)))
+    has, counts = amounts(arguments.node), arguments.nodes or [1]
+    if len(counts) > 1 and any(obj["kind"] == "Node" for obj in objects):
+        raise Failure("--nodes: the manifests have nodes of their own, which are used in each run", 2)
+    if len(counts) > 1:
+        variants = [each.on(nodes(count, has)) for each in variants for count in counts]
+    else:
+        variants = [each._replace(nodes=nodes(counts[0], has)) for each in variants]
     return Question(
         variants=variants,
-        start=_start(arguments.start, zone),
+        start=start,
         zone=zone,
-        length=length,
-        until_done=arguments.until == "done" or not arguments.length,
-        nodes=nodes(arguments.nodes, amounts(arguments.node)),
+        length=length or (DAY_SECONDS if repeats else MAX_SECONDS),
+        until_done=arguments.until == "done" or not length,
         rules=rules,
         troubles=outcomes.troubles,
         expect=outcomes.expect,
     )
+
+
+def _length(arguments: Namespace, start: datetime) -> float:
+    """The seconds that --for or --until asks for; 0 if neither gives an end."""
+    if arguments.until in ("", "done"):
+        return arguments.length or 0.0
+    if arguments.length:
+        raise Failure(f"--for and --until {arguments.until} are two ends: give one of them", 2)
+    try:
+        return checks.seconds_until(arguments.until, start)
+    except ValueError as err:
+        raise Failure(f"--until: {err}, nor done", 2) from None
 
 
 def _start(text: str, zone: str) -> datetime:

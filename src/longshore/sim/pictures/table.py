@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from longshore.sim.checks import spoken
 from longshore.sim.many import Spread
@@ -97,6 +97,26 @@ def of_spreads(spreads: Sequence[Spread], runs: int) -> str:
         for each in spreads
     ]
     return f"over {runs} seeds:\n" + columns(("WORK", "COMPLETE", "P50", "P95"), rows)
+
+
+def of_choices(choices: Mapping[str, Sequence[Spread]]) -> str:
+    """The median time that each piece of work takes, by choice, with differences from the first choice."""
+    by_name = [{each.name: each for each in spreads} for spreads in choices.values()]
+    names = dict.fromkeys(name for spreads in by_name for name in spreads)
+    rows = [
+        (name, *(_compared(spreads.get(name), by_name[0].get(name)) for spreads in by_name)) for name in names
+    ]
+    return "side by side, the median of all runs:\n" + columns(("WORK", *choices), rows)
+
+
+def _compared(found: Spread | None, first: Spread | None) -> str:
+    if found is None or found.p50 is None:
+        return "does not end"
+    text = spoken(found.p50)
+    if first is not None and first.p50 is not None and round(found.p50) != round(first.p50):
+        less = found.p50 < first.p50
+        text += f" ({'-' if less else '+'}{spoken(abs(round(found.p50) - round(first.p50)))})"
+    return text if found.completes == 1 else f"{text}, {found.completes:.0%} complete"
 
 
 def columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
