@@ -98,3 +98,15 @@ def test_claims_are_taken_and_get_volumes_of_their_own(capsys: pytest.CaptureFix
         tried = ("--set", "job/reads.spec.suspend=false")
         assert main(["sim", "--from-cluster", "--zone", "UTC", "--for", "1h", "-o", "json", *tried]) == 0
     assert json.loads(capsys.readouterr().out)["jobs"][0]["result"] == "complete"
+
+
+def test_fields_of_a_newer_server_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    with Cluster() as c, c.environ():
+        stored = c.apply(job("waiting", suspend=True))
+        stored["spec"] |= {"suspend": False, "fromTheFuture": True}
+        node = c.get("node/node")
+        node["spec"]["fromTheFuture"] = True
+        c.answers.on("GET /apis/batch/v1/jobs", {"kind": "JobList", "items": [stored]})
+        c.answers.on("GET /api/v1/nodes", {"kind": "NodeList", "items": [node]})
+        assert main(["sim", "--from-cluster", "--zone", "UTC", "-o", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["jobs"][0]["result"] == "complete"

@@ -212,8 +212,9 @@ async def _create(plane: Plane, objects: list[Obj], chronicle: Chronicle) -> Non
             if k not in ("uid", "resourceVersion", "creationTimestamp")
         }
         namespace = (meta.get("namespace") or "default") if row.namespaced else ""
+        typed = "uid" not in obj["metadata"]  # a server that is newer may store fields that longshore lacks
         try:
-            await plane.client.create(what, {**body, "metadata": meta}, namespace, strict=True)
+            await plane.client.create(what, {**body, "metadata": meta}, namespace, strict=typed)
         except StatusError as err:
             if f'"{meta.get("name")}"' in err.message:
                 raise

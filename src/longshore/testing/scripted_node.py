@@ -92,7 +92,8 @@ class ScriptedNode:
     async def create(self, client: Client) -> None:
         """Creates the Node that was given, before its agent does."""
         if self._given is not None:
-            await client.create(kinds.NODES, {**self._given, "status": {}}, strict=True)
+            typed = "uid" not in self._given["metadata"]  # a server that is newer may store fields of its own
+            await client.create(kinds.NODES, {**self._given, "status": {}}, strict=typed)
 
     async def __call__(self, plane: Plane, ready: asyncio.Event) -> None:
         await self.run(plane, ready)

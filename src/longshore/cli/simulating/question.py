@@ -219,7 +219,7 @@ def _has_ended(item: Obj, version: str, kind: str) -> bool:
 def _asked_for(item: Obj, version: str, kind: str) -> Obj:
     meta = {
         k: item["metadata"][k]
-        for k in ("name", "namespace", "labels", "annotations")
+        for k in ("name", "namespace", "labels", "annotations", "uid")
         if k in item["metadata"]
     }
     spec = _asked_spec(item.get("spec") or {}, kind)
