@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from longshore.api import quantity
 from longshore.api.facts import owners, pod_state
+from longshore.api.pod_resources import pod_requests
 from longshore.api.types import Obj
 from longshore.testing.scripted_kubelet import TRACKING
-from simulation.record import JOBS, PODS, Record
+from simulation.record import JOBS, NODES, PODS, Record
 
 
 def a_container_starts_at_most_once(record: Record) -> Iterator[str]:
@@ -40,6 +42,26 @@ def the_end_of_a_pod_is_final(record: Record) -> Iterator[str]:
             yield f"{change.key.name}: moved from {node}"
 
 
+def a_node_never_holds_more_than_it_has(record: Record) -> Iterator[str]:
+    """The pods that are bound to a node and have not ended never request more cpu than it has."""
+    room: dict[str, int] = {}
+    held: dict[str, dict[str, int]] = {}
+    for change in record.changes:
+        if change.key.storage == NODES:
+            cpu = (change.obj.get("status") or {}).get("allocatable", {}).get("cpu", "0")
+            room[change.key.name] = quantity.milli_value(cpu)
+        node = change.obj["spec"].get("nodeName") if change.key.storage == PODS else None
+        if not node:
+            continue
+        uid, pods = change.obj["metadata"]["uid"], held.setdefault(node, {})
+        if change.type == "DELETED" or pod_state.has_ended(change.obj):
+            pods.pop(uid, None)
+        elif uid not in pods:
+            pods[uid] = quantity.milli_value(pod_requests(change.obj["spec"]).get("cpu", "0"))
+            if sum(pods.values()) > room[node]:
+                yield f"{node}: has {room[node]}m cpu, and {sum(pods.values())}m with {change.key.name}"
+
+
 def nothing_runs_on_in_the_end(record: Record) -> Iterator[str]:
     """When all is at rest no process is left, and no pod waits for its finalizer or its grace period.
 
@@ -63,6 +85,7 @@ def nothing_runs_on_in_the_end(record: Record) -> Iterator[str]:
 
 INVARIANTS = (
     a_container_starts_at_most_once,
+    a_node_never_holds_more_than_it_has,
     a_pod_that_never_restarts_runs_once,
     nothing_runs_on_in_the_end,
     the_end_of_a_pod_is_final,
