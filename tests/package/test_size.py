@@ -34,7 +34,7 @@ ROOMS = {
     "why": (22, 2_851),
 }
 """Files and lines, at most."""
-HELPERS = 15_128
+HELPERS = 15_141
 """Lines of Python below tests/ that hold no test, at most."""
 
 
