@@ -25,24 +25,12 @@ def no_time_runs_twice(record: Record) -> Iterator[str]:
 
 def forbid_never_overlaps(record: Record) -> Iterator[str]:
     """While a Job of a CronJob with Forbid runs, it starts no other."""
-    forbids: set[str] = set()
-    running: dict[str, set[str]] = {}
-    for change in record.changes:
-        uid = change.obj["metadata"]["uid"]
-        if change.key.storage == CRONJOBS and change.obj["spec"]["concurrencyPolicy"] == "Forbid":
-            forbids.add(uid)
-        if change.key.storage != JOBS:
-            continue
-        owner = owners.controller_of(change.obj)
-        if owner is None or owner["uid"] not in forbids:
-            continue
-        jobs = running.setdefault(owner["uid"], set())
-        if change.type == "ADDED" and jobs:
-            yield f"{owner['name']}: {change.key.name} starts while {sorted(jobs)} run"
-        if change.type == "DELETED" or job_state.has_ended(change.obj):
-            jobs.discard(change.key.name)
-        else:
-            jobs.add(change.key.name)
+    yield from _overlaps(record, "Forbid")
+
+
+def replace_leaves_one(record: Record) -> Iterator[str]:
+    """When a CronJob with Replace starts a Job, those before it have ended or are deleted."""
+    yield from _overlaps(record, "Replace")
 
 
 def its_active_list_is_true(record: Record) -> Iterator[str]:
@@ -83,4 +71,29 @@ INVARIANTS = (
     history_is_kept_within_its_limits,
     its_active_list_is_true,
     no_time_runs_twice,
+    replace_leaves_one,
 )
+
+
+def _overlaps(record: Record, policy: str) -> Iterator[str]:
+    """The Jobs that a CronJob with this concurrencyPolicy starts beside others. One that is being deleted
+    stands in the way of Forbid only."""
+    followers: set[str] = set()
+    running: dict[str, set[str]] = {}
+    for change in record.changes:
+        meta = change.obj["metadata"]
+        if change.key.storage == CRONJOBS and change.obj["spec"]["concurrencyPolicy"] == policy:
+            followers.add(meta["uid"])
+        if change.key.storage != JOBS:
+            continue
+        owner = owners.controller_of(change.obj)
+        if owner is None or owner["uid"] not in followers:
+            continue
+        jobs = running.setdefault(owner["uid"], set())
+        if change.type == "ADDED" and jobs:
+            yield f"{owner['name']}: {change.key.name} starts while {sorted(jobs)} run"
+        is_replaced = policy == "Replace" and "deletionTimestamp" in meta
+        if change.type == "DELETED" or is_replaced or job_state.has_ended(change.obj):
+            jobs.discard(change.key.name)
+        else:
+            jobs.add(change.key.name)

@@ -21,6 +21,10 @@ QUICK = (
     "a failed pod is listed a second time",
     "counters move while the finalizer is there",
     "pods are killed before the verdict is written",
+    "a scheduler ignores requests",
+    "backoffLimit is off by one",
+    "a back-off never grows",
+    "a node gives no grace period",
 )
 """Faults that were found within 60 seeds from 0 on, as bugs-found.md tells: CI plants some of these."""
 

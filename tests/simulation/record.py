@@ -17,7 +17,7 @@ from simulation.scenario import Scenario
 
 PODS, JOBS, CRONJOBS = "pods", "batch/jobs", "batch/cronjobs"
 GANGS, QUEUES = "batch.volcano.sh/jobs", "scheduling.volcano.sh/queues"
-POD_GROUPS, EVENTS = "scheduling.volcano.sh/podgroups", "events"
+POD_GROUPS, EVENTS, NODES = "scheduling.volcano.sh/podgroups", "events", "nodes"
 WORK = (PODS, JOBS, CRONJOBS, GANGS, POD_GROUPS)
 
 
