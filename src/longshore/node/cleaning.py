@@ -116,7 +116,7 @@ class Cleaner:
             await self._clock.sleep(FOLLOW_SECONDS)
             for life in list(lives.values()):
                 prepared = life.prepared
-                if prepared is not None and getattr(prepared, "follows", False) and not life.closed:
+                if prepared is not None and prepared.follows and not life.closed:
                     try:
                         await self._preparer.refresh(prepared, life.memory.pod)
                     except NotReady as err:

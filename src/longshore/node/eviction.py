@@ -183,7 +183,7 @@ class Evictions:
         if not memory.prepared or memory.verdict is not None or life.closed:
             return None
         facts = memory.facts
-        found = getattr(life.prepared, "volumes", None) or {}
+        found = life.prepared.volumes if life.prepared is not None else {}
         places = {name: Path(volume.path) for name, volume in found.items()}
         logs = self._root / "logs" / f"{facts.namespace}_{facts.name}_{facts.uid}"
         return budget_of(facts.spec, places, logs, self._memory)

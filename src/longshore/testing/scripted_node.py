@@ -29,6 +29,7 @@ from longshore.node import eviction
 from longshore.node.agent import Agent
 from longshore.node.archive import Archive
 from longshore.node.capacity import Capacity
+from longshore.node.preparing.types import PreparedPod
 from longshore.node.probes import hooks
 from longshore.node.runtime import Container, Key, Runtime
 from longshore.node.serving.followed_runtime import FollowedRuntime
@@ -214,7 +215,7 @@ class PodsByNode(Handler):
 
 
 class ScriptedPreparer:
-    """Implements `node.pod.preparation.Preparation`. Creates no files below `root`; without a root,
+    """Implements `node.preparing.types.Preparation`. Creates no files below `root`; without a root,
     containers have no paths for files, and pods are prepared in the same turn of the loop."""
 
     def __init__(self, root: Path | None) -> None:
@@ -231,18 +232,18 @@ class ScriptedPreparer:
     async def run(self, informers: Informers) -> None:
         await asyncio.get_running_loop().create_future()
 
-    def at_once(self, pod: Obj) -> str | None:
-        """Prepares a pod and returns its uid; None with a `root`, where that takes a turn of the loop."""
+    def at_once(self, pod: Obj) -> PreparedPod | None:
+        """Prepares a pod; None with a `root`, where that takes a turn of the loop."""
         if self.root is not None:
             return None
         self.refuse(pod)
-        return str(pod["metadata"]["uid"])
+        return PreparedPod(pod["metadata"]["uid"])
 
-    async def pod(self, pod: Obj) -> str:
+    async def pod(self, pod: Obj) -> PreparedPod:
         self.refuse(pod)
-        return str(pod["metadata"]["uid"])
+        return PreparedPod(pod["metadata"]["uid"])
 
-    def container(self, prepared: str, pod: Obj, spec: Obj, attempt: int, pod_ip: str) -> Container:
+    def container(self, prepared: PreparedPod, pod: Obj, spec: Obj, attempt: int, pod_ip: str) -> Container:
         self.refuse_container(pod, spec["name"])
         meta = pod["metadata"]
         self.pods[meta["uid"]] = pod
@@ -261,7 +262,7 @@ class ScriptedPreparer:
             termination_message=message,
         )
 
-    async def refresh(self, prepared: str, pod: Obj) -> None: ...
+    async def refresh(self, prepared: PreparedPod, pod: Obj) -> None: ...
 
     def stopped(self, pod_uid: str) -> None: ...
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from longshore.api import quantity
 from longshore.api.types import Obj
 from longshore.node.eviction import budget_of, excess, usage
+from longshore.node.preparing.types import PreparedPod, Volume
 from longshore.testing.scripted_runtime import Run
 from support.node_world import World, scripted, told
 
@@ -20,12 +20,11 @@ def test_an_empty_dir_beyond_its_limit_evicts_the_pod() -> None:
     async def story(world: World) -> None:
         place = world.root / "cache"
         place.mkdir()
-        prepared = SimpleNamespace(volumes={"cache": SimpleNamespace(path=str(place))}, follows=False)
 
-        async def pod(pod: Obj) -> object:
-            return prepared
+        async def pod(pod: Obj) -> PreparedPod:
+            return PreparedPod(pod["metadata"]["uid"], {"cache": Volume(str(place))})
 
-        world.preparer.pod = pod  # type: ignore[method-assign, assignment]
+        world.preparer.pod = pod  # type: ignore[method-assign]
         await world.create(volumes=[{"name": "cache", "emptyDir": {"sizeLimit": "10Ki"}}])
         await world.phase("Running")
         await world.clock.sleep(25)

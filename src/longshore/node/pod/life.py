@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -12,6 +12,7 @@ from longshore.node.pod.memory import Memory, Record
 from longshore.node.runtime import FilePath, Key
 
 if TYPE_CHECKING:
+    from longshore.node.preparing.types import PreparedPod
     from longshore.node.probes.prober import Probing
     from longshore.node.runtime import Runtime
 
@@ -34,8 +35,8 @@ class Life(msgspec.Struct):
     timer: Timer | None = None
     due: float = 0.0
     """When the timer rings."""
-    prepared: Any = None
-    """The prepared pod; None until the preparer is done."""
+    prepared: PreparedPod | None = None
+    """None until the preparer is done."""
     probing: dict[str, Probing] = msgspec.field(default_factory=dict)
     """The probes that run on its containers, by name."""
     paths: dict[str, Paths] = msgspec.field(default_factory=dict)

@@ -128,7 +128,7 @@ async def adopt(life: Life, preparer: Preparation) -> None:
     try:
         if not memory.terminal:
             life.prepared = await preparer.pod(memory.pod)
-            memory.prepared = life.prepared is not None
+            memory.prepared = True
     except NotReady as err:
         log.info("pod %s: %s", memory.facts.title, err)
     except Exception:  # its containers run already, and are taken over in any case
@@ -136,7 +136,7 @@ async def adopt(life: Life, preparer: Preparation) -> None:
     for record in memory.records():
         if record.state is None:
             continue
-        if memory.prepared:
+        if life.prepared is not None:
             try:
                 found = preparer.container(
                     life.prepared, memory.pod, record.facts.spec, record.attempt, memory.ip

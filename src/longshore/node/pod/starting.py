@@ -25,7 +25,7 @@ from longshore.node.pod import backoff, ends, plan
 from longshore.node.pod.facts import Facts
 from longshore.node.pod.life import Life, Paths
 from longshore.node.pod.memory import Record, Waiting
-from longshore.node.preparing.types import CannotPrepare, NotReady, Preparation
+from longshore.node.preparing.types import CannotPrepare, NotReady, Preparation, PreparedPod
 from longshore.node.runtime import CannotStart, Key, Runtime, State
 
 PREPARE_PAUSES: Final = Doubling(0.5, 122.0)
@@ -99,12 +99,12 @@ class Starter:
         self._prepared(life, prepared)
         self.wake(life)
 
-    def _prepared(self, life: Life, prepared: Any) -> None:
+    def _prepared(self, life: Life, prepared: PreparedPod) -> None:
         memory = life.memory
         life.prepared, memory.prepared = prepared, True
         memory.unprepared, memory.failures = None, 0
         memory.unstartable_since = None
-        for warning in getattr(prepared, "warnings", ()):
+        for warning in prepared.warnings:
             self.events.pod(memory.pod, "Warning", "NotSupported", warning)
 
     def _not_prepared(self, life: Life, err: Exception) -> None:
@@ -150,7 +150,7 @@ class Starter:
         try:
             if record.facts.is_ephemeral:
                 life.prepared = await self._preparer.pod(life.memory.pod)
-            else:
+            elif life.prepared is not None:
                 await self._preparer.refresh(life.prepared, life.memory.pod)
         except Exception as err:  # the container waits, and its status says why
             self._not_started(life, record, err)
@@ -160,6 +160,7 @@ class Starter:
     def _begin(self, life: Life, record: Record) -> None:
         memory, runtime, facts = life.memory, life.runtime, record.facts
         assert runtime is not None
+        assert life.prepared is not None
         try:
             container = self._preparer.container(
                 life.prepared, memory.pod, facts.spec, record.attempt, memory.ip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -98,15 +98,17 @@ class Preparation(Protocol):
     async def run(self, informers: Informers) -> None:
         """Keeps shared files current, until cancelled."""
 
-    def at_once(self, pod: Obj) -> Any:
+    def at_once(self, pod: Obj) -> PreparedPod | None:
         """The result of `pod` if it is known without waiting, else None."""
 
-    async def pod(self, pod: Obj) -> Any:
-        """Makes volumes, or finds them as they are; the result is handed to the other methods."""
+    async def pod(self, pod: Obj) -> PreparedPod:
+        """Makes volumes, or finds them as they are."""
 
-    def container(self, prepared: Any, pod: Obj, spec: Obj, attempt: int, pod_ip: str) -> Container: ...
+    def container(
+        self, prepared: PreparedPod, pod: Obj, spec: Obj, attempt: int, pod_ip: str
+    ) -> Container: ...
 
-    async def refresh(self, prepared: Any, pod: Obj) -> None:
+    async def refresh(self, prepared: PreparedPod, pod: Obj) -> None:
         """Updates the files that come from other objects."""
 
     def stopped(self, pod_uid: str) -> None:
