@@ -34,7 +34,7 @@ ROOMS = {
     "why": (22, 2_851),
 }
 """Files and lines, at most."""
-HELPERS = 15_167
+HELPERS = 15_175
 """Lines of Python below tests/ that hold no test, at most."""
 
 

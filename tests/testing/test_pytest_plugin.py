@@ -177,7 +177,7 @@ def test_waits_before(longshore):
 """
     result = run(pytester, source)
     result.assert_outcomes(failed=2)
-    said = result.stdout.str()
+    said = result.stdout.str().partition(" short test summary ")[0]  # which repeats errors where CI is set
     assert (
         said.count("out of paper") == said.count("out of ink") == 2
     )  # in the script's line, and in the story
