@@ -18,7 +18,7 @@ def place(tmp_path: Path, working: str) -> Iterator[Place]:
     made.start("--runtime", "auto")
     yield made
     made.stop()
-    assert "Traceback" not in (tmp_path / "said").read_text()
+    assert "Traceback" not in made.said()
 
 
 def pod(name: str, image: str, *command: str) -> str:
