@@ -13,7 +13,7 @@ from longshore.scripts.runs import Run, chosen
 from longshore.sim import checks, many
 from longshore.sim.pictures import table
 from longshore.sim.settings import amounts, nodes, outcomes_of
-from sim.worlds import cron_job, job, played
+from sim.worlds import START, cron_job, job, played
 
 POD: dict[str, Any] = {
     "metadata": {"name": "p", "namespace": "default"},
@@ -59,7 +59,8 @@ def test_a_file_says_how_pods_go_and_what_is_expected() -> None:
             "nodes": {"mtbf": "30d", "repair": "10m"},
             "evictions": {"mean": "12h"},
             "expect": {"job/x": "complete"},
-        }
+        },
+        START,
     )
     assert len(found.rules) == 2
     assert (found.troubles.node_mtbf, found.troubles.node_repair) == (30 * 86400, 600)
@@ -70,7 +71,7 @@ def test_a_file_says_how_pods_go_and_what_is_expected() -> None:
 def test_attempts_take_what_they_leave_out_from_beside_them() -> None:
     short = {"name": "p", "duration": "5m", "exit": 1, "attempts": [{}, {"exit": 0}, {"duration": "1m"}]}
     long = [{"duration": "5m", "exit": 1}, {"duration": "5m", "exit": 0}, {"duration": "1m", "exit": 1}]
-    found, same = (outcomes_of({"pods": [each]}) for each in (short, {"name": "p", "attempts": long}))
+    found, same = (outcomes_of({"pods": [each]}, START) for each in (short, {"name": "p", "attempts": long}))
     assert found.rules[0].runs == same.rules[0].runs
 
 
@@ -87,7 +88,7 @@ def test_attempts_take_what_they_leave_out_from_beside_them() -> None:
 )
 def test_a_bad_file_is_refused_with_its_rule(document: Any, rule: str) -> None:
     with pytest.raises(ValueError, match=rule):
-        outcomes_of(document)
+        outcomes_of(document, START)
 
 
 def test_annotations_of_a_cron_job_reach_its_pods() -> None:

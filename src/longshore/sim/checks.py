@@ -14,10 +14,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime, time, timedelta
 from typing import Final
 
 from longshore.scripts import spreads
+from longshore.sim.settings import seconds_until
 from longshore.sim.sim_result import CronJobRow, JobRow, Result
 
 _MOMENT_SECONDS: Final = 1e-6
@@ -74,20 +74,6 @@ def _one(result: Result, row: JobRow, words: list[str], rule: str) -> str:
         f"{rule!r} is no rule; write done before 06:00, done within 2h, starts within 10m, "
         "complete or never skipped"
     )
-
-
-def seconds_until(clock: str, moment: datetime) -> float:
-    """The seconds from a moment to a time of day in its zone, of the next day if that is past.
-
-    Raises ValueError for a text that is no time of day."""
-    try:
-        at = time.fromisoformat(clock)
-    except ValueError:
-        raise ValueError(f"{clock!r} is no time of day, such as 06:00") from None
-    end = moment.replace(hour=at.hour, minute=at.minute, second=0, microsecond=0)
-    if end <= moment:
-        end += timedelta(days=1)
-    return end.timestamp() - moment.timestamp()  # clocks may change meanwhile
 
 
 def _done_by(result: Result, row: JobRow, seconds: float) -> str:

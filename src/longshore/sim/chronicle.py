@@ -13,7 +13,7 @@ from typing import Final
 
 from longshore.api import quantity
 from longshore.api.defaults.pod import default_pod
-from longshore.api.facts import job_state, kinds, owners, pod_state
+from longshore.api.facts import conditions, job_state, kinds, owners, pod_state
 from longshore.api.pod_resources import pod_requests
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
@@ -181,6 +181,8 @@ class Chronicle:
         if line.ended is None and pod_state.has_ended(pod):
             line.ended, line.code = now, pod_state.main_end(pod).get("exitCode")
             line.result = _result(pod, phase)
+        elif line.ended is None and "deletionTimestamp" in pod["metadata"] and _is_disrupted(pod):
+            line.ended, line.result = now, "evicted"  # its node may be down, and not report its end for long
 
     def _new_pod(self, uid: str, pod: Obj) -> PodLine:
         meta = pod["metadata"]
@@ -279,11 +281,18 @@ class _Each(Handler):
 
 
 def _result(pod: Obj, phase: str) -> str:
+    if _is_disrupted(pod):
+        return "evicted"
     if "deletionTimestamp" in pod["metadata"]:
         return "stopped"
     if phase == "Succeeded":
         return "succeeded"
-    return "evicted" if (pod.get("status") or {}).get("reason") == "Evicted" else "failed"
+    return "failed"
+
+
+def _is_disrupted(pod: Obj) -> bool:
+    """Whether the node, the taint manager or the scheduler ends the pod, and nothing that it did itself."""
+    return conditions.holds(pod, "DisruptionTarget")
 
 
 def _asked(task: Obj) -> dict[str, int]:

@@ -124,9 +124,11 @@ def _unfinished(result: Result) -> Iterator[str]:
 
 
 def _nodes(result: Result) -> Iterator[str]:
-    if result.node_failures:
-        times = "once" if result.node_failures == 1 else f"{result.node_failures} times"
-        yield f"a node fails {times}"
+    for row in result.node_failures[:_NAMES_TOLD]:
+        length = f"for {spoken(row.ended - row.at)}" if row.ended is not None else "and is not back"
+        yield f"{row.node} fails at {result.clock(row.at):%d %b %H:%M:%S} {length}"
+    if more := len(result.node_failures[_NAMES_TOLD:]):
+        yield f"nodes fail {'once' if more == 1 else f'{more} times'} more"
 
 
 def _unsaid(result: Result) -> Iterator[str]:

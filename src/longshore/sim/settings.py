@@ -1,7 +1,7 @@
 """The question of a simulation, the nodes it is played on, and outcome files.
 
 default: {duration: 3m±20s}                      # default and pods: see scripts/script_documents.py
-nodes: {mtbf: 30d, repair: 10m}
+nodes: {mtbf: 30d, repair: 10m}               # or, beside it: {at: "03:00", for: 20m, name: node-0}
 evictions: {mean: 12h}
 expect:
   job/report: done before 06:00
@@ -10,7 +10,7 @@ expect:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, time, timedelta
 from typing import Any, Final
 
 import msgspec
@@ -19,13 +19,14 @@ from longshore.api import quantity
 from longshore.api.types import Obj
 from longshore.scripts import script_documents
 from longshore.scripts.pod_rules import Rule
-from longshore.testing.troubles import Troubles
+from longshore.testing.troubles import NodeFailure, Troubles
 
 DAY_SECONDS: Final = 86_400.0
 DEFAULT_NODE: Final = {"cpu": "64", "memory": "256Gi", "pods": "500"}
 MAX_SECONDS: Final = 3660 * DAY_SECONDS
 DEFAULT_RUN_SECONDS: Final = 60.0
 """The duration of a run for which no other is given."""
+_NODE_FIELDS: Final = ("mtbf", "repair", "at", "for", "name")
 _OUTCOME_FIELDS: Final = ("default", "evictions", "expect", "nodes", "pods")
 
 
@@ -48,6 +49,7 @@ class Settings(msgspec.Struct, frozen=True):
     rules: Sequence[Rule] = ()
     """How pods go. The latest rule that matches counts; without one, the pod's annotations."""
     troubles: Troubles = Troubles()
+    """Moments of failures are in seconds from the start."""
     shortcuts: bool = True
     """Whether shortcuts spare work where the result stays the same (`apiserver/shortcuts`)."""
 
@@ -108,11 +110,12 @@ class Outcomes(msgspec.Struct, frozen=True):
     expect: Mapping[str, str] = {}
 
 
-def outcomes_of(document: Any) -> Outcomes:
-    """The outcomes in a decoded YAML document. Raises ValueError with field, value and rule."""
+def outcomes_of(document: Any, start: datetime) -> Outcomes:
+    """The outcomes in a decoded YAML document, for a simulation with this start, in its zone. Raises
+    ValueError with field, value and rule."""
     found = script_documents.mapping(document, "the outcome file", _OUTCOME_FIELDS)
     script = script_documents.script_of(found, DEFAULT_RUN_SECONDS)
-    nodes = script_documents.mapping(found.get("nodes") or {}, "nodes", ("mtbf", "repair"))
+    nodes = script_documents.mapping(found.get("nodes") or {}, "nodes", _NODE_FIELDS)
     evictions = script_documents.mapping(found.get("evictions") or {}, "evictions", ("mean",))
     expect = found.get("expect") or {}
     if not isinstance(expect, dict):
@@ -121,11 +124,42 @@ def outcomes_of(document: Any) -> Outcomes:
         node_mtbf=_seconds(nodes.get("mtbf", 0), "nodes.mtbf"),
         node_repair=_seconds(nodes.get("repair", 600), "nodes.repair"),
         eviction_mean=_seconds(evictions.get("mean", 0), "evictions.mean"),
+        failures=_failures(nodes, start),
     )
     default = () if script.default is None else (script.default,)
     return Outcomes(
         (*default, *script.rules), troubles, {str(key): str(value) for key, value in expect.items()}
     )
+
+
+def _failures(nodes: Mapping[str, Any], start: datetime) -> tuple[NodeFailure, ...]:
+    """The failure at a given time; its moment is in seconds from the start."""
+    if "at" not in nodes:
+        odd = [key for key in ("for", "name") if key in nodes]
+        if odd:
+            raise ValueError(f'nodes: {odd[0]} needs at: the time of the failure, such as "03:00"')
+        return ()
+    try:
+        if not isinstance(nodes["at"], str):
+            raise ValueError(f'{nodes["at"]!r} is no text: quote it, as in "03:00"')
+        at = seconds_until(nodes["at"], start)
+    except ValueError as err:
+        raise ValueError(f"nodes.at: {err}") from None
+    return (NodeFailure(str(nodes.get("name") or ""), at, _seconds(nodes.get("for", 600), "nodes.for")),)
+
+
+def seconds_until(clock: str, moment: datetime) -> float:
+    """The seconds from a moment to a time of day in its zone, of the next day if that is past.
+
+    Raises ValueError for a text that is no time of day."""
+    try:
+        at = time.fromisoformat(clock)
+    except ValueError:
+        raise ValueError(f"{clock!r} is no time of day, such as 06:00") from None
+    end = moment.replace(hour=at.hour, minute=at.minute, second=0, microsecond=0)
+    if end <= moment:
+        end += timedelta(days=1)
+    return end.timestamp() - moment.timestamp()  # clocks may change meanwhile
 
 
 def _seconds(value: Any, where: str) -> float:

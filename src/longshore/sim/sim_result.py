@@ -18,6 +18,7 @@ from longshore.sim.chronicle import Chronicle, PodLine, WorkLine
 if TYPE_CHECKING:
     from longshore.plane.plane import Plane
     from longshore.sim.settings import Settings
+    from longshore.testing.troubles import NodeFailure
 
 _MAX_SKIPS_TOLD: Final = 100
 _LATE_SECONDS: Final = 60.0
@@ -105,6 +106,15 @@ class Bar(msgspec.Struct):
     code: int | None
 
 
+class FailureRow(msgspec.Struct):
+    """One failure of a node."""
+
+    node: str
+    at: float
+    ended: float | None
+    """When the node is back; None if that is after the end."""
+
+
 class Result(msgspec.Struct):
     seed: int
     start: str
@@ -117,7 +127,7 @@ class Result(msgspec.Struct):
     queues: list[QueueRow]
     nodes: list[NodeRow]
     bars: list[Bar]
-    node_failures: int
+    node_failures: list[FailureRow]
     unsaid: list[str]
     """Work without a rule or annotation: its pods took the default, a minute and success."""
     remarks: list[str] = []
@@ -135,7 +145,7 @@ def of(
     nodes: Sequence[Obj],
     began: float,
     ended: float,
-    failures: int,
+    failures: Sequence[NodeFailure],
 ) -> Result:
     """The rows of what was noted between two moments of the virtual clock."""
     seconds = ended - began
@@ -167,7 +177,14 @@ def of(
         queues=_queues(chronicle, began, ended),
         nodes=[_node(node, on_nodes.get(node["metadata"]["name"], []), began, ended) for node in nodes],
         bars=[_bar(line, began) for line in chronicle.pods.values()],
-        node_failures=failures,
+        node_failures=[
+            FailureRow(
+                each.node,
+                each.at - began,
+                None if each.at + each.seconds > ended else each.at + each.seconds - began,
+            )
+            for each in failures
+        ],
         unsaid=[_named(*each) for each in chronicle.unsaid],
     )
     from longshore.sim import remarks

@@ -11,6 +11,8 @@ from datetime import UTC, timedelta
 from functools import partial
 from typing import Final
 
+from msgspec.structs import replace
+
 from longshore.api import cron
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
@@ -128,7 +130,10 @@ def world_of(settings: Settings, clock: VirtualClock, chronicle: Chronicle) -> W
         seed=settings.seed,
         store=store,
         nodes=[_node(clock, scripts, node) for node in _nodes(settings)],
-        troubles=settings.troubles,
+        troubles=replace(
+            settings.troubles,
+            failures=tuple(replace(each, at=each.at + _LEAD_SECONDS) for each in settings.troubles.failures),
+        ),
         client=_SimClient(api, chronicle.heard),
         controllers=tuple(sorted(running)),
         zone=cron.load(settings.zone),
@@ -244,10 +249,13 @@ async def _wait(settings: Settings, chronicle: Chronicle, world: World, progress
 def _quiet_seconds(settings: Settings) -> float:
     """Seconds without a change after which nothing can happen any more; includes the repair of a node and the
     deadline of a Job that waits."""
-    repair = settings.troubles.node_repair if settings.troubles.node_mtbf else 0.0
     specs = [obj["spec"] for obj in settings.objects if isinstance(obj.get("spec"), dict)]
     deadlines = [spec.get("activeDeadlineSeconds") for spec in specs]
-    return _QUIET_SECONDS + repair + max((each for each in deadlines if isinstance(each, int)), default=0)
+    return (
+        _QUIET_SECONDS
+        + settings.troubles.longest_failure
+        + max((each for each in deadlines if isinstance(each, int)), default=0)
+    )
 
 
 class _SimClient(LocalClient):

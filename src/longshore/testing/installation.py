@@ -151,7 +151,8 @@ class Installation:
         self._silence = asyncio.ensure_future(self._silent(noticed))
 
     async def _silent(self, noticed: float) -> None:
-        await silent_node.play(self.own_client, self.clock, self.node.name, noticed)
+        down = noticed + silent_node.EVICTING_SECONDS
+        await silent_node.play(self.own_client, self.clock, self.node.name, noticed, down)
         await self.crash_node()
 
     # ---- looking and waiting

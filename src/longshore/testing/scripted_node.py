@@ -74,6 +74,9 @@ class ScriptedNode:
         self.started: Callable[[Container, Run], None] = lambda container, run: None
         """Called at each start of a pod's first container, if the script is `Scripts`."""
         self._agent: Agent | None = None
+        self._running: asyncio.Future[None] | None = None
+        self._repaired = asyncio.Event()
+        self._repaired.set()
 
     def _obey(self, rules: Scripts) -> None:
         pods = self.preparer.pods
@@ -100,16 +103,28 @@ class ScriptedNode:
         await self.run(plane, ready)
 
     async def run(self, plane: Plane, ready: asyncio.Event, pods: PodsByNode | None = None) -> None:
-        """Runs until cancelled. With `pods` the agent gets its pods from there, and the API serves neither
-        its logs nor commands."""
+        """Runs until cancelled; a machine that fails and is repaired gets a new agent. With `pods` the agent
+        gets its pods from there, and the API serves neither its logs nor commands."""
+        plane.wiring.local_nodes.add(self.name)
+        while True:
+            self._agent = agent = self._new_agent(plane, pods)
+            self._running = asyncio.ensure_future(agent.run(ready=ready))
+            try:
+                await self._running
+            except asyncio.CancelledError:
+                task = asyncio.current_task()
+                if not self.is_down or (task is not None and task.cancelling()):
+                    raise
+            await self._repaired.wait()
+
+    def _new_agent(self, plane: Plane, pods: PodsByNode | None) -> Agent:
         root = self.root or _NOWHERE
         engine: Runtime = ScriptedRuntime(self.machine)
-        plane.wiring.local_nodes.add(self.name)
         if pods is None:
             engine = followed = FollowedRuntime(engine)
             door = NodeAccess(self.name, (followed,), root, plane.clock, Archive(root / "archive"))
             plane.api.use_node(NodeParts(door))
-        self._agent = agent = Agent(
+        return Agent(
             plane.wiring.context(plane.client, plane.wiring.reasons.teller("pod", "node")),
             name=self.name,
             runtimes={"process": engine},
@@ -121,7 +136,6 @@ class ScriptedNode:
             heartbeats=False,
             hears=None if pods is None else pods.of(self.name),
         )
-        await agent.run(ready=ready)
 
     @property
     def is_busy(self) -> bool:
@@ -136,32 +150,32 @@ class ScriptedNode:
     def evict(self, key: Key, message: str) -> None:
         """Evicts the pod of a container that still runs."""
         state = self.machine.states.get(key)
-        if self._agent is not None and state is not None and state.phase == "running":
-            self._evict(self._agent, key.pod_uid, message)
-
-    async def fail(self, message: str) -> None:
-        """The machine fails: the node takes no pods, and those it has are evicted."""
-        assert self._agent is not None, "it runs"
-        self.machine.problem = "the machine has failed"
-        await self._agent.report()
-        for uid in [*self._agent.lives]:
-            self._evict(self._agent, uid, message)
-
-    async def repair(self) -> None:
-        """The machine works again."""
-        assert self._agent is not None, "it runs"
-        self.machine.problem = ""
-        await self._agent.report()
-
-    def _evict(self, agent: Agent, uid: str, message: str) -> None:
-        life = agent.lives.get(uid)
+        life = self._agent.lives.get(key.pod_uid) if self._agent is not None else None
         if (
-            life is not None
+            self._agent is not None
+            and life is not None
+            and state is not None
+            and state.phase == "running"
             and life.memory.verdict is None
             and life.memory.deleting is None
             and not life.final
         ):
-            agent.evict(life, eviction.verdict(message))
+            self._agent.evict(life, eviction.verdict(message))
+
+    @property
+    def is_down(self) -> bool:
+        return not self._repaired.is_set()
+
+    def fail(self) -> None:
+        """The machine fails: its containers are lost, and its agent says nothing more."""
+        self.machine.lose()
+        self._repaired.clear()
+        if self._running is not None:
+            self._running.cancel()
+
+    def repair(self) -> None:
+        """The machine works again, with a new agent."""
+        self._repaired.set()
 
     async def _handle(self, handler: Obj, target: hooks.Target) -> hooks.Result:
         """Runs hooks and probes: commands go as the machine says, others succeed once it is ready."""

@@ -17,18 +17,21 @@ from longshore.controllers.nodelifecycle.eviction import EvictionView
 from longshore.machinery.time.clock import Clock
 
 _UNREACHABLE: Final = ({"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"},)
-_DOWN_SECONDS: Final = 310.0
-"""Seconds from the notice until the machine is up again. By default pods leave after 300 s."""
+EVICTING_SECONDS: Final = 310.0
+"""Seconds from the notice after which pods have left: by default they do after 300 s."""
 
 
-async def play(client: Client, clock: Clock, name: str, noticed: float) -> None:
-    """Returns when the machine is up again. The cluster notices after `noticed` seconds that it is down."""
-    await clock.sleep(noticed)
+async def play(client: Client, clock: Clock, name: str, noticed: float, down: float) -> None:
+    """Returns when the machine is up again, after `down` seconds. The cluster notices after `noticed` seconds
+    that it is down."""
+    await clock.sleep(min(noticed, down))
+    if down <= noticed:
+        return
     node = await client.get(kinds.NODES, name)
     unknown = [_unknown(each, _now(clock)) for each in node["status"]["conditions"]]
     patch = {"status": {"conditions": unknown}}
     await client.patch(kinds.NODES, name, patch, type=PatchType.STRATEGIC, subresource="status")
-    up, since = clock.monotonic() + _DOWN_SECONDS, dict[str, float]()
+    up, since = clock.monotonic() + down - noticed, dict[str, float]()
     while (left := up - clock.monotonic()) > 0:
         listed = (await client.list(kinds.PODS)).items
         pods = [(pod, _UNREACHABLE) for pod in listed if pod["spec"].get("nodeName") == name]

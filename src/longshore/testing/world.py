@@ -58,7 +58,9 @@ class World:
         place = store or Store.open(None)
         parts = Parts(place, clock, dice, zone, controllers=tuple(controllers), **given)
         self.plane = Plane(parts, client)
-        self.troubles = NodeTroubles(self.nodes, clock, troubles, random.Random(f"troubles {seed}"))
+        self.troubles = NodeTroubles(
+            self.nodes, self.plane.client, clock, troubles, random.Random(f"troubles {seed}")
+        )
 
     @property
     def client(self) -> LocalClient:

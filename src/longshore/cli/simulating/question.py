@@ -20,9 +20,18 @@ from longshore.cli.arguments import manifest_files
 from longshore.cli.main import Failure
 from longshore.scripts import annotated_pods, past_runs
 from longshore.scripts.pod_rules import Rule
-from longshore.sim import checks, many
+from longshore.sim import many
 from longshore.sim.many import Variant
-from longshore.sim.settings import DAY_SECONDS, MAX_SECONDS, Outcomes, Settings, amounts, nodes, outcomes_of
+from longshore.sim.settings import (
+    DAY_SECONDS,
+    MAX_SECONDS,
+    Outcomes,
+    Settings,
+    amounts,
+    nodes,
+    outcomes_of,
+    seconds_until,
+)
 from longshore.testing.troubles import Troubles
 from longshore.up.local_zone import local_zone
 from longshore.up.options import shortcuts_are_on
@@ -92,10 +101,18 @@ def read(arguments: Namespace) -> Question:
     variants = [*many.variants(objects, [many.change(text) for text in arguments.changes])]
     for obj in (obj for variant in variants for obj in variant.objects):
         annotated_pods.spread(obj)
+    here = local_zone().name  # a machine whose zone has no name counts as UTC: the same everywhere
+    zone = arguments.zone or ("UTC" if here == "Local" else here)
+    try:
+        cron.load(zone)
+    except cron.UnknownZone as err:
+        raise Failure(f"--zone: {err}", 2) from None
+    repeats = any(obj["kind"] == "CronJob" for obj in objects)
+    start = _start(arguments.start, zone).astimezone(ZoneInfo(zone))
     outcomes = Outcomes()
     if arguments.outcomes:
         try:
-            outcomes = outcomes_of(_yaml(arguments.outcomes))
+            outcomes = outcomes_of(_yaml(arguments.outcomes), start)
         except ValueError as err:
             raise Failure(f"--outcomes {arguments.outcomes}: {err}", 2) from None
     rules = list(outcomes.rules)
@@ -104,15 +121,7 @@ def read(arguments: Namespace) -> Question:
             rules = [*past_runs.rules(_items(arguments.outcomes_from), objects), *rules]
         except ValueError as err:
             raise Failure(f"--outcomes-from {arguments.outcomes_from}: {err}", 2) from None
-    here = local_zone().name  # a machine whose zone has no name counts as UTC: the same everywhere
-    zone = arguments.zone or ("UTC" if here == "Local" else here)
-    try:
-        cron.load(zone)
-    except cron.UnknownZone as err:
-        raise Failure(f"--zone: {err}", 2) from None
-    repeats = any(obj["kind"] == "CronJob" for obj in objects)
-    start = _start(arguments.start, zone)
-    length = _length(arguments, start.astimezone(ZoneInfo(zone)))
+    length = _length(arguments, start)
     has, counts = amounts(arguments.node), arguments.nodes or [1]
     if len(counts) > 1 and any(obj["kind"] == "Node" for obj in objects):
         raise Failure("--nodes: the manifests have nodes of their own, which are used in each run", 2)
@@ -139,7 +148,7 @@ def _length(arguments: Namespace, start: datetime) -> float:
     if arguments.length:
         raise Failure(f"--for and --until {arguments.until} are two ends: give one of them", 2)
     try:
-        return checks.seconds_until(arguments.until, start)
+        return seconds_until(arguments.until, start)
     except ValueError as err:
         raise Failure(f"--until: {err}, nor done", 2) from None
 
