@@ -148,6 +148,8 @@ class _Model:
         size = self.job["spec"].get("completions") or 0
         for name in ("succeeded", "failed"):
             least, most = (sums.total(name, sure=sure) for sure in (True, False))
+            if name == "failed" and not self.reason and "backoffLimitPerIndex" in self.job["spec"]:
+                least = 0  # a pod that failed carries the failures of its index until there is another
             if not least <= status.get(name, 0) <= most:
                 yield f"{name} is {status.get(name, 0)}, must be {least} to {most}: {sums.ends}"
         for name in ("completedIndexes", "failedIndexes"):

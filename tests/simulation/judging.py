@@ -11,6 +11,7 @@ from simulation import (
     cron_invariants,
     event_invariants,
     gang_invariants,
+    gang_oracle,
     job_invariants,
     job_oracle,
     pod_invariants,
@@ -31,6 +32,7 @@ INVARIANTS = (
     *job_oracle.INVARIANTS,
     *cron_invariants.INVARIANTS,
     *gang_invariants.INVARIANTS,
+    *gang_oracle.INVARIANTS,
     *story_invariants.INVARIANTS,
     *event_invariants.INVARIANTS,
 )

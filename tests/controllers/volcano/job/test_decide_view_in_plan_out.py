@@ -227,8 +227,23 @@ def test_of_an_action_whose_status_is_written_only_the_whole_jobs_group_is_left_
     intent = intents.intend(a_job(), action, failed(pod), a_group())
     job = a_job(phase="Restarting", status={"retryCount": 1})
     job["metadata"]["annotations"] = {intents.ACTION: intents.annotation(intent)}
-    plans, _ = through(view(job, a_pod(1)))
+    plans, end = through(view(job, a_pod(1)))
     assert in_order(plans) == left_to_do
+    assert end.left == (SYNC,)
+
+
+def test_a_job_whose_answers_are_lost_goes_on_from_the_phase_that_is_written() -> None:
+    pod = a_pod(0, "Failed")
+    intent = intents.intend(a_job(), "CompleteJob", failed(pod), a_group())
+    job = a_job(phase="Completing", status={"version": 1})
+    job["metadata"]["annotations"] = {intents.ACTION: intents.annotation(intent)}
+    lost = {
+        "delete PodGroup j-u": Unreachable("no answer"),
+        "note volcano-action removed": Unreachable("no answer"),
+    }
+    for each in lost:
+        _, end = through(view(job, pod), {each: lost[each]})
+        assert SYNC in end.left
 
 
 def test_a_refusal_is_tried_again_and_ever_later() -> None:

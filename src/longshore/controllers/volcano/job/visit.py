@@ -259,6 +259,7 @@ def _resume(draft: Draft, intent: Intent) -> Course[None]:
     if intent.undone(draft.job):
         yield from _execute(draft, intent.action, intent.request, again=True)
         return
+    draft.left.append(SYNC)  # the visit that wrote the new phase did not come to it
     group = draft.view.group
     whole = table.step(intent.phase, intent.action).kind is Kind.KILL
     if whole and group is not None and group["metadata"]["uid"] == intent.group:
