@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import inf
 from typing import Final
 
 from longshore.api.types import Obj
@@ -66,6 +67,8 @@ class _Act:
     """The version of the gang that it is good for; None for any."""
     pod: str = ""
     """The uid of the pod that it is about."""
+    is_sure: bool = True
+    """Whether it must have been seen."""
     is_spent: bool = False
 
 
@@ -125,13 +128,15 @@ class _Model:
         if pod.phase == "Failed" != before:
             self._happened(change, "PodFailed", pod)
         elif pod.phase == "Succeeded" != before and self._is_complete(change.at, task):
-            for _ in range(self._replicas(task)):
-                self._happened(change, "TaskCompleted", pod)
+            # Whoever starts anew may find that each of its pods completed the task.
+            for number in range(self._replicas(task)):
+                is_first = number == 0 and self._is_complete(inf, task)
+                self._happened(change, "TaskCompleted", pod, is_sure=is_first)
         if change.type == "DELETED":
             pod.gone_at, pod.is_meddled_with = change.at, True
             self._happened(change, "PodEvicted", pod)
 
-    def _happened(self, change: Change, event: str, pod: _Pod) -> None:
+    def _happened(self, change: Change, event: str, pod: _Pod, *, is_sure: bool = True) -> None:
         """Enters the act for which an event is reason enough, if any."""
         code = next(
             (
@@ -147,7 +152,8 @@ class _Model:
             events = (*policy.get("events", ()), policy.get("event"))
             if event in events or "*" in events or (code and policy.get("exitCode") == code):
                 uid = change.obj["metadata"]["uid"]
-                self.acts.append(_Act(change.at, policy["action"], event, pod.version, uid))
+                act = _Act(change.at, policy["action"], event, pod.version, uid, is_sure=is_sure)
+                self.acts.append(act)
                 return
 
     # What must follow
@@ -244,7 +250,9 @@ class _Model:
         found = []
         for act in self.acts:
             pod = self.pods.get(act.pod)
-            if pod is not None and not pod.is_meddled_with and not act.is_spent and act.version == version:
+            if pod is None or pod.is_meddled_with or act.is_spent or not act.is_sure:
+                continue
+            if act.version == version:
                 found.append(act)
         return found
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from simulation import (
     cron_invariants,
+    cron_oracle,
     event_invariants,
     gang_invariants,
     gang_oracle,
@@ -31,6 +32,7 @@ INVARIANTS = (
     *retry_invariants.INVARIANTS,
     *job_oracle.INVARIANTS,
     *cron_invariants.INVARIANTS,
+    *cron_oracle.INVARIANTS,
     *gang_invariants.INVARIANTS,
     *gang_oracle.INVARIANTS,
     *story_invariants.INVARIANTS,

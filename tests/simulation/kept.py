@@ -35,6 +35,7 @@ DRAWN_BEFORE: Final = (
 
 KEPT: Final = (
     *DRAWN_BEFORE,
+    29,
     40000760,
     40003442,
     50000831,
