@@ -79,7 +79,7 @@ def test_a_cronjob_that_waits() -> None:
                       the last run was that of 09:05:00
             next      the run that waits starts when job/n-29454305 ends (concurrencyPolicy Forbid)
                       the run of 09:15:00 (schedule "*/5 * * * *")
-                      run it now: longshore cronjob run n; the runs after that: longshore cronjob next n
+                      run it now: longshore cron run n; the runs after that: longshore cron next n
             """,
         )
 

@@ -28,7 +28,7 @@ def test_runs_that_succeed() -> None:
             09:10:05  job n-29454310 has ended: Complete
             now       the last run was that of 09:10:00
             next      the run of 09:15:00 (schedule "*/5 * * * *")
-                      run it now: longshore cronjob run n; the runs after that: longshore cronjob next n
+                      run it now: longshore cron run n; the runs after that: longshore cron next n
             """,
         )
 
@@ -43,7 +43,7 @@ def test_before_the_first_run() -> None:
             "cronjob/n",
             """
             next      the run of 2026-01-02 02:00:00 (schedule "0 3 * * *" in Europe/Berlin)
-                      run it now: longshore cronjob run n; the runs after that: longshore cronjob next n
+                      run it now: longshore cron run n; the runs after that: longshore cron next n
             """,
         )
 
@@ -63,7 +63,7 @@ def test_a_run_that_waits_for_the_one_before_it() -> None:
                       the last run was that of 09:05:00
             next      the run that waits starts when job/n-29454305 ends (concurrencyPolicy Forbid)
                       the run of 09:15:00 (schedule "*/5 * * * *")
-                      run it now: longshore cronjob run n; the runs after that: longshore cronjob next n
+                      run it now: longshore cron run n; the runs after that: longshore cron next n
             """,
         )
         await stage.sleep(3 * 60)
@@ -77,7 +77,7 @@ def test_a_run_that_waits_for_the_one_before_it() -> None:
             now       job/n-29454310 is running
                       the last run was that of 09:10:00
             next      the run of 09:15:00 (schedule "*/5 * * * *")
-                      run it now: longshore cronjob run n; the runs after that: longshore cronjob next n
+                      run it now: longshore cron run n; the runs after that: longshore cron next n
             """,
         )
 
@@ -97,7 +97,7 @@ def test_a_run_that_is_replaced_by_the_next() -> None:
             now       job/n-29454310 is running
                       the last run was that of 09:10:00
             next      the run of 09:15:00 (schedule "*/5 * * * *")
-                      run it now: longshore cronjob run n; the runs after that: longshore cronjob next n
+                      run it now: longshore cron run n; the runs after that: longshore cron next n
             """,
         )
 
@@ -121,7 +121,7 @@ def test_runs_that_give_way_to_a_later_one_while_another_runs() -> None:
                       the last run was that of 09:05:00
             next      the run that waits starts when job/n-29454305 ends (concurrencyPolicy Forbid)
                       the run of 09:25:00 (schedule "*/5 * * * *")
-                      run it now: longshore cronjob run n; the runs after that: longshore cronjob next n
+                      run it now: longshore cron run n; the runs after that: longshore cron next n
             """,
         )
 
@@ -143,7 +143,7 @@ def test_a_run_that_fails() -> None:
                       pod n-29454305-xxxxx failed: exit code 1 in container main
             now       the last run was that of 09:05:00
             next      the run of 09:10:00 (schedule "*/5 * * * *")
-                      run it now: longshore cronjob run n; the runs after that: longshore cronjob next n
+                      run it now: longshore cron run n; the runs after that: longshore cron next n
                       about the last run that failed: longshore why job/n-29454305
             """,
         )
@@ -181,7 +181,7 @@ def test_runs_that_were_missed_while_it_was_suspended() -> None:
             09:17:05  job n-29454315 has ended: Complete
             now       the last run was that of 09:15:00
             next      the run of 09:20:00 (schedule "*/5 * * * *")
-                      run it now: longshore cronjob run n; the runs after that: longshore cronjob next n
+                      run it now: longshore cron run n; the runs after that: longshore cron next n
             """,
         )
 
@@ -200,7 +200,7 @@ def test_a_run_that_is_too_late_to_start() -> None:
             09:00:00  suspended: starts nothing
             09:13:00  skipped 2 scheduled times: older than startingDeadlineSeconds (60)
             next      the run of 09:15:00 (schedule "*/5 * * * *")
-                      run it now: longshore cronjob run n; the runs after that: longshore cronjob next n
+                      run it now: longshore cron run n; the runs after that: longshore cron next n
             """,
         )
 
@@ -221,7 +221,7 @@ def test_old_jobs_that_are_deleted() -> None:
             09:10:05  job n-29454310 has ended: Complete
             now       the last run was that of 09:10:00
             next      the run of 09:15:00 (schedule "*/5 * * * *")
-                      run it now: longshore cronjob run n; the runs after that: longshore cronjob next n
+                      run it now: longshore cron run n; the runs after that: longshore cron next n
             """,
         )
 
@@ -294,7 +294,7 @@ def test_failed_runs_tell_exit_codes_and_last_words(tmp_path: Path) -> None:
                       pod n-29454310-xxxxx failed: exit code 3 in container main, "disk is full"
             now       the last run was that of 09:10:00
             next      the run of 09:15:00 (schedule "*/5 * * * *")
-                      run it now: longshore cronjob run n; the runs after that: longshore cronjob next n
+                      run it now: longshore cron run n; the runs after that: longshore cron next n
                       about the last run that failed: longshore why job/n-29454310
             """,
         )
@@ -343,7 +343,7 @@ def test_a_run_that_a_quota_forbids() -> None:
             next      the run that is due starts when quota few has room: count/jobs.batch=1 is asked for, count/jobs.batch=0 is used, count/jobs.batch=0 is the limit; it is tried again, after longer and longer pauses
                       about the quota: longshore describe quota few
                       the run of 09:10:00 (schedule "*/5 * * * *")
-                      run it now: longshore cronjob run n; the runs after that: longshore cronjob next n
+                      run it now: longshore cron run n; the runs after that: longshore cron next n
             """,
         )
 

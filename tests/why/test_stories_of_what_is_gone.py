@@ -170,7 +170,7 @@ def test_an_old_job_that_its_cronjob_deletes() -> None:
             09:05:05  deleted job n-29454305: it is beyond the history limits
             now       the last run was that of 09:05:00
             next      the run of 09:10:00 (schedule "*/5 * * * *")
-                      run it now: longshore cronjob run n; the runs after that: longshore cronjob next n
+                      run it now: longshore cron run n; the runs after that: longshore cron next n
             """,
         )
 

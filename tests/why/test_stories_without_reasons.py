@@ -108,7 +108,7 @@ def test_a_cronjob_by_its_events() -> None:
             09:05:05  Saw completed job: n-29454305, condition: Complete
             now       the last run was that of 09:05:00
             next      the run of 09:10:00 (schedule "*/5 * * * *")
-                      run it now: longshore cronjob run n; the runs after that: longshore cronjob next n
+                      run it now: longshore cron run n; the runs after that: longshore cron next n
             """,
         )
 

@@ -170,7 +170,7 @@ def _words(line: Line, current: str, asker: Asker) -> Iterable[Candidate]:
             return map(Candidate, asker.names("nodes"))
         case "auth", "can-i":
             return map(Candidate, asker.kinds() if line.words else _RIGHTS)
-        case "cronjob", _:
+        case "cron", "edit" | "export" | "history" | "logs" | "next" | "pause" | "remove" | "resume" | "run":
             return map(Candidate, asker.names("cronjobs"))
     for action in line.parser._actions:
         if not action.option_strings and action.choices is not None:

@@ -56,9 +56,8 @@ GROUPS = (
             ("retry", "run again what a Job did not complete"),
             ("history", "list runs, also throw-away ones that have ended"),
             ("delete", "delete objects and wait until they are gone"),
-            ("cronjob", "show when a CronJob runs next, or run it now"),
+            ("cron", "run a command on schedule; list, edit, pause, import"),
             ("auth", "say who you are to the server, and what you may do"),
-            ("cron", "print when a schedule fires; needs no server"),
             ("sim", "play manifests on a virtual clock: when would this finish?"),
         ),
     ),
@@ -93,6 +92,8 @@ GROUPS = (
 
 _HABITS = {
     "create": "apply",
+    "cronjob": "cron",
+    "crontab": "cron",
     "list": "get",
     "ls": "get",
     "ps": "get pods",

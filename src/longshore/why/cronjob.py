@@ -137,9 +137,7 @@ def following(view: StoryView) -> list[str]:
     if jitter := (view.meta.get("annotations") or {}).get(own_names.JITTER):
         said[-1] += f", up to {jitter} later by its jitter"
     if view.kind.word == "cronjob":
-        said.append(
-            f"run it now: longshore cronjob run {name}; the runs after that: longshore cronjob next {name}"
-        )
+        said.append(f"run it now: longshore cron run {name}; the runs after that: longshore cron next {name}")
     return [*said, *_stuck(view), *failed]
 
 

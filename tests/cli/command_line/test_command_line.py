@@ -83,7 +83,7 @@ def test_bad_input_is_named_with_the_rule_and_where_to_read_on(
         (["-n"], "argument -n: expected one argument\nsee: longshore --help"),
         (["-n", "x"], "a command is missing after these flags\nsee: longshore --help"),
         (["-n", "x", "gett"], "there is no command 'gett'; did you mean 'get'?"),
-        (["-n", "x", "cron", "next", "* * * * *"], "unrecognized arguments: --namespace=x"),
+        (["-n", "x", "images"], "unrecognized arguments: --namespace=x"),
         (["up", "--in-mem"], "unrecognized arguments: --in-mem; did you mean '--in-memory'?"),
         (["run", "--paralelism", "3", "x.yaml"], "--paralelism; did you mean '--parallelism'?"),
         (["get", "pods", "--selektor=a=1"], "did you mean '--selector'?"),

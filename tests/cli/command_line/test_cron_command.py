@@ -102,8 +102,10 @@ def test_what_is_wrong_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     )
     assert "'soon' is not an RFC 3339 time" in refused(capsys, "* * * * *", "--after", "soon")
     assert "'0' is not a whole number from 1" in refused(capsys, "* * * * *", "-n", "0")
-    assert "give either a SCHEDULE or --jsonl" in refused(capsys)
-    assert "give either a SCHEDULE or --jsonl" in refused(capsys, "* * * * *", "--jsonl", "-")
+    assert "give a SCHEDULE, the NAME of a CronJob, or --jsonl" in refused(capsys)
+    assert "give a SCHEDULE, the NAME of a CronJob, or --jsonl" in refused(
+        capsys, "* * * * *", "--jsonl", "-"
+    )
     assert refused(capsys, "59 23 31 2 *", code=1) == (
         "longshore: schedule '59 23 31 2 *' does not fire within five years\n"
     )

@@ -1,4 +1,4 @@
-"""`longshore cronjob`: the coming runs of a CronJob, and a run by hand."""
+"""`longshore cron` with a CronJob: its coming runs of a CronJob, and a run by hand."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from longshore.cli.commands.cronjob import CannotOverride, instantiated
+from longshore.cli.crontabs.by_hand import CannotOverride, instantiated
 from longshore.cli.main import main
 from support.longshore_process import RunningLongshore, longshore_up
 
@@ -116,7 +116,7 @@ def command(
     monkeypatch.setenv("KUBECONFIG", str(longshore.kubeconfig))
 
     def run(*words: str) -> tuple[int, str, str]:
-        code = main(["cronjob", *words])
+        code = main(["cron", *words])
         captured = capsys.readouterr()
         return code, captured.out, captured.err
 
@@ -166,7 +166,8 @@ def test_run_creates_the_job(command: Any, longshore: RunningLongshore) -> None:
 
 
 def test_what_cannot_be_done_is_said(command: Any) -> None:
-    assert command("run", "nobody") == (1, "", 'longshore: cronjobs.batch "nobody" not found\n')
+    refused = 'Error from server (NotFound): cronjobs.batch "nobody" not found\n'
+    assert command("run", "nobody") == (1, "", refused)
     code, _, err = command("run", "backup", "--args", "x")
     assert (code, err) == (
         2,
@@ -181,7 +182,7 @@ def test_why_tells_what_the_controller_decided(command: Any, capsys: pytest.Capt
     assert main(["why", "cronjob/asleep"]) == 0
     assert "  suspended: starts nothing\n" in capsys.readouterr().out
     assert main(["why", "cj", "backup"]) == 0
-    assert "run it now: longshore cronjob run backup;" in capsys.readouterr().out
+    assert "run it now: longshore cron run backup;" in capsys.readouterr().out
     assert main(["why", "cronjob/nobody"]) == 1
     assert capsys.readouterr().err == 'longshore: cronjobs.batch "nobody" not found\n'
     assert main(["why", "service/x"]) == 2

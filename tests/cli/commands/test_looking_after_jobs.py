@@ -221,7 +221,7 @@ def test_logs_and_history_of_a_cronjob_are_those_of_its_runs(longshore: Command)
     assert (none.exit, none.stderr) == (1, "error: no run of cronjob/night is known\n")
     for name in ("a-good", "b-bad", "c-good"):
         env = f"RUN={name.partition('-')[2]} {name}"
-        longshore.ok("cronjob", "run", "night", "--job", f"night-{name}", "--env", env)
+        longshore.ok("cron", "run", "night", "--job", f"night-{name}", "--env", env)
     for name in ("a-good", "c-good"):
         longshore.ok("wait", "--for=done", f"job/night-{name}")
     longshore.ok("wait", "--for=delete", "job/night-b-bad")

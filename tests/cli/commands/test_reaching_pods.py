@@ -204,7 +204,7 @@ def test_attach_without_a_terminal_in_the_container_goes_on_without(longshore: C
     [
         (("logs", ""), "error: resource name may not be empty\n"),
         (("attach", "pod/"), "error: resource name may not be empty\n"),
-        (("cronjob", "next", ""), "longshore: name a CronJob: longshore cronjob next NAME\n"),
+        (("cron", "run", ""), "longshore: name a CronJob, as longshore cron list does\n"),
         (("logs", "ü"), 'Error from server (NotFound): pods "ü" not found\n'),
     ],
 )

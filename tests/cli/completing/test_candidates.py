@@ -65,7 +65,7 @@ def completed(line: str) -> list[str]:
         ("top nodes ", ["here"]),
         ("auth can-i cr", ["create"]),
         ("auth can-i create p", ["pods"]),
-        ("cronjob run ", ["night"]),
+        ("cron run ", ["night"]),
         ("wait --for=d", ["--for=done", "--for=delete"]),
         ("up --runtime ", ["process", "podman", "auto"]),
         ("completion z", ["zsh"]),

@@ -27,6 +27,7 @@ from longshore.cli.server import connecting
 if TYPE_CHECKING:
     from longshore.api.types import Obj
     from longshore.cli.kept.run_records import KeptObject, Record
+    from longshore.cli.server.requests import Server
 
 INTERMIXED = True
 _FLAGS = """
@@ -88,20 +89,25 @@ def _last_words(arguments: Namespace, row: Row) -> str:
 
 def _served(arguments: Namespace) -> list[Row]:
     """Jobs of the longshore that runs here, or of the server that the arguments name."""
-    import json
-
     from longshore.cli.running import place
 
     if place.running(arguments.kubeconfig, arguments.context) is None and not arguments.context:
         return []
     with connecting.opened(arguments) as server:
-        where = "" if arguments.all_namespaces else f"/namespaces/{server.namespace}"
-        jobs = server.json("GET", f"/apis/batch/v1{where}/jobs")["items"]
-        answer = server.request("GET", f"/apis/longshore.dev/v1{where}/finishedjobs")
-        known = json.loads(answer.body)["items"] if answer.code == 200 else []  # another server has none
-        records = {record["metadata"]["uid"]: record for record in known}
-        rows = [of_job(job, records.pop(job["metadata"]["uid"], {})) for job in jobs]
-        return rows + [of_gone(record) for record in records.values()]
+        return known(server, everywhere=arguments.all_namespaces)
+
+
+def known(server: Server, *, everywhere: bool) -> list[Row]:
+    """The Jobs that a server has or remembers, of its namespace or of all."""
+    import json
+
+    where = "" if everywhere else f"/namespaces/{server.namespace}"
+    jobs = server.json("GET", f"/apis/batch/v1{where}/jobs")["items"]
+    answer = server.request("GET", f"/apis/longshore.dev/v1{where}/finishedjobs")
+    remembered = json.loads(answer.body)["items"] if answer.code == 200 else []  # another server has none
+    records = {record["metadata"]["uid"]: record for record in remembered}
+    rows = [of_job(job, records.pop(job["metadata"]["uid"], {})) for job in jobs]
+    return rows + [of_gone(record) for record in records.values()]
 
 
 def _table(rows: list[Row], *, wide: bool) -> str:

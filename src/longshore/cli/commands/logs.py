@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
+from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
 from longshore.cli.arguments import flags
@@ -82,7 +83,7 @@ def run(arguments: Namespace) -> int:
             raise
         told = f"no run named {arguments.words[0]} is kept, see: longshore history"
         raise Failure(f"{told}; and {err}", 2) from None
-    with refusals.told():
+    with refusals.told(), closing(server):
         try:
             return _served(server, arguments)
         except StatusError as err:

@@ -45,7 +45,7 @@ async def main(arguments: Namespace) -> int:
         raise Failure("these files hold nothing to run", 2)
     if arguments.dry_run:
         wanted = _wanted(arguments, given, Path("ITEMS") if given else None)
-        sys.stdout.write(objects.as_yaml(shorthand.job(wanted, os.environ, _directory())))
+        sys.stdout.write(objects.as_yaml(shorthand.job(wanted, os.environ, shorthand.directory())))
         return 0
     if arguments.results is not None:
         result_files.prepared(arguments.results)
@@ -63,7 +63,7 @@ async def main(arguments: Namespace) -> int:
 
 
 async def _run_command(here: Place, arguments: Namespace, wanted: shorthand.Wanted) -> int:
-    job = shorthand.job(wanted, os.environ, _directory())
+    job = shorthand.job(wanted, os.environ, shorthand.directory())
     session = Session(here, arguments, wanted)
     rest = await resuming.rest(here, job, wanted.items) if arguments.resume else resuming.Rest(job)
     if rest.complete:
@@ -129,13 +129,6 @@ def _wanted(arguments: Namespace, given: Items | None, kept: Path | None) -> sho
         interval=max(arguments.delay, arguments.limit_rate),
         unstartable=pod_templates.unstartable_seconds(arguments),
     )
-
-
-def _directory() -> str:
-    try:
-        return os.getcwd()
-    except OSError:
-        raise Failure("the current directory is gone, and the command is to run in it", 2) from None
 
 
 def _check(arguments: Namespace, here: Place) -> None:

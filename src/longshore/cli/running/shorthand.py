@@ -106,10 +106,18 @@ def job(wanted: Wanted, environ: Mapping[str, str], directory: str) -> Obj:
     }
     if wanted.fail_fast:
         spec["maxFailedIndexes"] = 0
-    meta: Obj = {"name": wanted.name} if wanted.name else {"generateName": f"{_name(wanted.command[0])}-"}
+    meta: Obj = {"name": wanted.name} if wanted.name else {"generateName": f"{name_of(wanted.command[0])}-"}
     if pace := _pace(wanted):
         meta["annotations"] = pace
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": spec}
+
+
+def directory() -> str:
+    """The working directory of a command. Raises Failure if it is gone."""
+    try:
+        return os.getcwd()
+    except OSError:
+        raise Failure("the current directory is gone, and the command is to run in it", 2) from None
 
 
 def _pace(wanted: Wanted) -> dict[str, str]:
@@ -168,7 +176,7 @@ def _is_text(text: str) -> bool:
     return True
 
 
-def _name(command: str) -> str:
+def name_of(command: str) -> str:
     """A valid Job name from a program's name."""
     base = os.path.basename(command).partition(".")[0].lower()
     return re.sub(r"[^a-z0-9-]+", "-", base).strip("-")[:40] or "run"

@@ -1,0 +1,1 @@
+"""CronJobs from command lines and crontabs, and crontabs from CronJobs."""
