@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from longshore.api import cron
-from longshore.api.cron.words import in_words
+from longshore.api.cron.schedule_text import in_words
 from longshore.cli.crontabs import crontab, made
 from longshore.cli.main import main
 from support.longshore_process import RunningLongshore, longshore_up

@@ -226,18 +226,18 @@ def _edit(arguments: Namespace) -> int:
 
 
 def _run(arguments: Namespace) -> int:
-    from longshore.cli.crontabs import by_hand
+    from longshore.cli.crontabs import manual_runs
 
     with connecting.opened(arguments) as server:
         try:
-            job = by_hand.instantiated(
+            job = manual_runs.instantiated(
                 _cronjob(server, arguments.name),
                 name=arguments.job,
                 env=arguments.env,
                 args=arguments.args,
                 container=arguments.container,
             )
-        except by_hand.CannotOverride as err:
+        except manual_runs.CannotOverride as err:
             raise Failure(str(err), 2) from None
         made = server.json("POST", f"{_BATCH}/namespaces/{server.namespace}/jobs", body=job)
     print(f"job.batch/{made['metadata']['name']} created")
@@ -298,7 +298,7 @@ def _cronjob(server: Server, name: str) -> Obj:
 
 def _words(obj: Obj) -> str:
     from longshore.api import cron
-    from longshore.api.cron.words import in_words
+    from longshore.api.cron.schedule_text import in_words
 
     zone = obj["spec"].get("timeZone")
     return in_words(cron.parse(obj["spec"]["schedule"]), cron.load(zone) if zone else None)
@@ -345,6 +345,7 @@ def _import(arguments: Namespace) -> int:
     ]
     if objs:
         sys.stdout.write(Columns().lines(rows))
+        sys.stdout.flush()  # before what follows on standard error
     for note in found.notes:
         print(f"note: {note}", file=sys.stderr)
     for refused in found.refused:

@@ -36,7 +36,7 @@ class Entry:
     """The name of its CronJob: that of the program, numbered where it is not the first."""
     schedule: str
     command: str
-    """What the shell gets."""
+    """The text for the shell."""
     input: str | None
     """Standard input of the command, from behind the first `%`; None without one."""
     shell: str
@@ -61,7 +61,7 @@ class Crontab:
     entries: list[Entry] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    """What else is different with longshore, a line each."""
+    """Differences between cron and longshore, a line each."""
 
 
 def read(lines: Iterable[str], home: str) -> Crontab:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from longshore.api import cron
-from longshore.api.cron.words import in_words
+from longshore.api.cron.schedule_text import in_words
 from longshore.api.time import rfc3339
 from longshore.api.time.instants import Instant
 from longshore.api.types import Obj

@@ -144,8 +144,8 @@ class CannotExport(ValueError):
     """A crontab cannot hold this CronJob."""
 
 
-class _Told:
-    """What a line of a crontab needs of one CronJob. Raises CannotExport if no crontab can hold it."""
+class _Exported:
+    """The parts of one CronJob that a line of a crontab needs. Raises CannotExport if no crontab can hold it."""
 
     def __init__(self, obj: Obj) -> None:
         pod = obj["spec"]["jobTemplate"]["spec"]["template"]["spec"]
@@ -196,13 +196,13 @@ def _with_percent(text: str) -> str:
 
 def exported(cronjobs: Iterable[Obj]) -> Iterator[str]:
     """The lines of a crontab with these CronJobs. What it cannot hold stands in comments."""
-    told: list[tuple[Obj, _Told | CannotExport]] = []
+    told: list[tuple[Obj, _Exported | CannotExport]] = []
     for obj in cronjobs:
         try:
-            told.append((obj, _Told(obj)))
+            told.append((obj, _Exported(obj)))
         except CannotExport as err:
             told.append((obj, err))
-    common = _common([one.env for _, one in told if isinstance(one, _Told)])
+    common = _common([one.env for _, one in told if isinstance(one, _Exported)])
     for name, value in common.items():
         yield f'{name}="{value}"' if value != value.strip() or not value else f"{name}={value}"
     zone, shell = "", "/bin/sh"

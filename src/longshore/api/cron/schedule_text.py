@@ -18,7 +18,7 @@ _ALL_HOURS: Final = [*range(24)]
 _ALL_DAYS: Final = [*range(1, 32)]
 _ALL_MONTHS: Final = [*range(1, 13)]
 _MAX_TIMES: Final = 4
-"""So many times of day are named; more are told by their hours and minutes."""
+"""The most times of day that are named; more are given by their hours and minutes."""
 
 
 def in_words(schedule: Schedule | Every, zone: Zone | None = None) -> str:
