@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,7 +17,9 @@ from longshore.api.facts import conditions, job_state, kinds, owners, pod_state
 from longshore.api.pod_resources import pod_requests
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
+from longshore.machinery.explanations import Explanation
 from longshore.machinery.informers.informer import Handler, Informers
+from longshore.machinery.reasons import Reason
 from longshore.machinery.time.clock import Clock
 
 GROUP_NAME: Final = "scheduling.k8s.io/group-name"
@@ -26,7 +28,17 @@ SCHEDULED: Final = (
     "volcano.sh/cronjob-scheduled-timestamp",
 )
 """The annotations with the scheduled time of a CronJob's Job: Kubernetes' and Volcano's."""
+SUSPENDED: Final = "it is suspended"
+_FORBIDDEN: Final = " is forbidden: "
+"""Text before the reason in a message about a pod that cannot be created."""
+_NEXT_POD: Final = " failed to create pod "
+"""Text before the next pod of a gang in such a message."""
+_GANG_WAITS: Final = "GangWaits"
+"""The scheduler's reason with the numbers of a gang that waits (`scheduler/gang/numbers.py`)."""
 _GANG_ENDS: Final = {"Completed": "complete", "Failed": "failed", "Terminated": "failed", "Aborted": "failed"}
+
+Explains = Callable[[str, str], Sequence[Explanation]]
+"""Returns the last decisions about the object of a namespace and name."""
 
 
 @dataclass(slots=True)
@@ -50,7 +62,7 @@ class PodLine:
     """`succeeded`, `failed`, `evicted` or `stopped`; empty while it lives."""
     code: int | None = None
     waits_for: str = ""
-    """The scheduler's last message about the pod, while it has no node."""
+    """Why the pod has no node, or had none before it got one: the scheduler's last message."""
 
 
 @dataclass(slots=True)
@@ -77,8 +89,9 @@ class WorkLine:
     """The name of the PodGroup of a Volcano Job."""
     gang: Obj | None = None
     """The spec of a gang that has not started; None for a Job."""
+    suspended: bool = False
     waits_for: str = ""
-    """The scheduler's message about a gang that has not started."""
+    """Why it has not started, or had not before it did: the last message of its controller or scheduler."""
     failed: int = 0
     """Counted by the controller, as in the status of a Job."""
     pods: list[PodLine] = field(default_factory=list)
@@ -86,6 +99,17 @@ class WorkLine:
     @property
     def reference(self) -> str:
         return f"{self.kind}/{self.name}"
+
+    @property
+    def waits(self) -> str:
+        """The reason why it, or the first of its pods without a node, does not run now."""
+        if self.ended is not None:
+            return ""
+        if self.suspended:
+            return SUSPENDED
+        own = self.waits_for if self.started is None else ""
+        pod = next((each.waits_for for each in self.pods if each.bound is None and each.ended is None), "")
+        return (own or pod) if self.group else (pod or own)
 
     def at_once(self) -> dict[str, int]:
         """The smallest requests, by resource, of the pods that a waiting gang must start together."""
@@ -114,8 +138,11 @@ class Chronicle:
         """Counts changes: while the number stays the same, nothing has happened."""
         self.unplayed: dict[tuple[str, str], list[str]] = {}
         """Names of objects that longshore cannot play, by apiVersion and kind."""
+        self.explains: Mapping[str, Explains] = {}
+        """Functions that explain what an object waits for, by kind."""
         self._unsaid: dict[tuple[str, str], None] = {}
         self._by_name: dict[tuple[str, str], PodLine] = {}
+        self._by_group: dict[tuple[str, str], WorkLine] = {}
 
     def follow(self, informers: Informers, *, events: bool = False) -> None:
         """Follows objects, and with `events` those Events that are stored."""
@@ -161,17 +188,38 @@ class Chronicle:
         self.heard(event.get("involvedObject") or {}, event.get("reason", ""), event.get("message", ""))
 
     def heard(self, ref: Obj, reason: str, message: str) -> None:
-        if reason in ("FailedScheduling", "Unschedulable"):
-            line = self._by_name.get((ref.get("namespace") or "", ref.get("name") or ""))
-            if line is not None:
-                line.waits_for = message
+        """Notes what pods and work wait for."""
+        place = ref.get("namespace") or "", ref.get("name") or ""
+        line: WorkLine | PodLine | None = None
+        match reason, ref.get("kind"):
+            case (("FailedScheduling" | "Unschedulable"), "Pod"):
+                line = self._by_name.get(place)
+            case "Unschedulable", "PodGroup":
+                line = self._by_group.get(place)
+                message = (line.waits_for if line is not None else "") or message
+            case "FailedCreate", "Job":
+                line = self.works.get(ref.get("uid") or "")
+                message = message.partition(_FORBIDDEN)[2].partition(_NEXT_POD)[0].rstrip("]") or message
+        if line is not None and line.started is None:
+            line.waits_for = message
+
+    def explained(self, kind: str, namespace: str, name: str) -> str:
+        """The reasons of the last decision about an object. For a gang that waits for room they are the
+        numbers alone; the reasons of its single pods would fill a page."""
+        why = self._why(kind, namespace, name)
+        return _numbers(why) or "; ".join(reason.words for reason in why)
+
+    def _why(self, kind: str, namespace: str, name: str) -> Sequence[Reason]:
+        ask = self.explains.get(kind)
+        said = ask(namespace, name) if ask is not None else ()
+        return said[-1].why if said else ()
 
     def _pod(self, pod: Obj) -> None:
         self.changes += 1
         uid, now = pod["metadata"]["uid"], self._now()
         line = self.pods.get(uid) or self._new_pod(uid, pod)
         if line.bound is None and pod["spec"].get("nodeName"):
-            line.bound, line.node, line.waits_for = now, pod["spec"]["nodeName"], ""
+            line.bound, line.node = now, pod["spec"]["nodeName"]
         phase = pod_state.phase_of(pod)
         if line.started is None and phase in ("Running", "Succeeded", "Failed") and line.bound is not None:
             line.started = now
@@ -210,6 +258,7 @@ class Chronicle:
 
     def _job(self, job: Obj) -> None:
         line = self._work(job, "job")
+        line.suspended = bool(job["spec"].get("suspend"))
         status = job.get("status") or {}
         line.failed = status.get("failed") or 0
         end = job_state.end_of(job)
@@ -225,6 +274,8 @@ class Chronicle:
         phase = (status.get("state") or {}).get("phase") or ""
         if phase in _GANG_ENDS and line.ended is None:
             line.ended, line.result, line.reason = self._now(), _GANG_ENDS[phase], phase
+            if line.started is None and line.waits_for:
+                line.reason = f"{phase}: {line.waits_for}"
 
     def _work(self, obj: Obj, kind: str) -> WorkLine:
         self.changes += 1
@@ -259,6 +310,10 @@ class Chronicle:
         work = self.works.get((owners.controller_of(group) or {}).get("uid", ""))
         if work is not None:
             work.group = meta["name"]
+            self._by_group[meta["namespace"], meta["name"]] = work
+            if work.started is None:
+                why = self._why("podgroup", meta["namespace"], meta["name"])
+                work.waits_for = _numbers(why) or work.waits_for
 
     def _queue(self, queue: Obj) -> None:
         self.queues[queue["metadata"]["name"]] = queue
@@ -278,6 +333,11 @@ class _Each(Handler):
 
     def on_delete(self, obj: Obj, stale: bool) -> None:
         self._gone(obj)
+
+
+def _numbers(why: Sequence[Reason]) -> str:
+    """The numbers of a gang that waits for room; empty if there are none among the reasons."""
+    return "; ".join(reason.words for reason in why if reason.code == _GANG_WAITS)
 
 
 def _result(pod: Obj, phase: str) -> str:

@@ -72,7 +72,7 @@ def _never_started(result: Result, nodes: Sequence[Obj], chronicle: Chronicle) -
     for work in chronicle.works.values():
         if work.started is not None or work.ended is not None:
             continue
-        said = work.waits_for or next((pod.waits_for for pod in work.pods if pod.waits_for), "")
+        said = work.waits
         requests = work.pods[0].requests if work.pods else {}
         too_large = [
             f"a pod asks for {_amount(name, wanted)} {name}, "

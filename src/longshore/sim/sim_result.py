@@ -16,14 +16,13 @@ from longshore.api.types import Obj
 from longshore.sim.chronicle import Chronicle, PodLine, WorkLine
 
 if TYPE_CHECKING:
-    from longshore.plane.plane import Plane
     from longshore.sim.settings import Settings
     from longshore.testing.troubles import NodeFailure
 
 _MAX_SKIPS_TOLD: Final = 100
 _LATE_SECONDS: Final = 60.0
-_GANG_WAITS: Final = "GangWaits"
-"""The scheduler's reason with the numbers of a gang that waits (`scheduler/gang/numbers.py`)."""
+STARTING_SECONDS: Final = 1.0
+"""Work that starts within this time was starting, not waiting."""
 
 
 class JobRow(msgspec.Struct):
@@ -44,6 +43,9 @@ class JobRow(msgspec.Struct):
     """Pods that failed or were evicted, and those that a Job ended when it failed."""
     completions: int | None
     waits_for: str = ""
+    """The reason why it, or one of its pods, does not run now."""
+    waited_for: str = ""
+    """The reason why it did not start at once."""
     late: float = 0.0
     """Seconds from the time of its CronJob's schedule to its creation."""
 
@@ -104,6 +106,8 @@ class Bar(msgspec.Struct):
     node: str
     result: str
     code: int | None
+    waits_for: str = ""
+    """Why it has no node, or got it late."""
 
 
 class FailureRow(msgspec.Struct):
@@ -141,7 +145,6 @@ class Result(msgspec.Struct):
 def of(
     settings: Settings,
     chronicle: Chronicle,
-    plane: Plane,
     nodes: Sequence[Obj],
     began: float,
     ended: float,
@@ -151,11 +154,11 @@ def of(
     seconds = ended - began
     for line in chronicle.pods.values():
         if line.bound is None and line.ended is None:
-            line.waits_for = _waits(plane, "pod", line.namespace, line.name) or line.waits_for
+            line.waits_for = chronicle.explained("pod", line.namespace, line.name) or line.waits_for
     works = list(chronicle.works.values())
     for work in works:
         if work.started is None and work.ended is None and work.group:
-            work.waits_for = _waits(plane, "podgroup", work.namespace, work.group)
+            work.waits_for = chronicle.explained("podgroup", work.namespace, work.group)
     zone = ZoneInfo(settings.zone)
     runs: dict[tuple[str, str], list[WorkLine]] = {}
     for work in works:
@@ -193,17 +196,6 @@ def of(
     return answer
 
 
-def _waits(plane: Plane, kind: str, namespace: str, name: str) -> str:
-    """The last message of the scheduler. For a gang that waits for room it is the numbers alone; the reasons
-    of its single pods would fill a page."""
-    ask = plane.wiring.waits.get(kind)
-    said = ask(namespace, name) if ask is not None else ()
-    why = said[-1].why if said else ()
-    return "; ".join(reason.words for reason in why if reason.code == _GANG_WAITS) or "; ".join(
-        reason.words for reason in why
-    )
-
-
 def _named(namespace: str, reference: str) -> str:
     return reference if namespace == "default" else f"{namespace}/{reference}"
 
@@ -213,7 +205,6 @@ def _since(moment: float | None, began: float) -> float | None:
 
 
 def _job(work: WorkLine, began: float, settings: Settings) -> JobRow:
-    waiting = work.waits_for or next((pod.waits_for for pod in work.pods if pod.waits_for), "")
     state = work.result or ("running" if work.started is not None else "waiting")
     row = JobRow(
         name=_named(work.namespace, work.reference),
@@ -226,10 +217,19 @@ def _job(work: WorkLine, began: float, settings: Settings) -> JobRow:
         pods=len(work.pods),
         failed=max(sum(pod.result in ("failed", "evicted") for pod in work.pods), work.failed),
         completions=work.completions,
-        waits_for=waiting if work.ended is None else "",
+        waits_for=work.waits,
+        waited_for=_waited_for(work),
     )
     row.late = _late(work, settings, began)
     return row
+
+
+def _waited_for(work: WorkLine) -> str:
+    """Why it did not start at once; empty for work that has not started."""
+    if work.started is None or work.started - work.created <= STARTING_SECONDS:
+        return ""
+    pod = work.pods[0].waits_for if work.pods and not work.group else ""
+    return pod or work.waits_for
 
 
 def _late(work: WorkLine, settings: Settings, began: float) -> float:
@@ -358,6 +358,7 @@ def _bar(line: PodLine, began: float) -> Bar:
         line.node,
         line.result,
         line.code,
+        line.waits_for,
     )
 
 

@@ -81,6 +81,7 @@ async def _play(settings: Settings, clock: VirtualClock, progress: Progress | No
     chronicle = Chronicle(clock)
     world = world_of(settings, clock, chronicle)
     plane = world.plane
+    chronicle.explains = plane.wiring.waits
     async with world.running():
         informers = plane.wiring.informers.share()
         chronicle.follow(informers, events=not plane.api.shortcuts.on)
@@ -93,7 +94,6 @@ async def _play(settings: Settings, clock: VirtualClock, progress: Progress | No
         answer = sim_result.of(
             settings,
             chronicle,
-            plane,
             _nodes(settings),
             _LEAD_SECONDS,
             ended,

@@ -31,6 +31,8 @@ def _jobs(result: Result) -> str:
 def _job(result: Result, row: JobRow) -> tuple[str, ...]:
     took = spoken(row.ended - row.queued) if row.ended is not None else ""
     why = row.waits_for or (row.reason if row.result == "failed" else "")
+    if not why and row.waited_for:
+        why = f"waited: {row.waited_for}"
     return (
         row.name,
         row.result,

@@ -9,7 +9,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from longshore.api.types import Obj
-from longshore.sim.sim_result import Bar, JobRow, Result
+from longshore.sim.sim_result import STARTING_SECONDS, Bar, JobRow, Result
 
 MAX_POD_ROWS: Final = 20_000
 _STATES: Final = {
@@ -26,8 +26,6 @@ _JOB_STATES: Final = {
     "running": "running",
     "waiting": "waiting",
 }
-_STARTING_SECONDS: Final = 1.0
-"""A pod that starts within this time was starting, not waiting."""
 
 
 def of(result: Result, title: str) -> Obj:
@@ -44,7 +42,7 @@ def of(result: Result, title: str) -> Obj:
 
 def _of_pod(bar: Bar, start: float, seconds: float) -> Obj:
     begun = bar.started if bar.started is not None else bar.ended
-    bars = _waited(bar.created, begun, start, seconds)
+    bars = _waited(bar.created, begun, start, seconds, bar.waits_for)
     if bar.started is not None:
         code = "" if bar.code is None else f"exit code {bar.code}, "
         end = seconds if bar.ended is None else bar.ended
@@ -57,18 +55,18 @@ def _of_pod(bar: Bar, start: float, seconds: float) -> Obj:
 
 def _of_job(job: JobRow, start: float, seconds: float) -> Obj:
     begun = job.started if job.started is not None else (job.ended if job.ended is not None else seconds)
-    bars = _waited(job.queued, begun, start, seconds)
+    bars = _waited(job.queued, begun, start, seconds, job.waits_for or job.waited_for)
     if job.started is not None:
         end, detail = seconds if job.ended is None else job.ended, f"{job.pods} pods, {job.failed} failed"
         bars.append(_span(start, job.started, end, _JOB_STATES[job.result], job.result, detail=detail))
     return {"name": job.name, "group": "", "bars": bars}
 
 
-def _waited(queued: float, begun: float | None, start: float, seconds: float) -> list[Obj]:
+def _waited(queued: float, begun: float | None, start: float, seconds: float, why: str) -> list[Obj]:
     """The bar of the time before a start; none if that was short."""
-    if begun is not None and begun - queued <= _STARTING_SECONDS:
+    if begun is not None and begun - queued <= STARTING_SECONDS:
         return []
-    return [_span(start, queued, seconds if begun is None else begun, "waiting", "waiting")]
+    return [_span(start, queued, seconds if begun is None else begun, "waiting", "waiting", detail=why)]
 
 
 def _span(start: float, begun: float, ended: float, state: str, label: str, **more: str) -> Obj:
