@@ -145,7 +145,7 @@ class CannotExport(ValueError):
 
 
 class _Exported:
-    """The parts of one CronJob that a line of a crontab needs. Raises CannotExport if no crontab can hold it."""
+    """The parts of one CronJob that a crontab's line needs. Raises CannotExport if no crontab can hold it."""
 
     def __init__(self, obj: Obj) -> None:
         pod = obj["spec"]["jobTemplate"]["spec"]["template"]["spec"]
