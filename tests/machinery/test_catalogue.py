@@ -54,10 +54,21 @@ def sources() -> str:
 
 def test_every_code_in_use_has_a_row_and_every_row_is_used() -> None:
     text = sources()
-    used = set(re.findall(r'\b(?:Reason|because|announce)\(\s*"([A-Z]\w+)"', text))
+    used = set(re.findall(r'\b(?:Reason|because|announce|event)\((?:[^()]|\([^()]*\))*?"([A-Z]\w+)"', text))
     assert len(used) > 100
     assert used <= set(ROWS)
     assert {code for code in ROWS if f'"{code}"' not in text and not code.startswith("Phase")} == set()
+
+
+def test_no_event_is_made_beside_the_catalogue() -> None:
+    """An Event needs a type, and the catalogue alone names types. The other places read Events, or mean an
+    HTTP header or a distribution."""
+    found = {
+        path.relative_to(SOURCE).as_posix()
+        for path in SOURCE.rglob("*.py")
+        if path.parent.name != "catalogue" and re.search(r'"(Normal|Warning)"', path.read_text())
+    }
+    assert found == {"api/kinds/event.py", "apiserver/http/respond.py", "testing/__init__.py"}
 
 
 def test_a_code_of_another_version_keeps_the_words_it_came_with() -> None:

@@ -13,7 +13,7 @@ from longshore.api.types import Obj
 from longshore.client import Unreachable
 from longshore.client.local import LocalClient
 from longshore.client.writes import Create
-from longshore.machinery.events.recorder import reference
+from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.machinery.writes import pod_control
@@ -23,8 +23,8 @@ from machinery.control_plane import JOBS, PODS, api, job, pod
 OWNER = {"kind": "Job", "namespace": "ns", "name": "job", "uid": "1", "apiVersion": "batch/v1"}
 
 
-class Told:
-    """A recorder that keeps what it is told."""
+class Told(Recorder):
+    """A recorder that keeps its events."""
 
     def __init__(self) -> None:
         self.events: list[tuple[str, str, str]] = []
@@ -47,7 +47,7 @@ class Failing:
 
 def control(client: Any) -> tuple[PodControl, list[tuple[str, str, str]]]:
     told = Told()
-    return PodControl(client, told), told.events  # type: ignore[arg-type]
+    return PodControl(client, told), told.events
 
 
 def run(main: Any) -> None:

@@ -236,4 +236,4 @@ class Election:
         log.info("%s %s", self._identity, what)
         if self._recorder is not None and self._lease is not None:
             ref = reference(self._lease, kinds.LEASES)
-            self._recorder.event(ref, "Normal", "LeaderElection", f"{self._identity} {what}")
+            self._recorder.announce(ref, "LeaderElection", replica=self._identity, change=what)

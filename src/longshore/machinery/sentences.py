@@ -91,13 +91,19 @@ _FORMATTER: Final = _Formatter()
 
 
 @lru_cache(maxsize=1024)
-def _fields(form: str) -> frozenset[str]:
-    return frozenset(name for _, name, _, _ in _FORMATTER.parse(form) if name)
+def _parsed(form: str) -> tuple[frozenset[str], Callable[[Mapping[str, object]], str]]:
+    """The names in a form, and what fills it in: Python itself if no number is written in a way of ours."""
+    parts = [*_FORMATTER.parse(form)]
+    names = frozenset(name for _, name, _, _ in parts if name)
+    if any(spec for _, _, spec, _ in parts):
+        return names, lambda numbers: _FORMATTER.vformat(form, (), numbers)
+    return names, form.format_map
 
 
 def filled(forms: tuple[str, ...], numbers: Mapping[str, object]) -> str:
     """The first of these forms whose numbers are all known, filled in; empty if there is none."""
     for form in forms:
-        if _fields(form) <= numbers.keys():
-            return _FORMATTER.vformat(form, (), numbers)
+        names, fill = _parsed(form)
+        if names <= numbers.keys():
+            return fill(numbers)
     return ""

@@ -50,7 +50,6 @@ from longshore.node.status.writer import StatusWriter
 
 COMPONENT: Final = "kubelet"
 """The source in the node's events; kubectl and people look for it."""
-WEAK_ISOLATION: Final = "WeakIsolation"
 """The reason of the event about a node whose pods cannot have the level of isolation that was wanted."""
 OnStop = Literal["keep", "kill"]
 
@@ -198,7 +197,7 @@ class Agent:
                 self._registration.annotations = described(features)
                 await self._registration.register()
                 for warning in filter(None, (each.isolation_warning for each in features.values())):
-                    self._events.node(self._name, "Warning", WEAK_ISOLATION, warning)
+                    self._events.node(self._name, "WeakIsolation", problem=warning)
                 log.debug("node %s is ready", self._name)
                 if ready is not None:
                     ready.set()
@@ -243,7 +242,7 @@ class Agent:
     def evict(self, life: Life, verdict: Verdict) -> None:
         """Stops the pod, which fails with this verdict."""
         life.memory.verdict = verdict
-        self._events.pod(life.memory.pod, "Warning", verdict.reason, verdict.message)
+        self._events.pod(life.memory.pod, "PodStopped", verdict=verdict.reason, message=verdict.message)
         self._looks.wake(life)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:

@@ -138,9 +138,8 @@ class BoundPods(Handler):
             self._deleted(life)
         elif (refused := self._ledger.admit(uid, spec)) is not None:
             memory.rejected, memory.verdict = True, refused
-            self._events.pod(
-                pod, "Warning", refused.reason, refused.message.removeprefix("Pod was rejected: ")
-            )
+            message = refused.message.removeprefix("Pod was rejected: ")
+            self._events.pod(pod, "PodStopped", verdict=refused.reason, message=message)
         memory.leaving = self._looks.stopped
         self._looks.wake(life)
 

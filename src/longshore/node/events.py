@@ -22,19 +22,20 @@ class Events:
         self._recorder, self._clock = recorder, clock
         self._allowance = TokenBucket(EVENTS_PER_SECOND, MAX_BURST, clock.monotonic())
 
-    def pod(self, pod: Obj, type_: str, reason: str, message: str, path: str = "") -> None:
-        """Records an event about a pod, or about the container at `path` (`spec.containers{main}`)."""
+    def pod(self, pod: Obj, code: str, path: str = "", /, **numbers: object) -> None:
+        """Records the Event of a reason about a pod, or about its container at `path`
+        (`spec.containers{main}`)."""
         if not self._affordable():
             return
         ref = reference(pod, kinds.PODS)
         if path:
             ref["fieldPath"] = path
-        self._recorder.event(ref, type_, reason, message)
+        self._recorder.announce(ref, code, **numbers)
 
-    def node(self, name: str, type_: str, reason: str, message: str) -> None:
+    def node(self, name: str, code: str, /, **numbers: object) -> None:
         if self._affordable():
             ref = {"kind": "Node", "apiVersion": "v1", "name": name, "uid": name}
-            self._recorder.event(ref, type_, reason, message)
+            self._recorder.announce(ref, code, **numbers)
 
     def _affordable(self) -> bool:
         return self._allowance.take(self._clock.monotonic())

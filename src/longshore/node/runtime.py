@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 import msgspec
 
 from longshore.api.container_streams import Session
+from longshore.machinery.reasons import Reason
 
 FilePath: TypeAlias = str | PathLike[str]
 """Mostly text: a `Path` takes 4 µs to make, and a container has several."""
@@ -158,17 +159,15 @@ class CannotStart(Exception):
     CreateContainerConfigError (a manifest this runtime cannot follow here), CreateContainerError,
     ErrImagePull, ImagePullBackOff, ErrImageNeverPull, InvalidImageName.
 
-    With `events` (type, reason and message of each) the pod gets these in place of the usual one, and with
-    `after` the next try is in so many seconds.
+    With `why` the pod gets the Events of these reasons in place of the usual one, and with `after` the next
+    try is in so many seconds.
     """
 
-    def __init__(
-        self, reason: str, message: str, *, events: Sequence[tuple[str, str, str]] = (), after: float = 0.0
-    ) -> None:
+    def __init__(self, reason: str, message: str, *, why: Sequence[Reason] = (), after: float = 0.0) -> None:
         super().__init__(message)
         self.reason = reason
         self.message = message
-        self.events = events
+        self.why = why
         self.after = after
 
     @property

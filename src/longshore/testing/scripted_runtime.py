@@ -21,6 +21,7 @@ import msgspec
 from longshore.api.container_streams import Session
 from longshore.api.time import rfc3339
 from longshore.api.time.backoff import Doubling
+from longshore.machinery.reasons import Reason
 from longshore.machinery.time.clock import Clock, Timer
 from longshore.node.runtime import CannotStart, Container, Features, Key, State, Usage
 from longshore.scripts.runs import Exec, Run
@@ -195,19 +196,19 @@ class ScriptedMachine(msgspec.Struct, eq=False):
 
 def _not_pulled(image: str, why: str) -> CannotStart:
     """The refusal of a container whose image cannot be pulled, with a kubelet's events."""
-    events = (
-        ("Normal", "Pulling", f'Pulling image "{image}"'),
-        ("Warning", "Failed", f'Failed to pull image "{image}": {why}'),
-        ("Warning", "Failed", f"Error: {PULL_FAILED}"),
+    reasons = (
+        Reason("Pulling", {"image": image}),
+        Reason("ImageNotPulled", {"image": image, "problem": why}),
+        Reason("NotStarted", {"message": PULL_FAILED}),
     )
-    return CannotStart(PULL_FAILED, why, events=events, after=_BACK_OFF_AFTER_SECONDS)
+    return CannotStart(PULL_FAILED, why, why=reasons, after=_BACK_OFF_AFTER_SECONDS)
 
 
 def _backing_off(image: str, why: str, left: float) -> CannotStart:
     """The refusal between two attempts, the next of which is due in `left` seconds."""
-    text = f'Back-off pulling image "{image}"'
-    events = (("Normal", "BackOff", text), ("Warning", "Failed", "Error: ImagePullBackOff"))
-    return CannotStart("ImagePullBackOff", f"{text}: {PULL_FAILED}: {why}", events=events, after=left)
+    waits = Reason("ImageBackOff", {"image": image})
+    reasons = (waits, Reason("NotStarted", {"message": "ImagePullBackOff"}))
+    return CannotStart("ImagePullBackOff", f"{waits}: {PULL_FAILED}: {why}", why=reasons, after=left)
 
 
 def _write_log(container: Container, text: str, now: float) -> None:

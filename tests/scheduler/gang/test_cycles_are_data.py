@@ -78,7 +78,7 @@ def told(plan: GangPlan) -> Any:
         [(evict.task.pod.key, evict.group.key, evict.action) for evict in plan.evictions],
         [(r.group.key, r.status, r.changed, r.waits, r.why) for r in plan.reports],
         [(task.task.pod.key, task.reason, task.message) for r in plan.reports for task in r.tasks],
-        [(event.group.key, *event[1:]) for event in plan.events],
+        [(group.key, *event) for group, event in plan.refusals],
         plan.allocated,
         plan.why,
         plan.look_again,

@@ -19,6 +19,7 @@ from longshore.controllers.cronjob.draft import outcome
 from longshore.controllers.scheduled import loop
 from longshore.controllers.scheduled.dialect import Dialect
 from longshore.controllers.scheduled.view import ScheduledView
+from longshore.machinery import catalogue
 from longshore.machinery.catalogue import Event
 
 
@@ -48,8 +49,7 @@ def _reschedule(view: ScheduledView) -> float | Event:
     try:
         schedule = cron.parse_in_zone(spec["schedule"], spec.get("timeZone"))
     except cron.ScheduleError:
-        message = f"unparseable schedule for cronjob: {spec['schedule']}"
-        return Event("Warning", "UnParseableCronJobSchedule", message)
+        return catalogue.event("UnParseableCronJobSchedule", {"schedule": spec["schedule"]})
     return timing.of(view, view.cronjob, schedule).look_again() or 0.0
 
 

@@ -22,8 +22,8 @@ def outcome(job: Obj) -> Outcome | None:
 
 
 class Draft(draft.Draft):
-    deleted_words: ClassVar[str] = "Deleted job {name}"
-    delete_failed_words: ClassVar[str] = "Deleted job: {problem}"
+    removed_code: ClassVar[str] = "JobRemoved"
+    not_removed_code: ClassVar[str] = "JobNotRemoved"
 
     def __init__(self, cronjob: Obj, jobs: Iterable[Obj]) -> None:
         super().__init__(cronjob)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from longshore.api import cron, field
+from longshore.api import cron
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds, owners
 from longshore.api.time import instants, rfc3339
@@ -17,7 +17,6 @@ from longshore.controllers.cronjob.timing import Timing
 from longshore.controllers.scheduled import child
 from longshore.controllers.scheduled.plan import ScheduledPlan
 from longshore.controllers.scheduled.view import Ask, ScheduledView
-from longshore.machinery import catalogue
 from longshore.machinery.queues.try_again import TryAgain
 
 SCHEDULED: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
@@ -43,10 +42,7 @@ def start(view: ScheduledView, draft: Draft) -> ScheduledPlan:
     if due is None:
         return _nothing_due(view, draft, when)
     if too_many:
-        draft.warning(
-            "TooManyMissedTimes",
-            "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew",
-        )
+        draft.event("TooManyMissedTimes")
     return _kept(view, draft, when, due) or _start(view, draft, when, due)
 
 
@@ -64,11 +60,7 @@ def _schedule(draft: Draft) -> cron.Schedule | cron.Every | None:
         draft.because("Suspended")
         return None
     if "TZ" in text:
-        draft.warning(
-            "UnsupportedSchedule",
-            f"CRON_TZ or TZ used in schedule {field.quoted(text)} is not officially supported, "
-            f"see {_DOCS} for more details",
-        )
+        draft.event("UnsupportedSchedule", schedule=text, docs=_DOCS)
     try:
         return cron.parse_in_zone(text, zone)
     except cron.ScheduleError as problem:
@@ -106,7 +98,7 @@ def _kept(view: ScheduledView, draft: Draft, when: Timing, due: Instant) -> Sche
         draft.because("StartedAlready", at=shown)
     elif cronjob["spec"].get("concurrencyPolicy") == "Forbid" and (running := _running(view, draft, name)):
         forbidden = {"at": shown, "job": running}
-        draft.events.append(catalogue.event("Forbidden", forbidden))
+        draft.event("Forbidden", **forbidden)
         _skip(view, draft, when, due, f"Starts the one of {shown} when job {running} ends (Forbid)")
         draft.because("Forbidden", **forbidden)
     else:
@@ -179,7 +171,7 @@ def _replace(view: ScheduledView, draft: Draft) -> ScheduledPlan | None:
         job = view.answers[read]
         if not isinstance(job, dict):
             assert isinstance(job, Exception)
-            draft.warning("FailedGet", f"Get job: {job}")
+            draft.event("FailedGet", problem=str(job))
             return draft.unreadable(ref["name"], job)
         delete = Ask("delete", "Job", ref["name"], job["metadata"]["uid"])
         if delete not in view.answers:
@@ -224,4 +216,4 @@ def _skip(view: ScheduledView, draft: Draft, when: Timing, due: Instant | None, 
     if view.outage is not None:
         created = rfc3339.parse(draft.cronjob["metadata"]["creationTimestamp"])
         if (told := missed.during(view.outage, when, created)) is not None:
-            draft.normal("CatchUp", f"{told} {'; '.join((what_runs, *map(str, why)))}.")
+            draft.event("CatchUp", outage=told, rules="; ".join((what_runs, *map(str, why))))

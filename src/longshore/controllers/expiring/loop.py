@@ -68,7 +68,7 @@ class _Loop(Handler):
         plan = self._decide(key, obj)
         if plan.problem:
             about = reference(obj, self._dialect.kind)
-            self._recorder.event(about, "Warning", "InvalidTTL", plan.problem)
+            self._recorder.announce(about, "InvalidTTL", problem=plan.problem)
         if plan.delete:
             try:
                 plan = await self._delete(key)

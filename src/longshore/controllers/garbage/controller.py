@@ -70,8 +70,7 @@ class Collector:
         if mine.namespace:
             about["namespace"] = mine.namespace
         wrong = Identity(ref.api_version, ref.kind, mine.namespace, ref.name, ref.uid)
-        text = f'ownerRef {wrong} does not exist in namespace "{mine.namespace}"'
-        self._recorder.event(about, "Warning", _MISPLACED, text)
+        self._recorder.announce(about, _MISPLACED, owner=wrong, namespace=mine.namespace)
 
     def _served_changed(self) -> None:
         """Syncs the polled objects again: their kind may be served now."""

@@ -115,8 +115,7 @@ class JobController:
         if uid in self._memory.finished:
             return
         if job["spec"].get("completionMode") not in _MODES:
-            skipped = "Skipped Job sync because completion mode is unknown"
-            self._recorder.event(reference(job, kinds.JOBS), "Warning", "UnknownCompletionMode", skipped)
+            self._recorder.announce(reference(job, kinds.JOBS), "UnknownCompletionMode")
             return
         self._memory.look_at(key, uid)
         if key in self._memory.unanswered:

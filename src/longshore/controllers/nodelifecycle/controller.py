@@ -149,8 +149,7 @@ class NodeLifecycle:
         if plan.conditions is not None:
             log.warning("node %s is silent: nothing was heard of it for a while; it gets no new pods", name)
         if plan.falls_silent:
-            words = f"Node {name} status is now: NodeNotReady"
-            self.node_events.event(reference(plan.node, kinds.NODES), "Normal", "NodeNotReady", words)
+            self.node_events.announce(reference(plan.node, kinds.NODES), "NodeNotReady", node=name)
         return True
 
     async def _mark_unready(self, pod: Obj) -> bool:
@@ -158,16 +157,13 @@ class NodeLifecycle:
             await mark_unready(self._client, pod, self._now())
         except (StatusError, Unreachable) as err:
             return isinstance(err, StatusError) and err.code == 404
-        ref = reference(pod, kinds.PODS)
-        self.node_events.event(ref, "Warning", "NodeNotReady", "Node is not ready")
+        self.node_events.announce(reference(pod, kinds.PODS), "PodNodeNotReady")
         return True
 
     async def _evict(self, leaving: eviction.Leaving) -> bool:
         pod, meta = leaving.pod, leaving.pod["metadata"]
         name = f"{meta['namespace']}/{meta['name']}"
-        self.pod_events.event(
-            reference(pod, kinds.PODS), "Normal", "TaintManagerEviction", f"Marking for deletion Pod {name}"
-        )
+        self.pod_events.announce(reference(pod, kinds.PODS), "TaintManagerEviction", pod=name)
         try:
             with self._context.explaining((meta["namespace"], meta["name"]), pod, leaving.why):
                 await evict(self._client, pod, self._now())

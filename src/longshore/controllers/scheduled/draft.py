@@ -15,11 +15,11 @@ from longshore.machinery.reasons import Number, Reason
 
 
 class Draft:
-    """Starts from the CronJob's status; never changes the CronJob. Each dialect has its own event messages
-    for deleted Jobs."""
+    """Starts from the CronJob's status; never changes the CronJob."""
 
-    deleted_words: ClassVar[str]
-    delete_failed_words: ClassVar[str]
+    removed_code: ClassVar[str]
+    not_removed_code: ClassVar[str]
+    """The Events of this dialect for deleted Jobs."""
 
     def __init__(self, cronjob: Obj) -> None:
         self.cronjob = cronjob
@@ -32,11 +32,9 @@ class Draft:
         self.strangers: list[str] = []
         self.why: list[Reason] = []
 
-    def normal(self, reason: str, message: str) -> None:
-        self.events.append(Event("Normal", reason, message))
-
-    def warning(self, reason: str, message: str) -> None:
-        self.events.append(Event("Warning", reason, message))
+    def event(self, code: str, /, **numbers: Number) -> None:
+        """Adds the Event of a reason."""
+        self.events.append(catalogue.event(code, numbers))
 
     def because(self, code: str, **numbers: Number) -> None:
         """Adds a reason."""
@@ -45,7 +43,7 @@ class Draft:
     def announce(self, code: str, **numbers: Number) -> None:
         """Adds a reason and its Event."""
         self.because(code, **numbers)
-        self.events.append(catalogue.event(code, numbers))
+        self.event(code, **numbers)
 
     def is_active(self, uid: str) -> bool:
         return any(ref.get("uid") == uid for ref in self.active)
@@ -57,10 +55,10 @@ class Draft:
     def removed(self, ask: Ask, answer: Answer) -> bool:
         """Adds the event of a Job's deletion; returns whether the deletion succeeded."""
         if isinstance(answer, Exception):
-            self.warning("FailedDelete", self.delete_failed_words.format(name=ask.name, problem=answer))
+            self.event(self.not_removed_code, job=ask.name, problem=str(answer))
             return False
         self.drop(ask.uid)
-        self.normal("SuccessfulDelete", self.deleted_words.format(name=ask.name))
+        self.event(self.removed_code, job=ask.name)
         return True
 
     def prune(self, view: ScheduledView, jobs: Iterable[Obj]) -> ScheduledPlan | None:

@@ -131,8 +131,8 @@ class Acts:
                 raise
             made = await self._client.get(kinds.VOLUMES, name)
         else:
-            text = f"Successfully provisioned volume {name}"
-            self._event(kinds.CLAIMS, claim, "Normal", "ProvisioningSucceeded", text)
+            claim_ref = reference(claim, kinds.CLAIMS)
+            self._recorder.announce(claim_ref, "ProvisioningSucceeded", volume=name)
         await self._seen(kinds.VOLUMES, made)
         await self._bind(claim, made)
 
@@ -146,7 +146,7 @@ class Acts:
         try:
             await self._directories.remove(meta["name"])
         except Exception as err:  # sent as an event, whatever it is, and raised again
-            self._event(kinds.VOLUMES, volume, "Warning", "VolumeFailedDelete", str(err))
+            self._recorder.announce(reference(volume, kinds.VOLUMES), "VolumeFailedDelete", problem=err)
             raise
         if names.VOLUME_PROTECTION in (meta.get("finalizers") or ()):
             await self._protect(kinds.VOLUMES, volume, plans.Unprotect(names.VOLUME_PROTECTION))

@@ -46,7 +46,8 @@ def event(code: str, numbers: Numbers) -> Event:
     """The Event of a reason; if its row names none, a normal Event in the words of the reason."""
     type_, reason, message = _row(code).event or _NORMAL
     known = {**numbers, "code": code}
-    return Event(type_, filled((reason,), known) or code, filled((message,), known) or now(code, numbers))
+    name, text = reason and filled((reason,), known), message and filled((message,), known)
+    return Event(type_, name or code, text or now(code, numbers))
 
 
 def _row(code: str) -> Row:

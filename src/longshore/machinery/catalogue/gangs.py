@@ -10,9 +10,11 @@ from longshore.machinery.catalogue.row import (
     Numbers,
     Place,
     Row,
+    normal,
     passing,
     step,
     waits,
+    warning,
 )
 
 
@@ -60,6 +62,9 @@ ROWS: Final[Mapping[str, Row]] = {
     "Action": step("{action} while {phase}: {kind}"),
     "CommandAsks": Row("a command asks for {action}", "a command asked for {action}"),
     "CommandGone": Row("the command {command} is gone: it is not executed"),
+    "CommandIssued": normal(
+        "Start to execute command {action}, and clean it up to make sure executed not more than once."
+    ),
     "CountersLater": passing("others wait for their turn: the counters are written later"),
     "DelayedActionCancelled": Row("{action} after {event} of {pod} is cancelled"),
     "DelayedActionDue": Row("{action} after {event} is due"),
@@ -74,10 +79,12 @@ ROWS: Final[Mapping[str, Row]] = {
             "{phase}: all pods ended and {succeeded} succeeded, {minAvailable} are needed",
         )
     ),
+    "ExecuteAction": normal("Execute action {action} after {after}", "Start to execute action {action} "),
     "FewEnoughLeft": Row(
         "{phase}: {terminating} of {replicas} pods are still going, few enough to start again"
     ),
     "GateClosed": Row("the PodGroup is {phase}: no pods are made yet"),
+    "JobStatusError": warning("Failed to initialize job status, err: {problem}"),
     "GoesOn": step("goes on with {action}, which was begun before"),
     "NoPodAlive": Row("{phase}: no pod is alive any more"),
     "NoPolicy": passing("no policy is about {event} of {about}"),
@@ -85,6 +92,10 @@ ROWS: Final[Mapping[str, Row]] = {
     "NothingButALook": passing("what happened calls for nothing but a look"),
     "NothingLeft": Row("all its pods are gone already"),
     "NothingLeftToDo": passing("the Job has ended, and nothing of it is left to clean up"),
+    "PVCError": warning("Failed to create PVC, err: {problem}"),
+    "PluginError": warning("Execute plugin when job add failed, err: {problem}"),
+    "PodGroupError": warning("Failed to create PodGroup, err: {problem}"),
+    "PodGroupPending": warning("PodGroup {namespace}:{name} {condition}, reason: {message}"),
     "PodsDeleted": Row(_pods_deleted("deletes"), _pods_deleted("deleted")),
     "PolicyMatched": Row(_policy),
     "Restarted": Row(
@@ -126,6 +137,8 @@ ROWS: Final[Mapping[str, Row]] = {
     "AskedToClose": Row(_asked_to_close("is"), _asked_to_close("was")),
     "AskedToOpen": Row("it is asked to open", "it was asked to open"),
     "FlowEnded": passing("it has ended, or is being deleted"),
+    "FlowJobCreated": normal("create a job named {job}!", reason="Created"),
+    "FlowNotSynced": warning("SyncJobFlow JobFlow failed for {problem}", reason="SyncJobFlow"),
     "GroupCreated": Row(
         (
             "creates the group of {workload}, as its pod {pod} wants it",
@@ -148,6 +161,8 @@ ROWS: Final[Mapping[str, Row]] = {
     "ParentShut": Row(("cannot open below {parent}, which is shut", "closes with its parent")),
     "PhaseChanged": Row("is {phase} now", "the flow is {phase}"),
     "PodTold": Row("writes the name of the group on pod {pod}", "wrote the name of the group on pod {pod}"),
+    "QueueActed": normal("{verb} queue succeed", reason="{action}"),
+    "QueueNotActed": warning("{action} queue failed for {problem}", reason="{action}"),
     "RootStaysOpen": Row("root cannot be closed"),
     "ScaledToNothing": Row("{workload} is scaled to nothing: removes its group"),
     "Settled": Row("is {state} now", "the queue is {state}"),
@@ -161,8 +176,17 @@ ROWS: Final[Mapping[str, Row]] = {
         "of the cluster's {total} {resource} (times {factor:g}) {used} are used and {promised} promised to "
         "other gangs"
     ),
+    "Evict": warning("Pod is evicted, because of {action}"),
     "Evicts": Row(("removes {pod}: {why} ({action})", "removes {pod} to make room ({action})")),
+    "GangEvicts": normal("{action}", reason="Evict"),
     "GangInvalid": waits("{message}"),
+    "GangRefused": normal(
+        "queue resource quota insufficient: {queueLacks}",
+        "resource in cluster is overused: {clusterLacks}",
+        "resource quota insufficient: {quotasLack}",
+        reason="Unschedulable",
+    ),
+    "GangUnschedulable": warning("{message}", reason="Unschedulable"),
     "GangWaits": Row(_gang_waits, place=Place.WAITS),
     "GangsWaiting": Row("leaves {gangs:gang} waiting"),
     "InGang": Row("belongs to podgroup/{group}", place=Place.STEP),

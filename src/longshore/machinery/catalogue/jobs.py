@@ -11,6 +11,7 @@ from longshore.machinery.catalogue.row import (
     Numbers,
     Place,
     Row,
+    normal,
     passing,
     step,
     verdict,
@@ -135,7 +136,15 @@ ROWS: Final[Mapping[str, Row]] = {
     "MaxFailedIndexesExceeded": verdict("Job has exceeded the specified maximal number of failed indexes"),
     "MoreFailed": Row("{pods} more pods failed", "{pods:more pod} failed"),
     "PodFailed": Row(_pod_failed, event=Event("Warning")),
+    "PodCreated": normal("Created pod: {pod}", reason="SuccessfulCreate"),
+    "PodDeleted": normal("Deleted pod: {pod}", reason="SuccessfulDelete"),
     "PodFailurePolicy": verdict("{message}"),
+    "PodNotCreated": warning(
+        "Error creating: {problem}", "Error creating pods: [{problems}]", reason="FailedCreate"
+    ),
+    "PodNotDeleted": warning(
+        "Error deleting: {problem}", "Error deleting pods: [{problems}]", reason="FailedDelete"
+    ),
     "PodsActive": passing("{active} active, {wanted} wanted"),
     "PodsCreated": Row(
         (
@@ -157,20 +166,28 @@ ROWS: Final[Mapping[str, Row]] = {
     ),
     "PodsTerminating": Row(_pods_terminating, place=Place.VERDICT),
     "PodsUnseen": passing("waits until all pods created and deleted before have been seen"),
+    "Resumed": normal("Job resumed"),
+    "SelectorsMeet": warning(
+        "its selector and that of Job {other} meet in their pods; give each labels of its own"
+    ),
     "StartsPaced": passing(
         f"starts a pod every {{interval:g}} s ({own_names.START_INTERVAL}): the next at {{until}}"
     ),
     "SuccessPolicy": verdict("Matched rules at index {rule}"),
-    "Suspended": Row(_suspended("removes"), _suspended("removed")),
+    "Suspended": Row(
+        _suspended("removes"), _suspended("removed"), event=Event("Normal", "", "Job suspended")
+    ),
     "TooManySucceededPods": Row(
         "more pods succeeded than the Job wants",
         event=Event("Warning", "", "Too many succeeded pods running after completion count reached"),
     ),
+    "UnknownCompletionMode": warning("Skipped Job sync because completion mode is unknown"),
     "VerdictPostponed": passing("does not act on it yet: some pods created before have not been seen"),
     # ---- what has a time to live
     "BadAnnotation": Row("its annotation cannot be read"),
     "BeingDeleted": Row(("the {kind} is being deleted: starts nothing", "it is being deleted already")),
     "EndUnknown": Row("it does not say when it ended"),
+    "InvalidTTL": warning("{problem}"),
     "NoTtl": Row("it has no TTL"),
     "NotDue": Row("it has not ended, has no time to live, or is being deleted already"),
     "NotEnded": Row("it has not finished"),
@@ -185,11 +202,14 @@ ROWS: Final[Mapping[str, Row]] = {
         ("schedule {schedule} cannot be read: starts nothing", "the schedule cannot be read: {problem}"),
         event=Event("Warning", "UnparseableSchedule", "unparseable schedule: {schedule:quoted} : {problem}"),
     ),
+    "CatchUp": normal("{outage} {rules}."),
     "ClockCorrected": Row(
         "The times of this CronJob were written by a clock that was hours ahead; "
         "scheduled times count from {at}, when it was right again"
     ),
     "Due": passing("the run of {at} is due"),
+    "FailedGet": warning("Get job: {problem}"),
+    "ForbidConcurrent": warning("Skipping job creation because another job is already running"),
     "Forbidden": Row(
         (
             "the run of {at} waits: concurrencyPolicy is Forbid and job {job} is still running",
@@ -205,8 +225,15 @@ ROWS: Final[Mapping[str, Row]] = {
             "Not starting job because prior execution is running and concurrency policy is Forbid",
         ),
     ),
-    "ForeignJob": Row("job {job} exists and belongs to somebody else: starts nothing"),
+    "ForeignJob": Row(
+        "job {job} exists and belongs to somebody else: starts nothing",
+        event=Event(
+            "Warning", "", "Job {job} exists but is not owned by this CronJob (current owner: {owner})"
+        ),
+    ),
     "HistoryLimit": step("deletes {jobs} Jobs beyond the history limits"),
+    "InvalidSchedule": warning("Error getting schedule time: {problem}"),
+    "InvalidTimeZone": warning("Invalid time zone {zone:quoted}: {problem}"),
     "Jitter": passing(f"starts {{seconds:.3f}} s after each scheduled time ({own_names.JITTER})"),
     "JobDeleted": Row("deleted job {job}: it is beyond the history limits"),
     "JobEnded": Row(
@@ -216,9 +243,14 @@ ROWS: Final[Mapping[str, Row]] = {
     "JobGone": Row(
         "active job {job} is gone", event=Event("Normal", "MissingJob", "Active job went missing: {job}")
     ),
+    "JobNotRemoved": warning("Deleted job: {problem}", reason="FailedDelete"),
+    "JobRemoved": normal("Deleted job {job}", reason="SuccessfulDelete"),
     "JobsNotSeen": passing("some active Jobs are not in the cache: are they gone?"),
     "NameTaken": passing("there is a job {job} already: whose is it?"),
-    "NamespaceTerminating": Row("the namespace is being deleted: starts nothing"),
+    "NamespaceTerminating": Row(
+        "the namespace is being deleted: starts nothing",
+        event=Event("Warning", "", "Namespace {namespace} is terminating, skipping job creation"),
+    ),
     "NeverFires": Row(
         ("schedule {schedule} never fires", "the schedule never fires"),
         event=Event("Warning", "InvalidSchedule", "invalid schedule: {schedule} : {problem}"),
@@ -229,15 +261,23 @@ ROWS: Final[Mapping[str, Row]] = {
     ),
     "NotReplaced": Row(("{problem}", "job {job} could not be replaced")),
     "NothingDue": Row(_nothing_due, place=Place.PASSING),
+    "OrphanedJob": warning(
+        "Detected orphaned job forgotten or not managed by controller: {job} (UID: {uid})"
+    ),
     "Recorded": Row(
         (
             "the run of {at} had its job {job} already: it goes on the active list",
             "job {job} was started for a scheduled time that no status knows",
         )
     ),
+    "ReplaceConcurrent": warning("Replacing active job for CronJob"),
     "Replaced": Row("replaced job {job}, which was still running"),
     "Replaces": passing("replaces job {job}, which is still running"),
     "Skipped": Row(_skipped("skips"), _skipped("skipped")),
+    "StaleReference": warning(
+        'Active job reference "{job}" points to a different UID (expected: {uid}, actual: {found})',
+        'Active job "{job}" no longer exists (UID: {uid})',
+    ),
     "Started": Row(
         ("started the run of {at}: job {job}", "started job {job}"),
         event=Event("Normal", "SuccessfulCreate", "Created job {job}"),
@@ -253,10 +293,25 @@ ROWS: Final[Mapping[str, Row]] = {
         "the run of {at} is {rule}",
         event=Event("Warning", "MissSchedule", "Missed scheduled time to start a job: {scheduled}"),
     ),
+    "TooManyMissedTimes": warning(
+        "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
+    ),
+    "UnParseableCronJobSchedule": warning("unparseable schedule for cronjob: {schedule}"),
     "UnknownJobs": passing("some Jobs are not on the active list: is there a newer one?"),
     "UnknownTimeZone": Row(
         "there is no time zone {zone}: starts nothing",
         event=Event("Warning", "", "invalid timeZone: {zone:quoted}: {problem}"),
     ),
     "Unreadable": Row(("job {job} cannot be read: {problem}", "the CronJob cannot be read: {problem}")),
+    "UnsupportedSchedule": warning(
+        "CRON_TZ or TZ used in schedule {schedule:quoted} is not officially supported, "
+        "see {docs} for more details",
+        "CRON_TZ or TZ in the schedule {schedule:quoted} is not officially supported. "
+        "If set, the TimeZone field will be ignored during execution.",
+    ),
+    "VolcanoJobCreated": normal("Created job {job} for CronJob {cronjob}", reason="SuccessfulCreate"),
+    "VolcanoJobEnded": normal("Saw completed job: {job} in active, remove", reason="SawCompletedJob"),
+    "VolcanoJobNotCreated": warning("Failed to create job: {problem}", reason="FailedCreate"),
+    "VolcanoJobNotRemoved": warning('Error deleting job "{job}": {problem}', reason="FailedDelete"),
+    "VolcanoJobRemoved": normal('Deleted job "{job}"', reason="SuccessfulDelete"),
 }

@@ -9,6 +9,7 @@ from longshore.api.facts import own_names
 from longshore.machinery.catalogue.row import (
     Numbers,
     Row,
+    normal,
     step,
     warning,
 )
@@ -28,6 +29,7 @@ def _contents(begin: str, *, names_only: bool) -> Callable[[Numbers], str]:
 
 
 ROWS: Final[Mapping[str, Row]] = {
+    "LeaderElection": normal("{replica} {change}"),
     # ---- namespaces and roles
     "AccountCreated": Row(
         "creates the service account {name}, which is not there", "created the service account {name}"
@@ -91,9 +93,10 @@ ROWS: Final[Mapping[str, Row]] = {
         'failed to provision volume with StorageClass "{className}": {problem}',
         'storageclass.storage.k8s.io "{className}" not found',
     ),
+    "ProvisioningSucceeded": normal("Successfully provisioned volume {volume}"),
     "Released": Row("its claim is gone, and its reclaim policy is {policy}"),
     "Unused": Row(("it is being deleted, and no {holder} has it", "it is being deleted, and no pod uses it")),
-    "VolumeFailedDelete": warning("longshore deletes only the directories that it made itself"),
+    "VolumeFailedDelete": warning("{problem}", "longshore deletes only the directories that it made itself"),
     "VolumeFailedRecycle": warning("longshore recycles no volumes; delete it and make a new one"),
     "VolumeFound": Row(
         "is bound to volume {volume}, the best that fits", "bound to volume {volume}, the best that fits"

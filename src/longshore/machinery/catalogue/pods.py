@@ -7,11 +7,14 @@ from typing import Final
 
 from longshore.api.facts import own_names
 from longshore.machinery.catalogue.row import (
+    Event,
     Numbers,
     Place,
     Row,
+    normal,
     passing,
     step,
+    warning,
 )
 from longshore.machinery.sentences import exit_words, quoted
 
@@ -41,15 +44,18 @@ ROWS: Final[Mapping[str, Row]] = {
         "placed on node {node}, the best of {fit} that will do; {unfit} will not",
     ),
     "BindingFailed": Row("the binding failed", "the binding failed"),
+    "FailedScheduling": warning("{message}"),
     "Insufficient": step("asks {asked} {resource}, node {node} has {left} of {allocatable} left"),
     "NoNodes": step("there are no nodes"),
     "OnlyNode": Row("node {node} is the only one of {nodes} that will do", _only_node),
     "OthersWait": Row(_others_wait, place=Place.STEP),
     "PortTaken": step("port {port}/{protocol} of node {node} is taken"),
+    "Preempted": normal("Preempted by pod {pod} on node {node}"),
     "Preempts": Row(
         "makes room on node {node} by removing {pods}",
         "the scheduler made room on node {node} by removing {pods}",
     ),
+    "Scheduled": normal("Successfully assigned {pod} to {node}", "pod group is ready"),
     "SchedulingGated": step("waits for its scheduling gates to be removed: {names}"),
     "Tainted": step("node {node} has the taint {taint}"),
     "Uneven": step(
@@ -58,8 +64,12 @@ ROWS: Final[Mapping[str, Row]] = {
     ),
     # ---- pods on their node
     "AskedToStop": passing("{container} gets SIGTERM"),
+    "BackOff": warning("Back-off restarting failed container {container} in pod {pod}"),
+    "ContainerCreated": normal("Container created", reason="Created"),
     "ContainerFailed": Row("{container} ended with exit code {exitCode}", _container_failed),
-    "ContainerStarted": passing("{container} is started"),
+    "ContainerStarted": Row(
+        "{container} is started", place=Place.PASSING, event=Event("Normal", "Started", "Container started")
+    ),
     "CrashLoopBackOff": Row(
         "{container} ended with {exit_code}; {message}",
         "container {container} starts again about {again} (back-off {seconds:span})",
@@ -70,20 +80,32 @@ ROWS: Final[Mapping[str, Row]] = {
             "it is being deleted, and nothing here holds it",
         )
     ),
+    "FailedPostStartHook": warning("PostStartHook failed: {problem}", "PostStartHook failed"),
+    "FailedPreStopHook": warning("PreStopHook failed: {problem}", "PreStopHook failed"),
     "Gone": passing("it is not in the API any more"),
     "GracePeriod": passing("{container} has time to end by itself"),
+    "ImageBackOff": normal('Back-off pulling image "{image}"', reason="BackOff"),
+    "ImageNotPulled": warning('Failed to pull image "{image}": {problem}', reason="Failed"),
+    "ImageNotUsed": normal(
+        "Container images are not used: the process runtime runs commands of this machine"
+    ),
     "Killed": Row(
         "{container} did not end in time and is killed",
         "container {container} did not end in time and is killed",
     ),
+    "Killing": normal("{message}"),
     "MainsEnded": passing("its main containers have ended, and its sidecars stop"),
     "NeverStarts": step("cannot start as its manifest is, however often it is tried"),
+    "NotStarted": warning("Error: {message}", reason="Failed"),
+    "NotSupported": warning("{problem}"),
     "Over": passing("nothing of it runs, and nothing will again"),
+    "PodStopped": warning("{message}", reason="{verdict}"),
     "PostStartHook": passing("{container} runs; its postStart hook is next"),
     "PreStopHook": step("{container} runs its preStop hook"),
     "Prepared": passing("its volumes and environment are prepared first"),
     "Preparing": passing("its volumes and environment are being prepared"),
     "Probed": passing("{container} runs and is probed"),
+    "Pulling": normal('Pulling image "{image}"'),
     "Running": passing("runs"),
     "StartFailed": Row(
         "{container} did not start, and is tried again after a pause",
@@ -91,14 +113,23 @@ ROWS: Final[Mapping[str, Row]] = {
     ),
     "Starting": passing("{container} waits for the engine to start it"),
     "Succeeded": passing("it is {code} already"),
-    "Unhealthy": Row("{message}", "{message}"),
-    "Unprepared": Row("cannot be prepared yet: {message}", "cannot be prepared yet: {message}"),
+    "Unhealthy": Row("{message}", "{message}", event=Event("Warning")),
+    "Unprepared": Row(
+        "cannot be prepared yet: {message}",
+        "cannot be prepared yet: {message}",
+        event=Event("Warning", "{reason}", "{message}"),
+    ),
     "Unstartable": Row(
         f"could not start within the {{patience}} of {own_names.FAIL_UNSTARTABLE_AFTER}",
         f"the pod failed: it could not start within the {{patience}} of {own_names.FAIL_UNSTARTABLE_AFTER}",
     ),
     "WaitsForInit": passing("what comes after init container {container} waits until it has ended well"),
     "WaitsForSidecar": passing("what comes after sidecar {container} waits until it has started"),
+    "WeakIsolation": warning("{problem}"),
+    # ---- nodes
+    "NodeNotReady": normal("Node {node} status is now: NodeNotReady"),
+    "PodNodeNotReady": warning("Node is not ready", reason="NodeNotReady"),
+    "TaintManagerEviction": normal("Marking for deletion Pod {pod}"),
     # ---- garbage, and pods that are collected
     "DeletedAlready": passing("it is being deleted already"),
     "DeletedUnscheduled": Row("it is being deleted and was never assigned to a node"),
@@ -119,6 +150,7 @@ ROWS: Final[Mapping[str, Row]] = {
     "OwnerGone": Row("its owner {kind} {name} does not exist"),
     "OwnerKindUnknown": Row("its owner {kind} {name} is of a kind that the server does not serve now"),
     "OwnerPresent": Row("its owner {kind} {name} is there"),
+    "OwnerRefInvalidNamespace": warning('ownerRef {owner} does not exist in namespace "{namespace}"'),
     "OwnerUnresolvable": Row(
         "its owner {kind} {name} is namespaced, which an object without a namespace cannot name"
     ),

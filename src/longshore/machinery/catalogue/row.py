@@ -58,6 +58,11 @@ def verdict(message: str) -> Row:
     return Row("{type} {code}: {message}", place=Place.VERDICT, event=Event("Normal", "", message))
 
 
-def warning(*forms: str) -> Row:
-    """The row of a reason that is also a Warning Event, in the same words."""
-    return Row(forms, event=Event("Warning"))
+def normal(*forms: str, reason: str = "") -> Row:
+    """The row of a Normal Event, in the words of the reason."""
+    return Row(forms, event=Event("Normal", reason))
+
+
+def warning(*forms: str, reason: str = "") -> Row:
+    """The row of a Warning Event, in the words of the reason."""
+    return Row(forms, event=Event("Warning", reason))

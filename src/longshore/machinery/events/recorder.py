@@ -25,6 +25,7 @@ from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client, PatchType, Unreachable
 from longshore.client.writes import Create
+from longshore.machinery import catalogue
 from longshore.machinery.events.correlation import Correlator, Seen
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
@@ -96,6 +97,10 @@ class Recorder:
             self._any_new.set()
         else:
             self._enqueue(seen)
+
+    def announce(self, ref: Obj, code: str, /, **numbers: object) -> None:
+        """Queues the Event that the catalogue has for this reason."""
+        self.event(ref, *catalogue.event(code, numbers))
 
     @property
     def waiting(self) -> int:

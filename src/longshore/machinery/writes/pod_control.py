@@ -66,12 +66,12 @@ class PodControl:
         if not all(pod["metadata"].get("labels") for pod in pods):
             return [NoLabels()]
         results = await self._client.write([Create(kinds.PODS, pod, namespace) for pod in pods], slow_start())
-        tell = self._recorder.event
+        announce = self._recorder.announce
         for made in results:
             if not isinstance(made, Exception):
-                tell(owner, "Normal", "SuccessfulCreate", f"Created pod: {made['metadata']['name']}")
+                announce(owner, "PodCreated", pod=made["metadata"]["name"])
             elif not is_namespace_terminating(made):
-                tell(owner, "Warning", "FailedCreate", f"Error creating: {made}")
+                announce(owner, "PodNotCreated", problem=made)
         return [*results]
 
     async def delete(self, namespace: str, name: str, owner: Obj) -> None:
@@ -117,9 +117,9 @@ class PodControl:
             await deleting
         except (StatusError, Unreachable) as err:
             if not (isinstance(err, StatusError) and err.code in (404, 409)):
-                self._recorder.event(owner, "Warning", "FailedDelete", f"Error deleting: {err}")
+                self._recorder.announce(owner, "PodNotDeleted", problem=err)
             raise
-        self._recorder.event(owner, "Normal", "SuccessfulDelete", f"Deleted pod: {name}")
+        self._recorder.announce(owner, "PodDeleted", pod=name)
 
     async def patch(self, namespace: str, name: str, patch: Obj) -> Obj:
         """The pod after a strategic merge patch."""

@@ -74,13 +74,13 @@ class Actor:
     def _wait(self, life: Life, action: plan.Wait) -> None:
         record, pod = action.record, life.memory.pod
         record.waiting = action.waiting
-        text = f"Back-off restarting failed container {record.facts.name} in pod {life.memory.facts.title}"
-        self._events.pod(pod, "Warning", "BackOff", text, record.facts.path)
+        facts, title = record.facts, life.memory.facts.title
+        self._events.pod(pod, "BackOff", facts.path, container=facts.name, pod=title)
 
     def _fail(self, life: Life, action: plan.Fail) -> None:
         verdict = action.verdict
         life.memory.verdict = verdict
-        self._events.pod(life.memory.pod, "Warning", verdict.reason, verdict.message)
+        self._events.pod(life.memory.pod, "PodStopped", verdict=verdict.reason, message=verdict.message)
         self._wake(life)
 
     def _begin_stop(self, life: Life, action: plan.BeginStop) -> None:
@@ -88,7 +88,7 @@ class Actor:
         if memory.stopping_since is None and action.record.doom is None:
             memory.stopping_since = now
         action.record.stopping = Stopping(now, action.grace, action.grace)
-        self._events.pod(memory.pod, "Normal", "Killing", action.message, action.record.facts.path)
+        self._events.pod(memory.pod, "Killing", action.record.facts.path, message=action.message)
         self._wake(life)
 
     def _shorten(self, life: Life, action: plan.Shorten) -> None:
@@ -130,9 +130,7 @@ class Actor:
             return
         record.hook = "done"
         if not result.ok:
-            path, pod = record.facts.path, life.memory.pod
-            text = f"PostStartHook failed: {result.message}" if result.message else "PostStartHook failed"
-            self._events.pod(pod, "Warning", "FailedPostStartHook", text, path)
+            self._hook_failed(life, record, "FailedPostStartHook", result)
             if record.running:  # else it was cut off with its run, and the next one has a hook of its own
                 record.doom = ("FailedPostStartHook", life.memory.facts.grace)
         elif record.running:
@@ -145,11 +143,13 @@ class Actor:
         assert record.state is not None
         result = await self._handled(record.facts.pre_stop, life, record, record.state.key)
         if not result.ok:
-            path, pod = record.facts.path, life.memory.pod
-            text = f"PreStopHook failed: {result.message}" if result.message else "PreStopHook failed"
-            self._events.pod(pod, "Warning", "FailedPreStopHook", text, path)
+            self._hook_failed(life, record, "FailedPreStopHook", result)
         going.hook = "done"
         self._wake(life)
+
+    def _hook_failed(self, life: Life, record: Record, code: str, result: hooks.Result) -> None:
+        problem = {"problem": result.message} if result.message else {}
+        self._events.pod(life.memory.pod, code, record.facts.path, **problem)
 
     async def _handled(self, handler: Obj, life: Life, record: Record, key: Key) -> hooks.Result:
         try:
@@ -173,7 +173,7 @@ class Actor:
         """Notes the verdict of a probe: `started`, `ready`, `unready`, or the probe's name if the container
         must stop. An empty verdict comes with an event about one failure."""
         if event:
-            self._events.pod(life.memory.pod, "Warning", "Unhealthy", event, record.facts.path)
+            self._events.pod(life.memory.pod, "Unhealthy", record.facts.path, message=event)
         before = (record.started, record.ready, record.doom)
         if verdict == "started":
             record.started = True

@@ -19,6 +19,7 @@ from longshore.api.facts import owners
 from longshore.api.time.backoff import Doubling
 from longshore.api.types import Obj
 from longshore.machinery.events.siblings import Siblings
+from longshore.machinery.reasons import Reason
 from longshore.machinery.time.clock import Clock
 from longshore.node.events import Events
 from longshore.node.pod import backoff, ends, plan
@@ -105,7 +106,7 @@ class Starter:
         memory.unprepared, memory.failures = None, 0
         memory.unstartable_since = None
         for warning in prepared.warnings:
-            self.events.pod(memory.pod, "Warning", "NotSupported", warning)
+            self.events.pod(memory.pod, "NotSupported", problem=warning)
 
     def _not_prepared(self, life: Life, err: Exception) -> None:
         if isinstance(err, NotReady):
@@ -124,7 +125,7 @@ class Starter:
         memory.retry_at = now + PREPARE_PAUSES.after(memory.failures)
         if memory.unstartable_since is None:
             memory.unstartable_since = now
-        self.events.pod(memory.pod, "Warning", reason, message)
+        self.events.pod(memory.pod, "Unprepared", reason=reason, message=message)
 
     # ---- starting
 
@@ -219,9 +220,9 @@ class Starter:
         record.retry_at = now + (after or pauses.after(record.failures))
         if memory.unstartable_since is None and not record.facts.is_ephemeral:
             memory.unstartable_since = now
-        told = refusal.events if refusal is not None else ()
-        for kind, name, text in told or [("Warning", "Failed", f"Error: {message}")]:
-            self.events.pod(memory.pod, kind, name, text, record.facts.path)
+        told = refusal.why if refusal is not None else ()
+        for why in told or (Reason("NotStarted", {"message": message}),):
+            self.events.pod(memory.pod, why.code, record.facts.path, **why.numbers)
 
     def _note_never(self, life: Life, record: Record, for_good: bool) -> None:
         if for_good and not record.facts.is_ephemeral:
@@ -235,11 +236,10 @@ class Starter:
             memory.initialized = memory.initialized or not facts.is_init
         events, pod = self.events, memory.pod
         if life.engine == "process" and self._unused_images.is_news(pod, memory.facts):
-            text = "Container images are not used: the process runtime runs commands of this machine"
-            events.pod(pod, "Normal", "ImageNotUsed", text)
+            events.pod(pod, "ImageNotUsed")
         if self._siblings.is_told_of(pod, self.clock.monotonic()):
-            events.pod(pod, "Normal", "Created", "Container created", facts.path)
-            events.pod(pod, "Normal", "Started", "Container started", facts.path)
+            events.pod(pod, "ContainerCreated", facts.path)
+            events.pod(pod, "ContainerStarted", facts.path)
         if record.state is not None:
             return  # its end was reported before its start
         record.state = state

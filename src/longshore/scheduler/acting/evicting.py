@@ -9,7 +9,9 @@ from longshore.api.facts import kinds
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, PatchType, Unreachable
+from longshore.machinery import catalogue
 from longshore.machinery.background import Background
+from longshore.machinery.catalogue import Event
 from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.time.clock import Clock
 from longshore.scheduler.fitting.pod_shape import Pod
@@ -31,16 +33,16 @@ class Evictor:
             "reason": "PreemptionByScheduler",
             "message": f"{scheduler}: preempting to accommodate a higher priority pod",
         }
-        event = ("Normal", "Preempted", f"Preempted by pod {by.uid} on node {node}")
+        event = catalogue.event("Preempted", {"pod": by.uid, "node": node})
         self.evict(victim, {"DisruptionTarget": condition}, event)
 
-    def evict(self, victim: Pod, conditions: dict[str, Obj], event: tuple[str, str, str]) -> None:
+    def evict(self, victim: Pod, conditions: dict[str, Obj], event: Event) -> None:
         """Evicts a pod in the background. `conditions` are by type; their status is True unless given."""
         if "deletionTimestamp" in victim.obj["metadata"]:
             return
         self._background.spawn(self._evict(victim, conditions, event))
 
-    async def _evict(self, victim: Pod, conditions: dict[str, Obj], event: tuple[str, str, str]) -> None:
+    async def _evict(self, victim: Pod, conditions: dict[str, Obj], event: Event) -> None:
         namespace, name = victim.key
         now = rfc3339.from_moment(self._clock.now())
         new = [

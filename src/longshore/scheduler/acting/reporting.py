@@ -83,8 +83,8 @@ class Reporter:
         self._told.pop(pod.uid, None)
         now = self._clock.monotonic()
         if self._siblings.is_told_of(pod.obj, now) and self._placed.take(now):
-            text = f"Successfully assigned {'/'.join(pod.key)} to {node}"
-            self._recorder.event(reference(pod.obj, kinds.PODS), "Normal", "Scheduled", text)
+            ref = reference(pod.obj, kinds.PODS)
+            self._recorder.announce(ref, "Scheduled", pod="/".join(pod.key), node=node)
 
     def waits(
         self,
@@ -139,7 +139,7 @@ class Reporter:
         pod = report.pod
         self._told[pod.uid] = report.reason, report.message
         text = report.text[:_MAX_TEXT_CHARACTERS]
-        self._recorder.event(reference(pod.obj, kinds.PODS), "Warning", "FailedScheduling", text)
+        self._recorder.announce(reference(pod.obj, kinds.PODS), "FailedScheduling", message=text)
         status = _patch(pod.obj, report, text, rfc3339.from_moment(self._clock.now()))
         if status is None:
             return

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from longshore.api.facts import kinds
 from longshore.api.types import Obj
+from longshore.machinery import catalogue
+from longshore.machinery.catalogue import Event
 from longshore.machinery.events.recorder import reference
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.cache import Cache
@@ -97,8 +99,8 @@ class Actor:
 
     def tell(self, plan: GangPlan) -> None:
         """Carries out only what the plan says about groups, which is all that the gate decides."""
-        for group, type_, reason, message in plan.events:
-            self._say(group.obj, f"{type_} {reason}", type_, reason, message)
+        for group, event in plan.refusals:
+            self._say(group.obj, "refusal", event)
         for report in plan.reports:
             self._report(report)
         if plan.look_again is not None:
@@ -114,7 +116,7 @@ class Actor:
         if waits_for_binding and report.changed:
             self.statuses.hold(group.obj, report.status)
         changed = not waits_for_binding and (report.changed or self.statuses.is_held(group.uid))
-        ready = partial(self._say, group.obj, "gang", "Normal", "Scheduled", "pod group is ready")
+        ready = partial(self._say, group.obj, "gang", catalogue.event("Scheduled", {}))
         if changed and phase == _OVER:
             # Who owns a group whose pods have ended mostly removes it, and then there is nothing to say.
             self.statuses.put(group.obj, report.status, LATER_SECONDS, ready)
@@ -124,7 +126,8 @@ class Actor:
                 self._pace.tell()  # it must be let in again
         if report.waits:
             if group.tasks and group.is_growing is None:
-                self._say(group.obj, "gang", "Warning", "Unschedulable", report.waits)
+                unschedulable = catalogue.event("GangUnschedulable", {"message": report.waits})
+                self._say(group.obj, "gang", unschedulable)
         elif changed and phase != _OVER:
             ready()
         for each in report.tasks:
@@ -132,12 +135,12 @@ class Actor:
         now = self._clock.now().timestamp()
         self.explanations.add(group.key, Explanation(group.uid, now, report.why))
 
-    def _say(self, obj: Obj, about: str, type_: str, reason: str, message: str) -> None:
+    def _say(self, obj: Obj, about: str, event: Event) -> None:
         """Records an event of a group, unless it is the same as the last one on this topic."""
         told = self._told.setdefault(obj["metadata"]["uid"], {})
-        if told.get(about) != message:
-            told[about] = message
-            self._recorder.event(reference(obj, kinds.POD_GROUPS), type_, reason, message)
+        if told.get(about) != event.message:
+            told[about] = event.message
+            self._recorder.event(reference(obj, kinds.POD_GROUPS), *event)
 
     # ---- what becomes of pods
 
@@ -148,18 +151,19 @@ class Actor:
 
     def _evict(self, evict: Evict) -> None:
         pod = evict.task.pod
-        text = f"Pod is evicted, because of {evict.action}"
+        event = catalogue.event("Evict", {"action": evict.action})
         scheduler = pod.obj["spec"].get("schedulerName", "")
         conditions: dict[str, Obj] = {
-            "Ready": {"status": "False", "reason": "Evict", "message": text},
+            "Ready": {"status": "False", "reason": event.reason, "message": event.message},
             "DisruptionTarget": {
                 "reason": "PreemptionByScheduler",
                 "message": f"{scheduler}: preempting to accommodate a higher priority pod",
             },
         }
         self._metrics.victims(1)
-        self._evictor.evict(pod, conditions, ("Warning", "Evict", text))
-        self._recorder.event(reference(evict.group.obj, kinds.POD_GROUPS), "Normal", "Evict", evict.action)
+        self._evictor.evict(pod, conditions, event)
+        group = reference(evict.group.obj, kinds.POD_GROUPS)
+        self._recorder.announce(group, "GangEvicts", action=evict.action)
 
     def _bound(self, pod: Pod, node: str) -> None:
         self._metrics.attempt("scheduled")

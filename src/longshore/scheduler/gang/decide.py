@@ -45,7 +45,7 @@ def decide(cycle: Cycle) -> GangPlan:
         tuple(session.binds),
         tuple(session.evictions),
         reports,
-        tuple(event for event in session.events if not (cycle.gate and event.group.tasks)),
+        tuple(refusal for refusal in session.refusals if not (cycle.gate and refusal.group.tasks)),
         {} if cycle.gate else closing.allocated(session),
         tuple(session.ungated.values()),
         frozenset(session.shuffles),

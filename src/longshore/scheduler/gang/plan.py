@@ -8,6 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from longshore.api.types import Obj
+from longshore.machinery.catalogue import Event
 from longshore.machinery.reasons import Reason
 from longshore.scheduler.fitting.pod_claims import Needs
 from longshore.scheduler.gang.model.group import Group
@@ -30,13 +31,11 @@ class Evict(msgspec.Struct, frozen=True):
     action: str
 
 
-class Event(NamedTuple):
-    """An event on a group."""
+class Refusal(NamedTuple):
+    """A gang that is not admitted in this cycle, with the Event that says why."""
 
     group: Group
-    type: str
-    reason: str
-    message: str
+    event: Event
 
 
 class TaskReport(msgspec.Struct, frozen=True):
@@ -66,7 +65,7 @@ class GangPlan(msgspec.Struct, frozen=True):
     binds: tuple[Bind, ...]
     evictions: tuple[Evict, ...]
     reports: tuple[GroupReport, ...]
-    events: tuple[Event, ...]
+    refusals: tuple[Refusal, ...]
     allocated: Mapping[str, Mapping[str, str]]
     """The amounts on nodes of each queue's gangs and of its descendants, as in `status.allocated`. Empty if
     only the gate ran."""

@@ -21,6 +21,7 @@ from longshore.controllers.job.ends.conditions import Outcome
 from longshore.controllers.job.plan import JobPlan, PodResults, Tracking
 from longshore.controllers.job.pods import counting, wanted
 from longshore.controllers.job.pods.counting import Held, valid
+from longshore.machinery import catalogue
 from longshore.machinery.catalogue import Event
 from longshore.machinery.reasons import Reason
 
@@ -111,15 +112,15 @@ def _suspension(plan: JobPlan, status: Obj) -> Sequence[Event]:
     known = status.get("conditions") or []
     if not known and not plan.spec.suspended:
         return ()
-    word, value = ("suspended", "True") if plan.spec.suspended else ("resumed", "False")
-    reason, message = word.capitalize(), f"Job {word}"
+    code, value = ("Suspended", "True") if plan.spec.suspended else ("Resumed", "False")
+    event = catalogue.event(code, {})
     now = rfc3339.from_seconds(plan.view.now)
-    changed = conditions.ensured(known, "Suspended", value, f"Job{reason}", message, now)
+    changed = conditions.ensured(known, "Suspended", value, f"Job{code}", event.message, now)
     if changed is None:
         return ()
     status["conditions"] = changed
     status["startTime"] = None if plan.spec.suspended else now
-    return (Event("Normal", reason, message),)
+    return (event,)
 
 
 def _holding(plan: JobPlan, status: Obj) -> set[str]:

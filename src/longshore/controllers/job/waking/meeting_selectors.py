@@ -35,8 +35,7 @@ class MeetingSelectors(Handler):
         namespace = obj["metadata"]["namespace"]
         log.warning("the selectors of the Jobs %s and %s in namespace %s meet", mine, theirs, namespace)
         for job, name in ((obj, theirs), (other, mine)):
-            text = f"its selector and that of Job {name} meet in their pods; give each labels of its own"
-            self._recorder.event(reference(job, kinds.JOBS), "Warning", "SelectorsMeet", text)
+            self._recorder.announce(reference(job, kinds.JOBS), "SelectorsMeet", other=name)
 
     def _meeting(self, job: Obj) -> Iterator[Obj]:
         mine, meta = selector_index.matcher(job), job["metadata"]

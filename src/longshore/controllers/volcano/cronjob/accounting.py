@@ -48,7 +48,7 @@ def _ended(draft: Draft, job: Obj, phase: str) -> None:
     meta = job["metadata"]
     if draft.is_active(meta["uid"]):
         draft.drop(meta["uid"])
-        draft.normal("SawCompletedJob", f"Saw completed job: {meta['name']} in active, remove")
+        draft.event("VolcanoJobEnded", job=meta["name"])
     at = end_time(job)
     if phase == "Completed" and at and (draft.last_success is None or at > draft.last_success):
         draft.last_success = at  # texts of one form, so they compare as times do
@@ -84,8 +84,7 @@ def _strangers(view: ScheduledView, draft: Draft) -> ScheduledPlan | None:
     for job in unknown:
         meta = job["metadata"]
         if meta["uid"] not in listed:
-            text = f"Detected orphaned job forgotten or not managed by controller: {meta['name']}"
-            draft.warning("OrphanedJob", f"{text} (UID: {meta['uid']})")
+            draft.event("OrphanedJob", job=meta["name"], uid=meta["uid"])
     return None
 
 
@@ -98,12 +97,11 @@ def _missing(view: ScheduledView, draft: Draft) -> ScheduledPlan | None:
     for ref, ask in unseen:
         found, uid = view.answers[ask], ref.get("uid", "")
         if isinstance(found, StatusError) and found.code == 404:
-            draft.warning("StaleReference", f'Active job "{ref["name"]}" no longer exists (UID: {uid})')
+            draft.event("StaleReference", job=ref["name"], uid=uid)
             draft.drop(uid)
         elif isinstance(found, Exception):
             return draft.unreadable(ref["name"], found)
         elif found is not None and found["metadata"]["uid"] != uid:
-            text = f'Active job reference "{ref["name"]}" points to a different UID'
-            draft.warning("StaleReference", f"{text} (expected: {uid}, actual: {found['metadata']['uid']})")
+            draft.event("StaleReference", job=ref["name"], uid=uid, found=found["metadata"]["uid"])
             draft.drop(uid)
     return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from longshore.api import cron, field
+from longshore.api import cron
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds, owners
 from longshore.api.time import instants, rfc3339
@@ -22,10 +22,6 @@ from longshore.controllers.volcano.cronjob.draft import Draft, ended
 
 SCHEDULED: Final = "volcano.sh/cronjob-scheduled-timestamp"
 """The annotation that holds the scheduled time of a Job."""
-_RUNNING = "Skipping job creation because another job is already running"
-_TOO_MANY_TEXT = (
-    "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
-)
 
 
 class Timing(NamedTuple):
@@ -83,23 +79,20 @@ def _start(view: ScheduledView, draft: Draft, schedule: object, when: Timing | N
     if when is None:
         return _unreadable(draft, schedule)
     if "TZ" in spec["schedule"]:
-        text = f"CRON_TZ or TZ in the schedule {field.quoted(spec['schedule'])} is not officially supported."
-        draft.warning(
-            "UnsupportedSchedule", f"{text} If set, the TimeZone field will be ignored during execution."
-        )
+        draft.event("UnsupportedSchedule", schedule=spec["schedule"])
     if when.never:
-        draft.warning("InvalidSchedule", f"Error getting schedule time: {when.never}")
+        draft.event("InvalidSchedule", problem=when.never)
         return draft.plan("NeverFires")
     if when.due is None:
         return draft.plan("NothingDue", look_again=when.look_again)
     if when.too_many:
-        draft.warning("TooManyMissedTimes", _TOO_MANY_TEXT)
+        draft.event("TooManyMissedTimes")
     name = child.name(draft.cronjob, when.due)
     started = draft.last_schedule == rfc3339.from_instant(when.due)
     if started or any(ref.get("name") == name for ref in draft.active):
         return draft.plan("StartedAlready", {"job": name}, look_again=when.look_again)
     if spec.get("concurrencyPolicy") == "Forbid" and draft.active:
-        draft.warning("ForbidConcurrent", _RUNNING)
+        draft.event("ForbidConcurrent")
         return draft.plan("Forbidden", look_again=when.look_again)
     if spec.get("concurrencyPolicy") == "Replace" and (step := _replace(view, draft)):
         return step
@@ -109,11 +102,9 @@ def _start(view: ScheduledView, draft: Draft, schedule: object, when: Timing | N
 def _unreadable(draft: Draft, problem: object) -> ScheduledPlan:
     spec = draft.cronjob["spec"]
     if isinstance(problem, cron.UnknownZone):
-        zone = field.quoted(spec["timeZone"])
-        draft.warning("InvalidTimeZone", f"Invalid time zone {zone}: {problem}")
+        draft.event("InvalidTimeZone", zone=spec["timeZone"], problem=str(problem))
     else:
-        text = f"unparseable schedule for cronjob: {spec['schedule']}"
-        draft.warning("UnParseableCronJobSchedule", text)
+        draft.event("UnParseableCronJobSchedule", schedule=spec["schedule"])
     return draft.plan("BadSchedule", {"problem": str(problem)})
 
 
@@ -121,7 +112,7 @@ def _replace(view: ScheduledView, draft: Draft) -> ScheduledPlan | None:
     """Deletes active Jobs. Returns None once all are deleted."""
     if not draft.active:
         return None
-    draft.warning("ReplaceConcurrent", "Replacing active job for CronJob")
+    draft.event("ReplaceConcurrent")
     for ref in [*draft.active]:
         ask = Ask("delete", "Job", ref["name"], ref.get("uid", ""))
         if ask not in view.answers:
@@ -147,7 +138,7 @@ def _create(view: ScheduledView, draft: Draft, when: Timing, due: Instant) -> Sc
         made = found
     else:
         where = f"{cronjob['metadata']['namespace']}/{cronjob['metadata']['name']}"
-        draft.normal("SuccessfulCreate", f"Created job {name} for CronJob {where}")
+        draft.event("VolcanoJobCreated", job=name, cronjob=where)
     assert made is not None
     if not ended(made):
         draft.active.append(owners.object_ref(made, kinds.VOLCANO_JOBS))
@@ -161,18 +152,16 @@ def _taken(
     """Returns the existing Job of that name if it is this CronJob's and the status does not record it yet."""
     namespace = draft.cronjob["metadata"]["namespace"]
     if isinstance(refused, StatusError) and refused.has_cause("NamespaceTerminating"):
-        text = f"Namespace {namespace} is terminating, skipping job creation"
-        draft.warning("NamespaceTerminating", text)
+        draft.event("NamespaceTerminating", namespace=namespace)
         return draft.plan("NamespaceTerminating", problem=refused)
     if not isinstance(refused, StatusError) or refused.reason != "AlreadyExists":
-        draft.warning("FailedCreate", f"Failed to create job: {refused}")
+        draft.event("VolcanoJobNotCreated", problem=str(refused))
         return draft.plan("NotCreated", {"job": name, "problem": str(refused)}, problem=refused)
     job = draft.taken(view, name)
     if isinstance(job, ScheduledPlan):
         return job
     if not owners.is_controlled_by(job, draft.cronjob):
         owner = (owners.controller_of(job) or {}).get("name", "none")
-        text = f"Job {name} exists but is not owned by this CronJob (current owner: {owner})"
-        draft.warning("ForeignJob", text)
+        draft.event("ForeignJob", job=name, owner=owner)
         return draft.plan("ForeignJob", {"job": name}, look_again=when.look_again)
     return job

@@ -11,8 +11,8 @@ from longshore.controllers.scheduled.view import ScheduledView
 
 
 class Draft(draft.Draft):
-    deleted_words: ClassVar[str] = 'Deleted job "{name}"'
-    delete_failed_words: ClassVar[str] = 'Error deleting job "{name}": {problem}'
+    removed_code: ClassVar[str] = "VolcanoJobRemoved"
+    not_removed_code: ClassVar[str] = "VolcanoJobNotRemoved"
 
     def __init__(self, view: ScheduledView) -> None:
         super().__init__(view.cronjob)

@@ -109,8 +109,7 @@ class FlowController(Handler):
         except (StatusError, TryAgain) as err:
             problem = str(err)
             if self._queue.requeues(key) == COMPLAIN_AFTER:
-                text = f"SyncJobFlow JobFlow failed for {err}"
-                self._recorder.event(reference(flow, kinds.JOB_FLOWS), "Warning", "SyncJobFlow", text)
+                self._recorder.announce(reference(flow, kinds.JOB_FLOWS), "FlowNotSynced", problem=err)
             raise
         finally:
             self._context.explain(key, flow, plan.why, problem)
@@ -126,8 +125,8 @@ class FlowController(Handler):
         for job in plan.create:
             with errors.tolerated("AlreadyExists"):
                 await client.create(kinds.VOLCANO_JOBS, job, namespace)
-                text = f"create a job named {job['metadata']['name']}!"
-                self._recorder.event(reference(flow, kinds.JOB_FLOWS), "Normal", "Created", text)
+                ref, name = reference(flow, kinds.JOB_FLOWS), job["metadata"]["name"]
+                self._recorder.announce(ref, "FlowJobCreated", job=name)
         if plan.missing:
             raise TryAgain(f'getting JobTemplate "{plan.missing}" in ns "{namespace}": not found')
         if plan.status is not None:

@@ -29,6 +29,7 @@ from longshore.controllers.volcano.job.waking import intents
 from longshore.controllers.volcano.job.waking.delays import Delays
 from longshore.controllers.volcano.job.waking.job_requests import Request
 from longshore.controllers.volcano.plugins import PluginError
+from longshore.machinery import catalogue
 from longshore.machinery.catalogue import Event
 from longshore.machinery.reasons import Number, Reason
 
@@ -58,8 +59,8 @@ class Draft:
     def because(self, code: str, **numbers: Number) -> None:
         self.why.append(Reason(code, numbers))
 
-    def event(self, type: str, reason: str, message: str) -> None:
-        self._events.append(Event(type, reason, message))
+    def event(self, code: str, /, **numbers: Number) -> None:
+        self._events.append(catalogue.event(code, numbers))
 
     # ---- what is asked of `act`
 
@@ -127,13 +128,13 @@ class Draft:
         )
 
 
-def guarded(draft: Draft, reason: str, said: str, doing: Course[None]) -> Course[None]:
-    """Runs `doing`. Adds an event if it fails, except after a conflict."""
+def guarded(draft: Draft, code: str, doing: Course[None]) -> Course[None]:
+    """Runs `doing`. Adds the Event of `code` if it fails, except after a conflict."""
     try:
         yield from doing
     except FAILURES as err:
         if not (isinstance(err, StatusError) and err.reason == "Conflict"):
-            draft.event("Warning", reason, f"{said}{err}")
+            draft.event(code, problem=str(err))
         raise
 
 

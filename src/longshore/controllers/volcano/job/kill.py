@@ -40,7 +40,7 @@ def kill(draft: Draft, selection: Selection, then: Then) -> Course[None]:
         draft, [pod for pod in selection.delete if pod["metadata"]["uid"] not in unmarked]
     )
     if problems:
-        draft.event("Warning", "FailedDelete", f"Error deleting pods: [{' '.join(problems)}]")
+        draft.event("PodNotDeleted", problems=" ".join(problems))
         raise Refused(f"failed to kill {len(problems)} pods of {selection.total}")
     end = status.killed(draft.job, selection, then, draft.view.now)
     if end.change is not None:

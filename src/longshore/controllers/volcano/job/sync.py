@@ -54,7 +54,7 @@ def sync(draft: Draft, then: Then) -> Course[Synced]:
         yield from _initiate(draft)
     elif draft.job["spec"].get("plugins"):
         yield from _run_plugins(draft, starting=False)
-    yield from guarded(draft, "PodGroupError", "Failed to create PodGroup, err: ", _pod_group(draft))
+    yield from guarded(draft, "PodGroupError", _pod_group(draft))
     _tell_of_group(draft)
     if not draft.view.gate_open:
         draft.why.append(_gate_closed(draft.view.group_phase or "new"))
@@ -80,11 +80,11 @@ def _forward(draft: Draft) -> Course[None]:
 def _initiate(draft: Draft) -> Course[None]:
     if not phase_of(draft.job):
         first = draft.write_status(status.initial(draft.job, draft.view.now))
-        yield from guarded(draft, "JobStatusError", "Failed to initialize job status, err: ", first)
+        yield from guarded(draft, "JobStatusError", first)
     if draft.job["spec"].get("plugins"):
         yield from _run_plugins(draft, starting=True)
     if draft.job["spec"].get("volumes"):
-        yield from guarded(draft, "PVCError", "Failed to create PVC, err: ", _claims(draft))
+        yield from guarded(draft, "PVCError", _claims(draft))
 
 
 def _claims(draft: Draft) -> Course[None]:
@@ -100,7 +100,7 @@ def _claims(draft: Draft) -> Course[None]:
 
 def _run_plugins(draft: Draft, *, starting: bool) -> Course[None]:
     made = _plugins_objects(draft, starting=starting)
-    yield from guarded(draft, "PluginError", "Execute plugin when job add failed, err: ", made)
+    yield from guarded(draft, "PluginError", made)
 
 
 def _plugins_objects(draft: Draft, *, starting: bool) -> Course[None]:
@@ -149,11 +149,13 @@ def _tell_of_group(draft: Draft) -> None:
         newest = max(true, key=lambda c: c.get("lastTransitionTime") or "")
         if newest.get("type") != "Scheduled":
             meta = draft.job["metadata"]
-            kind = (newest.get("type") or "").lower()
-            said = (
-                f"PodGroup {meta['namespace']}:{meta['name']} {kind}, reason: {newest.get('message') or ''}"
+            draft.event(
+                "PodGroupPending",
+                namespace=meta["namespace"],
+                name=meta["name"],
+                condition=(newest.get("type") or "").lower(),
+                message=newest.get("message") or "",
             )
-            draft.event("Warning", "PodGroupPending", said)
 
 
 def _create(draft: Draft, wanted: Sequence[tuple[str, Obj]], count: Count) -> Course[None]:
@@ -166,7 +168,7 @@ def _create(draft: Draft, wanted: Sequence[tuple[str, Obj]], count: Count) -> Co
         elif not (isinstance(answer, StatusError) and answer.reason == "AlreadyExists"):
             problems.append(f"failed to create pod {body['metadata']['name']}, err: {answer}")
     if problems:
-        draft.event("Warning", "FailedCreate", f"Error creating pods: [{' '.join(problems)}]")
+        draft.event("PodNotCreated", problems=" ".join(problems))
         number = len(draft.job["spec"].get("tasks") or ())
         raise Refused(f"failed to create {len(problems)} pods of {number}: {problems[0]}")
 
@@ -175,7 +177,7 @@ def _delete_surplus(draft: Draft, pods: Sequence[Obj], count: Count) -> Course[N
     problems = yield from delete_pods(draft, pods)
     count.going(len(pods) - len(problems))
     if problems:
-        draft.event("Warning", "FailedDelete", f"Error deleting pods: [{' '.join(problems)}]")
+        draft.event("PodNotDeleted", problems=" ".join(problems))
         raise Refused(f"failed to delete {len(problems)} pods of {len(pods)}")
 
 

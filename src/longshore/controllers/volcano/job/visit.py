@@ -140,7 +140,7 @@ def _delay(draft: Draft, request: Request, found: policy.Match) -> None:
     if draft.delays.register(Delayed(request, found.action, since + found.delay)):
         draft.why.append(found.why)
     after = durations.text(round(found.delay * 1e9))
-    draft.event("Normal", "ExecuteAction", f"Execute action {found.action} after {after}")
+    draft.event("ExecuteAction", action=found.action, after=after)
 
 
 def _next_due(draft: Draft) -> Delayed | None:
@@ -160,7 +160,7 @@ def _attempt(draft: Draft, request: Request, action: str) -> Course[Synced]:
             if request.command and not (yield from _take(draft, request, action)):
                 return Synced(changed=False)
             if action != names.SYNC_JOB:
-                draft.event("Normal", "ExecuteAction", f"Start to execute action {action} ")
+                draft.event("ExecuteAction", action=action)
             synced = yield from _execute(draft, action, request)
         except FAILURES as err:
             if _is_refusal(err):
@@ -168,7 +168,7 @@ def _attempt(draft: Draft, request: Request, action: str) -> Course[Synced]:
             if not _is_refusal(err) or not draft.view.limits.gives_up(draft.failures):
                 raise
             draft.because("RetryLimitReached", action=action, refusals=draft.failures)
-            draft.event(*draft.why[-1].event)
+            draft.event("RetryLimitReached", action=action)
             synced = yield from _execute(draft, names.TERMINATE_JOB, request)
     except FAILURES:
         draft.left.insert(0, request)
@@ -185,8 +185,7 @@ def _take(draft: Draft, request: Request, action: str) -> Course[bool]:
         yield from draft.annotate({intents.ACTION: None})
         draft.because("CommandGone", command=request.command)
         return False
-    said = f"Start to execute command {action}, and clean it up to make sure executed not more than once."
-    draft.event("Normal", "CommandIssued", said)
+    draft.event("CommandIssued", action=action)
     return True
 
 

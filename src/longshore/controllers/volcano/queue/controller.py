@@ -29,8 +29,7 @@ COMPONENT: Final = "vc-controller-manager"
 WORKERS: Final = 5
 _PHASES: Final = ("Pending", "Running", "Unknown", "Inqueue", "Completed")
 _GROUP: Final = Projection("spec.queue", "status.phase")
-_ISSUED: Final = "Start to execute command {}, and clean it up to make sure executed not more than once."
-_SUCCEEDED: Final = {deciding.OPEN: "Open queue succeed", deciding.CLOSE: "Close queue succeed"}
+_VERBS: Final = {deciding.OPEN: "Open", deciding.CLOSE: "Close"}
 Request = tuple[str, str]
 """The name of a queue, and the action."""
 _MANAGER: Final = "queue-controller"
@@ -122,8 +121,7 @@ class QueueController(Handler):
     def _issued(self, name: str, action: str) -> None:
         queue = self._queues.cache.get("", name)
         if queue is not None:
-            ref = reference(queue, kinds.QUEUES)
-            self._recorder.event(ref, "Normal", "CommandIssued", _ISSUED.format(action))
+            self._recorder.announce(reference(queue, kinds.QUEUES), "CommandIssued", action=action)
         self.ask(name, action)
 
     async def _sync(self, request: Request) -> float | None:
@@ -152,8 +150,9 @@ class QueueController(Handler):
             if not (isinstance(problem, StatusError) and problem.code == 404):
                 self._failed(request, cached, problem)
             return None
-        if message := _SUCCEEDED.get(plan.event):
-            self._recorder.event(reference(queue, kinds.QUEUES), "Normal", action, message)
+        if verb := _VERBS.get(plan.event):
+            ref = reference(queue, kinds.QUEUES)
+            self._recorder.announce(ref, "QueueActed", action=action, verb=verb)
         for other, what in plan.ask:
             self.ask(other, what)
         return plan.look_again
@@ -168,8 +167,8 @@ class QueueController(Handler):
         """Retries, up to a limit, since the action may never become possible."""
         if not self._context.limits.gives_up(self._shards.queue_of(request).requeues(request) + 1):
             raise err
-        text = f"{request[1]} queue failed for {err}"
-        self._recorder.event(reference(queue, kinds.QUEUES), "Warning", request[1], text)
+        ref = reference(queue, kinds.QUEUES)
+        self._recorder.announce(ref, "QueueNotActed", action=request[1], problem=err)
 
 
 class _Groups(Handler):

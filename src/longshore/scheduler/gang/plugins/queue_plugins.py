@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from longshore.api import quantity
 from longshore.api.types import Obj
+from longshore.machinery import catalogue
 from longshore.machinery.reasons import Number, Reason
 from longshore.scheduler import amounts
 from longshore.scheduler.amounts import Amounts, lacking, rest, total
 from longshore.scheduler.gang.model.group import Group
 from longshore.scheduler.gang.model.queue import Queue
-from longshore.scheduler.gang.plan import Event
+from longshore.scheduler.gang.plan import Refusal
 from longshore.scheduler.gang.plugins.gang_plugin import PERMIT, REJECT, GangPlugin, Owned, Place
 from longshore.scheduler.gang.settings import Plugin
 from longshore.scheduler.gang.trying import sharing
@@ -76,7 +77,7 @@ class SharedQueues(GangPlugin):
             return PERMIT
         full, short = narrow
         names = ", ".join(f"insufficient {name}" for name in short)
-        _refuse(self.session, group, f"queue resource quota insufficient: {names}")
+        _refuse(self.session, group, queueLacks=names)
         have = limits.branches.promised(full)
         group.notes += (_queue_is_short(full, have, name) for name in short)
         return REJECT
@@ -111,7 +112,7 @@ class Overcommit(GangPlugin):
         if not short:
             return PERMIT
         names = ", ".join(f"overused {name}" for name in short)
-        _refuse(self.session, group, f"resource in cluster is overused: {names}")
+        _refuse(self.session, group, clusterLacks=names)
         group.notes += (_cluster_is_short(self.session, self._factor, promised, name) for name in short)
         return REJECT
 
@@ -136,7 +137,7 @@ class QuotaGate(GangPlugin):
         if not short:
             return PERMIT
         names = ", ".join(f"insufficient {name}" for name in short)
-        _refuse(self.session, group, f"resource quota insufficient: {names}")
+        _refuse(self.session, group, quotasLack=names)
         group.notes.append(Reason("QuotaUsedUp", {"namespace": group.key[0], "lacks": names}))
         return REJECT
 
@@ -154,8 +155,8 @@ def _queue_is_short(queue: Queue, have: Amounts, name: str) -> Reason:
     return Reason("QueueOverused", {"queue": queue.name, "resource": name, "limit": limit, "used": used})
 
 
-def _refuse(session: Session, group: Group, message: str) -> None:
-    session.events.append(Event(group, "Normal", "Unschedulable", message))
+def _refuse(session: Session, group: Group, **lacks: str) -> None:
+    session.refusals.append(Refusal(group, catalogue.event("GangRefused", lacks)))
 
 
 class Quotas:

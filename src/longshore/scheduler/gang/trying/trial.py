@@ -1,6 +1,6 @@
 """One cycle's own gangs and queues, on which placements are tried and undone.
 
-Made from the cycle's view, which is not changed; the results are in `binds`, `evictions`, `events` and the
+Made from the cycle's view, which is not changed; the results are in `binds`, `evictions`, `refusals` and the
 groups.
 """
 
@@ -21,7 +21,7 @@ from longshore.scheduler.gang.model.group import Group, GroupRules
 from longshore.scheduler.gang.model.queue import Branches, Queue
 from longshore.scheduler.gang.model.task import ALLOCATED, BINDING, PENDING, PIPELINED, RELEASING, Task
 from longshore.scheduler.gang.model.topology import Topology
-from longshore.scheduler.gang.plan import Bind, Event, Evict
+from longshore.scheduler.gang.plan import Bind, Evict, Refusal
 from longshore.scheduler.gang.plugins.cycle_plugins import GangPlugins
 from longshore.scheduler.gang.plugins.gang_plugin import Place
 from longshore.scheduler.gang.settings import Settings
@@ -54,7 +54,7 @@ class Session:
         self.ungated: dict[str, Task] = {}
         """Tasks whose queue has room for them, by uid."""
         self.evictions: list[Evict] = []
-        self.events: list[Event] = []
+        self.refusals: list[Refusal] = []
         self.total = total(node.allocatable for node in self.rooms.nodes)
         self.used = total(node.used for node in self.rooms.nodes)
         self.shared = {name: amount for name, amount in self.total.items() if name != amounts.PODS}
