@@ -8,7 +8,7 @@ the first group wins when a short name is ambiguous, so `batch` stands before `b
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -92,3 +92,22 @@ class Resource(msgspec.Struct, frozen=True):
     def qualified(self) -> str:
         """`jobs.batch`, as in error messages."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
+
+
+OWN_GROUP: Final = "longshore.dev"
+OWN_VERSION: Final = "v1"
+
+
+def own(kind: str, plural: str, *, namespaced: bool, verbs: tuple[str, ...] = ("get",)) -> Resource:
+    """A resource of longshore's own group. Its documents are JSON or YAML, made on request."""
+    return Resource(
+        OWN_GROUP,
+        OWN_VERSION,
+        kind,
+        plural,
+        kind.lower(),
+        namespaced,
+        Strategy(),
+        verbs=verbs,
+        style="custom",
+    )

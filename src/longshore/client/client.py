@@ -97,6 +97,12 @@ class Client(ABC):
         return await self._answer(Request(method, path, query or {}, body, headers or {}))
 
     @abstractmethod
+    def log(
+        self, pod: str, namespace: str, query: Mapping[str, str]
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """The log of a container as it arrives. `query` has the options of `pods/log`."""
+
+    @abstractmethod
     async def close(self) -> None: ...
 
     def entry(self, resource: Resource, obj: Obj) -> Entry:

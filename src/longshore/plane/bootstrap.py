@@ -36,7 +36,7 @@ _RUNTIME_CLASSES: tuple[Obj, ...] = (
     {"metadata": {"name": "podman"}, "handler": "podman"},
     {"metadata": {"name": "process"}, "handler": "process"},
 )
-_QUEUES: tuple[Obj, ...] = (
+QUEUES: tuple[Obj, ...] = (
     {"metadata": {"name": "root"}, "spec": {"weight": 1, "reclaimable": False}},
     {"metadata": {"name": "default"}, "spec": {"weight": 1, "reclaimable": True}},
 )
@@ -52,7 +52,7 @@ async def objects(client: Client) -> None:
 
 async def queues(client: Client) -> None:
     """Creates the queues that are missing."""
-    await asyncio.gather(*(_open_queue(client, row) for row in _QUEUES))
+    await asyncio.gather(*(_open_queue(client, row) for row in QUEUES))
 
 
 async def _open_queue(client: Client, row: Obj) -> None:

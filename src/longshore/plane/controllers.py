@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from functools import partial
 from importlib import import_module
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from longshore.api.facts import kinds
+from longshore.plane import bootstrap, first_objects
+from longshore.plane.first_objects import any_object
 from longshore.plane.supervising import supervised
 
 if TYPE_CHECKING:
+    from longshore.api.types import Obj
     from longshore.client import Client
     from longshore.machinery.informers.cache import Key
     from longshore.machinery.reasons import Reason
+    from longshore.plane.first_objects import Awaited
     from longshore.plane.wiring import Wiring
 
 Factory = Callable[["Client", "Wiring", str], Coroutine[Any, Any, None]]
@@ -33,6 +39,8 @@ class Controller(NamedTuple):
     """Whether the simulator always runs it. It runs the volume controller only if manifests have claims."""
     only_here: str = ""
     """Why it runs only in `longshore up`; empty if it can also serve another cluster."""
+    begins_with: Awaited = MappingProxyType({})
+    """The kinds of which the first object that counts starts it; empty if it has to run from the start."""
 
 
 def _of(package: str, *takes: str, kind: str, who: str, live: bool = False) -> Factory:
@@ -84,6 +92,20 @@ def _volume(client: Client, wiring: Wiring, name: str) -> Coroutine[Any, Any, No
     return volume.run(wiring.context(client, tell, name=name), volumes=wiring.volumes)
 
 
+def _differs_from_bootstrap(queue: Obj) -> bool:
+    """Whether the queue is another than the two that longshore makes, or is not as they were made."""
+    meta = queue["metadata"]
+    is_as_made = meta["generation"] == 1 and (queue.get("status") or {}).get("state") == "Open"
+    return not is_as_made or meta["name"] not in _MADE_QUEUES
+
+
+def _is_for_volcano(pod: Obj) -> bool:
+    return bool(pod["spec"].get("schedulerName") == "volcano")
+
+
+_MADE_QUEUES: Final = frozenset(row["metadata"]["name"] for row in bootstrap.QUEUES)
+
+
 _CRON: Final = "CronJob controller"
 _TTL: Final = "TTL controller"
 CONTROLLERS: Final[dict[str, Controller]] = {
@@ -93,7 +115,10 @@ CONTROLLERS: Final[dict[str, Controller]] = {
         only_here="every other cluster aggregates its roles itself",
     ),
     "cronjob": Controller(
-        _of("cronjob", "namespace", "zone", kind="cronjob", who=_CRON), workers=1000, by_namespace=True
+        _of("cronjob", "namespace", "zone", kind="cronjob", who=_CRON),
+        workers=1000,
+        by_namespace=True,
+        begins_with={kinds.CRON_JOBS: any_object},
     ),
     "garbage": Controller(_garbage, workers=20),
     "job": Controller(
@@ -122,37 +147,71 @@ CONTROLLERS: Final[dict[str, Controller]] = {
         _of("volcano.job", "keys", "namespace", kind="vcjob", who="Job controller"),
         workers=64,
         by_namespace=True,
+        begins_with={kinds.VOLCANO_JOBS: any_object, kinds.COMMANDS: any_object},
     ),
     "volcano-cronjob": Controller(
         _of("volcano.cronjob", "namespace", "zone", kind="cronvcjob", who=_CRON),
         workers=1000,
         by_namespace=True,
+        begins_with={kinds.VOLCANO_CRON_JOBS: any_object},
     ),
     "volcano-gc": Controller(
-        _of("volcano.gc", "namespace", kind="vcjob", who=_TTL), workers=1, by_namespace=True
+        _of("volcano.gc", "namespace", kind="vcjob", who=_TTL),
+        workers=1,
+        by_namespace=True,
+        begins_with={kinds.VOLCANO_JOBS: any_object},
     ),
     "volcano-jobflow": Controller(
         _of("volcano.flow", "namespace", kind="jobflow", who="JobFlow controller"),
         workers=5,
         by_namespace=True,
+        begins_with={kinds.JOB_FLOWS: any_object, kinds.JOB_TEMPLATES: any_object},
     ),
     "volcano-podgroup": Controller(
         _of("volcano.podgroup", "namespace", kind="podgroup", who="PodGroup controller"),
         workers=5,
         by_namespace=True,
+        begins_with={kinds.PODS: _is_for_volcano, kinds.POD_GROUPS: any_object},
     ),
-    "volcano-queue": Controller(_of("volcano.queue", kind="queue", who="queue controller"), workers=5),
-    "volume": Controller(_volume, simulated=False, only_here="it makes directories of its own machine"),
+    "volcano-queue": Controller(
+        _of("volcano.queue", kind="queue", who="queue controller"),
+        workers=5,
+        begins_with={
+            kinds.QUEUES: _differs_from_bootstrap,
+            kinds.POD_GROUPS: any_object,
+            kinds.COMMANDS: any_object,
+        },
+    ),
+    "volume": Controller(
+        _volume,
+        simulated=False,
+        only_here="it makes directories of its own machine",
+        begins_with={kinds.CLAIMS: any_object, kinds.VOLUMES: any_object},
+    ),
 }
 """All controllers by name. Each row imports its controller at start: the command line needs only the rows."""
 WORKERS: Final = {name: row.workers for name, row in sorted(CONTROLLERS.items()) if row.workers}
 BY_NAMESPACE: Final = frozenset(name for name, row in CONTROLLERS.items() if row.by_namespace)
 
 
-def start(names: Iterable[str], client: Client, wiring: Wiring) -> list[asyncio.Task[None]]:
-    """Starts the named controllers; cancel the tasks to stop them."""
+def start(
+    names: Iterable[str], client: Client, wiring: Wiring, *, at_first_objects: bool = False
+) -> list[asyncio.Task[None]]:
+    """Starts the named controllers; cancel the tasks to stop them.
+
+    With `at_first_objects`, a controller is imported and run only once there is an object for it: then most
+    of Volcano's are never loaded. Against another cluster the waiting would need watches of its own.
+    """
     tasks: list[asyncio.Task[None]] = []
     for name in names:
-        run, title = partial(CONTROLLERS[name].run, client, wiring, name), f"controller {name}"
+        row, title = CONTROLLERS[name], f"controller {name}"
+        run = partial(row.run, client, wiring, name)
+        if at_first_objects and row.begins_with:
+            run = partial(_run_late, row, run, wiring)
         tasks.append(asyncio.create_task(supervised(title, run, wiring.clock), name=title))
     return tasks
+
+
+async def _run_late(row: Controller, run: Callable[[], Awaitable[None]], wiring: Wiring) -> None:
+    await first_objects.wait(wiring.informers.share(), row.begins_with)
+    await run()

@@ -8,7 +8,7 @@ last line of a failed container's log. If a pod waits, also sizes, labels and ta
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from longshore.api import errors
 from longshore.api.facts import owners
@@ -17,19 +17,15 @@ from longshore.apiserver.documents import own_group
 from longshore.apiserver.request.call import INTERNAL, Call
 from longshore.machinery.records import Name, Record
 from longshore.store import Key, Store
+from longshore.why import observe, tell
 from longshore.why.deletion import ASKED, ITSELF
-from longshore.why.kinds import KINDS, Kind, of_resource
-from longshore.why.observe import observe
-from longshore.why.tell import tell
+from longshore.why.kinds import CLUSTER_EXPLANATIONS, EXPLANATIONS, KINDS, Kind, of_resource
 
 if TYPE_CHECKING:
     from longshore.apiserver.documents.own_group import MadeDocument
     from longshore.machinery.reason_book import ReasonBook
     from longshore.machinery.reasons import Number, Reason
     from longshore.plane.plane import Plane
-
-ROW: Final = own_group.row("Explanation", "explanations", namespaced=True)
-CLUSTER_ROW: Final = own_group.row("ClusterExplanation", "clusterexplanations", namespaced=False)
 
 
 class StoredObjects:
@@ -79,7 +75,7 @@ def documents(plane: Plane, book: ReasonBook) -> tuple[MadeDocument, ...]:
         kind = KINDS.get(word)
         if kind is None or not name or kind.namespaced != call.resource.namespaced:
             return None
-        view = observe(
+        view = observe.observe(
             objects,
             kind,
             call.namespace,
@@ -89,13 +85,13 @@ def documents(plane: Plane, book: ReasonBook) -> tuple[MadeDocument, ...]:
             waits=waits,
             zone=wiring.zone,
         )
-        story = tell(view)
+        story = tell.tell(view)
         if story is None:
             raise errors.not_found(kind.group, kind.plural, name)
         where = {"namespace": call.namespace} if call.namespace else {}
         return {"metadata": {"name": call.name, **where}, **story.document()}
 
-    return own_group.document(ROW, answer), own_group.document(CLUSTER_ROW, answer)
+    return own_group.document(EXPLANATIONS, answer), own_group.document(CLUSTER_EXPLANATIONS, answer)
 
 
 def noting(book: ReasonBook, now: Callable[[], float]) -> Callable[[Call, Obj], None]:

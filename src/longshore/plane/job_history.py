@@ -20,11 +20,11 @@ from typing import Final, Protocol
 
 import msgspec
 
+from longshore.api import resources
 from longshore.api.facts import job_state, kinds, own_names, pod_state
 from longshore.api.facts.pod_state import COMPLETION_INDEX
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
-from longshore.apiserver.documents import own_group
 from longshore.apiserver.request.call import Call
 from longshore.client.protocol import Packed
 from longshore.controllers.job.waking import selector_index
@@ -38,7 +38,7 @@ from longshore.why import inferred
 from longshore.why.kinds import KINDS
 from longshore.why.story import StoryView
 
-ROW: Final = own_group.row("FinishedJob", "finishedjobs", namespaced=True, verbs=("get", "list"))
+ROW: Final = resources.own("FinishedJob", "finishedjobs", namespaced=True, verbs=("get", "list"))
 FLUSH_SECONDS: Final = 1.0
 LAST_LINES: Final = 50
 _MAX_WORDS_CHARACTERS: Final = 4096

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
+from longshore.api import resources
 from longshore.api.container_streams import LogOptions
 from longshore.api.errors import StatusError
 from longshore.api.retention import Retention
@@ -137,7 +138,7 @@ class Plane:
         async with AsyncExitStack() as stack:
             stack.callback(self.book.flush)
             stack.callback(self.history.flush)
-            tasks = controllers.start(parts.controllers, self.client, self.wiring)
+            tasks = controllers.start(parts.controllers, self.client, self.wiring, at_first_objects=True)
             if "job" in parts.controllers and parts.keeps_records:
                 tasks.append(self._task("the history of Jobs", self._remember, "job history"))
             if parts.scheduler:
@@ -186,8 +187,8 @@ class Plane:
 
 # Documents of longshore.dev that are rarely requested. The code of each is imported at its first request.
 
-_RETRY_ROW: Final = own_group.row("JobRetry", "jobretries", namespaced=True, verbs=("create",))
-_CALENDAR_ROW: Final = own_group.row("CronJobCalendar", "cronjobcalendars", namespaced=True)
+_RETRY_ROW: Final = resources.own("JobRetry", "jobretries", namespaced=True, verbs=("create",))
+_CALENDAR_ROW: Final = resources.own("CronJobCalendar", "cronjobcalendars", namespaced=True)
 
 
 def _rare_documents(plane: Plane) -> tuple[MadeDocument, ...]:

@@ -49,15 +49,13 @@ async def _run(
 ) -> None:
     from longshore.machinery.explanations import Explanations
     from longshore.scheduler import Schedulers
-    from longshore.scheduler.gang.settings import Settings
 
-    conf: ConfFile | None = None
-    if gangs is None:
-        settings = Settings()
-    elif isinstance(gangs, tuple):
+    conf = None if gangs is None or isinstance(gangs, tuple) else gangs
+    settings = None if conf is None else conf.settings
+    if isinstance(gangs, tuple):
+        from longshore.scheduler.gang.settings import Settings
+
         settings = Settings(actions=gangs)
-    else:
-        conf, settings = gangs, gangs.settings
     schedulers = Schedulers(
         wiring.context(client, wiring.reasons.teller("pod", "scheduler")),
         group_explanations=Explanations(wiring.reasons.teller("podgroup", "scheduler"), per_object=1),
@@ -70,8 +68,8 @@ async def _run(
         place_by(schedulers.pods)
     try:
         async with asyncio.TaskGroup() as tasks:
-            if conf is not None and schedulers.gangs is not None:
-                tasks.create_task(conf.follow(wiring.clock, schedulers.gangs.configure))
+            if conf is not None:
+                tasks.create_task(conf.follow(wiring.clock, schedulers.configure_gangs))
             tasks.create_task(schedulers.run())
     finally:
         if place_by is not None:

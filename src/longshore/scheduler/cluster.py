@@ -79,7 +79,7 @@ class Cluster:
             listener.woken(flags)
 
     def follow(self, what: tuple[str, str], handler: Handler) -> Cache:
-        """The cache of a resource; its changes go to `handler` once the cluster runs. Call before `run`."""
+        """The cache of a resource; its changes go to `handler` from `run` or `follow_all` on."""
         informer = self.context.informers.get(what)
         self._handlers.append((informer, handler))
         return informer.cache
@@ -106,13 +106,18 @@ class Cluster:
     async def run(self, *schedulers: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Follows the cluster; once all caches are filled, runs the schedulers, until cancelled."""
         async with asyncio.TaskGroup() as tasks:
-            # Only now: what others in this process have cached already is told at once.
-            for informer, handler in self._handlers:
-                informer.add_handler(handler)
             tasks.create_task(self.context.informers.run())
-            await self.context.informers.synced()
+            await self.follow_all()
             for scheduler in schedulers:
                 tasks.create_task(scheduler())
+
+    async def follow_all(self) -> None:
+        """Calls the handlers of what is followed from now on, and waits until its caches are filled."""
+        while self._handlers:
+            # Only now: what others in this process have cached already is told at once.
+            informer, handler = self._handlers.pop(0)
+            informer.add_handler(handler)
+        await self.context.informers.synced()
 
 
 class _Pods(Handler):

@@ -19,6 +19,7 @@ from typing import Final
 
 import msgspec
 
+from longshore.api import resources
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.apiserver.access.browser_sessions import CODE_SECONDS, BrowserSessions
@@ -249,7 +250,7 @@ async def _renew(
 # The dashboard's `uilogins` of longshore.dev are one-time login links. Each user of the API may create one:
 # the session has the user's own rights, nothing more.
 
-_LOGIN_ROW: Final = own_group.row("UILogin", "uilogins", namespaced=False, verbs=("create",))
+_LOGIN_ROW: Final = resources.own("UILogin", "uilogins", namespaced=False, verbs=("create",))
 _SECRET_BYTES: Final = 32
 
 

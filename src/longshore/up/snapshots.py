@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from longshore.api import errors
+from longshore.api import errors, resources
 from longshore.api.types import Obj
 from longshore.apiserver.documents import own_group
 from longshore.store import StoreError
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from longshore.apiserver.request.call import Call
     from longshore.store import Store
 
-ROW: Final = own_group.row("Snapshot", "snapshots", namespaced=False)
+ROW: Final = resources.own("Snapshot", "snapshots", namespaced=False)
 DIRECTORY: Final = "snapshots"
 
 
 def path(name: str) -> str:
     """The API path of a snapshot."""
-    return f"/apis/{own_group.GROUP}/{own_group.VERSION}/snapshots/{name}"
+    return f"/apis/{resources.OWN_GROUP}/{resources.OWN_VERSION}/snapshots/{name}"
 
 
 def document(store: Store, directory: Path) -> MadeDocument:

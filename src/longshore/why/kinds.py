@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from longshore.api import resources
+
+EXPLANATIONS: Final = resources.own("Explanation", "explanations", namespaced=True)
+CLUSTER_EXPLANATIONS: Final = resources.own("ClusterExplanation", "clusterexplanations", namespaced=False)
+
 
 class Kind(NamedTuple):
     word: str

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from longshore.api import resources
 from longshore.api.types import Obj
 from longshore.apiserver.documents import own_group
 from longshore.apiserver.request.call import Call
 from support.api_in_memory import api_in_memory
 
 pytestmark = pytest.mark.anyio
-TIDES = own_group.row("Tide", "tides", namespaced=True, verbs=("get", "list"))
+TIDES = resources.own("Tide", "tides", namespaced=True, verbs=("get", "list"))
 ROOT = "/apis/longshore.dev/v1"
 
 

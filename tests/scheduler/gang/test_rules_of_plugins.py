@@ -122,8 +122,7 @@ def test_outside_its_hours_a_node_takes_nobody() -> None:
     async def story(scene: Scene) -> None:
         await scene.node("n", give={"cpu": "4"}, labels={ZONE: "rz"})
         await guest(scene)
-        assert scene.schedulers.gangs is not None
-        scene.schedulers.gangs.configure(with_plugin(zone(hours_around(scene, 2, 3)))["gangs"])
+        scene.schedulers.configure_gangs(with_plugin(zone(hours_around(scene, 2, 3)))["gangs"])
         await scene.settle(2)
         assert await scene.bound("g") == []
         await scene.settle(2 * 3600 + 60)
@@ -139,9 +138,8 @@ def test_when_the_hours_are_over_shuffle_removes_guests_bit_by_bit() -> None:
         await scene.settle(2)
         for number in range(3):
             await scene.finish(f"g-{number}", "Running")
-        assert scene.schedulers.gangs is not None
         over = with_plugin(zone(hours_around(scene, -3, -2)), actions="enqueue, allocate, shuffle")
-        scene.schedulers.gangs.configure(over["gangs"])
+        scene.schedulers.configure_gangs(over["gangs"])
         await scene.settle(5)
         assert len(await scene.leaving("g", 3)) == 1
         await scene.settle(50)
@@ -167,9 +165,8 @@ def test_a_gangs_budget_says_how_many_go_at_a_time(key: str, budget: str, gone: 
         await scene.settle(2)
         for number in range(4):
             await scene.finish(f"g-{number}", "Running")
-        assert scene.schedulers.gangs is not None
         over = with_plugin(zone(hours_around(scene, -3, -2)), actions="enqueue, allocate, shuffle")
-        scene.schedulers.gangs.configure(over["gangs"])
+        scene.schedulers.configure_gangs(over["gangs"])
         await scene.settle(5)
         assert len(await scene.leaving("g", 4)) == gone
 

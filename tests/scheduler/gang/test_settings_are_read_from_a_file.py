@@ -185,8 +185,7 @@ def test_a_change_of_the_file_is_in_force_within_seconds(tmp_path: Path) -> None
 
     async def story(scene: Scene) -> None:
         conf = ConfFile(path)
-        assert scene.schedulers.gangs is not None
-        following = asyncio.create_task(conf.follow(scene.clock, scene.schedulers.gangs.configure))
+        following = asyncio.create_task(conf.follow(scene.clock, scene.schedulers.configure_gangs))
         await scene.priority("hi", 1000)
         await scene.node()
         await scene.gang("low", 1, 2, {"cpu": "1"}, minResources={})

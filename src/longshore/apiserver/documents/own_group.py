@@ -7,27 +7,16 @@ makes its documents; the parts of an Api bring both.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from longshore.api import errors
 from longshore.api.resources import Resource
-from longshore.api.strategy import Strategy
 from longshore.api.types import Obj
 from longshore.apiserver.answer import DocumentAnswer
 from longshore.apiserver.request.call import Call
 
-GROUP: Final = "longshore.dev"
-VERSION: Final = "v1"
-
 Maker = Callable[[Call], Awaitable[Obj | None]]
 """Makes the document that is asked for, without apiVersion and kind; None where there is none."""
-
-
-def row(kind: str, plural: str, *, namespaced: bool, verbs: tuple[str, ...] = ("get",)) -> Resource:
-    """A resource of this group. Its documents are JSON or YAML."""
-    return Resource(
-        GROUP, VERSION, kind, plural, kind.lower(), namespaced, Strategy(), verbs=verbs, style="custom"
-    )
 
 
 class MadeDocument(NamedTuple):

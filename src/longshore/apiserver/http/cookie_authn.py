@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from longshore.api import errors
-from longshore.apiserver.documents import own_group
+from longshore.api.resources import OWN_GROUP
 from longshore.apiserver.request import router
 from longshore.apiserver.request.call import ANONYMOUS, User
 
@@ -58,7 +58,7 @@ def user_of(api: Api, request: Request) -> User:
         raise _refused(
             "the pages of a pod are not shown with the dashboard's login; use longshore port-forward"
         )
-    if (route.group, route.plural) == (own_group.GROUP, "uilogins"):
+    if (route.group, route.plural) == (OWN_GROUP, "uilogins"):
         raise _refused("a login does not make another, which would last longer; use longshore ui")
     return user
 

@@ -133,10 +133,11 @@ def run(arguments: Namespace) -> int:
         arguments.throw_away = True
     with startup.quick_imports():
         from longshore.cli.running import place, run
-        from longshore.client.http import HttpClient  # noqa: F401 - used later; here it is imported quickly
 
         if place.running(arguments.kubeconfig, arguments.context) is None or arguments.throw_away:
             from longshore.up import running  # noqa: F401 - used later; here it is imported quickly
+        else:
+            from longshore.client.http import HttpClient  # noqa: F401 - used later, as the other
     from longshore.up.foreground import run_to_end
 
     return run_to_end(run.main(arguments))

@@ -129,7 +129,7 @@ async def _explained(place: Place, namespace: str, group: str) -> str:
     """The scheduler's explanation of a gang; empty if the server has none."""
     path = f"/apis/longshore.dev/v1/namespaces/{namespace}/explanations/podgroup.{group}"
     try:
-        answer = await place.http.request("GET", path)
+        answer = await place.client.request("GET", path)
     except Unreachable:
         return ""
     story = types.decode(answer.body)["story"] if answer.code == 200 else ()

@@ -22,15 +22,11 @@ from longshore.cli.server import data_dir
 if TYPE_CHECKING:
     from longshore.cli.kept.shelf import RunJournal
     from longshore.client import Client
-    from longshore.client.http import HttpClient
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
     client: Client
-    """The client for writing and watching."""
-    http: HttpClient
-    """The client for streams: logs."""
     server: str
     namespace: str
     directory: Path | None
@@ -65,7 +61,7 @@ async def connected(file: Path | None, arguments: Namespace) -> AsyncIterator[Pl
     async with HttpClient(connection) as client:
         directory = _directory_of(file) if file is not None else None
         namespace = arguments.namespace or client.namespace
-        yield Place(client, client, connection.server, namespace, directory, throw_away=False)
+        yield Place(client, connection.server, namespace, directory, throw_away=False)
 
 
 def _directory_of(file: Path) -> Path | None:
@@ -89,7 +85,6 @@ def running(named: Path | None, context: str) -> Path | None:
 @asynccontextmanager
 async def _throw_away(arguments: Namespace) -> AsyncIterator[Place]:
     from longshore.cli.kept.run_records import LIVE
-    from longshore.client.http import HttpClient
     from longshore.node.images import images_file
     from longshore.node.images.image_table import BadImages
     from longshore.store import StoreError
@@ -107,16 +102,13 @@ async def _throw_away(arguments: Namespace) -> AsyncIterator[Place]:
             images=data_dir.directory(Namespace(data_dir=None)) / images_file.NAME,
         )
         try:
-            async with (
-                started(options) as own,
-                HttpClient.from_kubeconfig(own.kubeconfig) as http,
-            ):
+            async with started(options) as own:
                 namespace = arguments.namespace or "default"
                 directory = own.kubeconfig.parent
                 if journal is not None:  # items stay with the record; the node looks in its data directory
                     directory = journal.directory
                     (directory / LIVE / "items").symlink_to("../items")
-                yield Place(own.client, http, own.server, namespace, directory, True, journal)
+                yield Place(own.client, own.server, namespace, directory, True, journal)
         except (StoreError, UnfitDirectory, BadImages) as err:
             raise Failure(str(err)) from None
 

@@ -89,10 +89,9 @@ class ResultFiles:
         if self._mixed and stream == "Stderr":
             return
         meta, container = pod["metadata"], pod["spec"]["containers"][0]["name"]
-        path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}/log"
         query = {"container": container} | ({} if self._mixed else {"stream": stream})
         try:
-            async with self._place.http.stream(path, query) as chunks:
+            async with self._place.client.log(meta["name"], meta["namespace"], query) as chunks:
                 async for chunk in chunks:
                     target.write(chunk)
         except StatusError as err:

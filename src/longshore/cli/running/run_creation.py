@@ -255,7 +255,7 @@ def _without_command(obj: Obj) -> Iterator[Obj]:
 async def _table(place: Place) -> Table | None:
     """The image table of the server's process runtime; None if another engine runs pods."""
     try:
-        answer = await place.http.request("GET", own_pages.IMAGES)
+        answer = await place.client.request("GET", own_pages.IMAGES)
     except Unreachable:
         return None
     if answer.code != 200:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
-from longshore.api import types
+from longshore.api.errors import StatusError
 from longshore.api.indexes import Runs
 from longshore.api.types import Obj
 from longshore.cli.arguments import manifest_files
@@ -37,7 +37,7 @@ from longshore.cli.running.result_files import JobLog, ResultFiles
 from longshore.cli.running.streaming import Streams, Style
 from longshore.client import Client, Unreachable
 from longshore.why import text as story_text
-from longshore.why.kinds import KINDS
+from longshore.why.kinds import EXPLANATIONS
 
 _KEPT_STORIES = 100
 """The most objects of a throw-away run whose stories are kept."""
@@ -342,11 +342,9 @@ async def _story(client: Client, run: Run) -> Obj | None:
     """The story of a run so far, as `longshore why -o json` prints it."""
     try:
         async with asyncio.timeout(_STORY_SECONDS):
-            answer = await client.request("GET", KINDS[run.kind].explanation(run.namespace, run.name))
-    except (TimeoutError, Unreachable):
+            return await client.get(EXPLANATIONS, f"{run.kind}.{run.name}", run.namespace)
+    except (TimeoutError, StatusError, Unreachable):
         return None
-    found: Obj = types.decode(answer.body) if answer.code == 200 else {}
-    return found or None
 
 
 async def _failure_story(client: Client, run: Run) -> list[str]:

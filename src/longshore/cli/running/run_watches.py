@@ -175,15 +175,17 @@ async def _last_lines(place: Place, pod: Obj) -> list[str]:
     meta = pod["metadata"]
     culprit = _culprit(pod)
     container = culprit[0] if culprit else pod["spec"]["containers"][0]["name"]
-    path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}/log"
     query = {"container": container, "tailLines": str(_TAIL_LINES)}
     try:
-        answer = await place.http.request("GET", path, query=query)
+        async with place.client.log(meta["name"], meta["namespace"], query) as chunks:
+            text = b"".join([chunk async for chunk in chunks])
+    except StatusError as err:
+        # Its restart has deleted it already.
+        kept = await of_gone(place, pod, container) if err.code == 404 else ""
+        return kept.splitlines()[-_TAIL_LINES:]
     except Unreachable:
         return []
-    if answer.code == 404:  # its restart has deleted it already
-        return (await of_gone(place, pod, container)).splitlines()[-_TAIL_LINES:]
-    return answer.body.decode(errors="replace").splitlines() if answer.code == 200 else []
+    return text.decode(errors="replace").splitlines()
 
 
 async def of_gone(place: Place, pod: Obj, container: str) -> str:
@@ -194,7 +196,7 @@ async def of_gone(place: Place, pod: Obj, container: str) -> str:
     attempt = next((each.get("restartCount", 0) for each in every if each["name"] == container), 0)
     for _ in range(_ARCHIVE_TRIES):
         try:
-            answer = await place.http.request("GET", log_path(pod["metadata"]["uid"], container, attempt))
+            answer = await place.client.request("GET", log_path(pod["metadata"]["uid"], container, attempt))
         except Unreachable:
             break
         if answer.code == 200:

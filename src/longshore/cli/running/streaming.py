@@ -205,7 +205,6 @@ class Streams:
         """Yields a log as it arrives. If it breaks off, goes on when the server is back, until the run
         ends."""
         meta = log.pod["metadata"]
-        path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}/log"
         query = {"container": log.container, own_names.LOG_ATTEMPT: str(log.attempt)}
         query |= {"previous": "true"} if log.previous else {"follow": "true"}
         read, broke = 0, False
@@ -213,7 +212,7 @@ class Streams:
             skip = read
             try:
                 last = not broke or not await self._runs(log)
-                opened = self._place.http.stream(path, query)
+                opened = self._place.client.log(meta["name"], meta["namespace"], query)
                 async with opened as chunks:
                     async for chunk in chunks:
                         known, skip = min(skip, len(chunk)), max(0, skip - len(chunk))

@@ -103,15 +103,11 @@ class HttpClient(Client):
         return await self._transport.send(request, seconds=self._seconds, retry=False)
 
     @asynccontextmanager
-    async def stream(
-        self, path: str, query: Mapping[str, str] | None = None
+    async def log(
+        self, pod: str, namespace: str, query: Mapping[str, str]
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """The body of a GET as it arrives, such as a log that is followed. Raises StatusError for a
-        refusal.
-        """
-        opened = self._transport.open(
-            path, query=query or {}, headers={"Accept": "*/*"}, seconds=self._seconds
-        )
+        path = f"/api/v1/namespaces/{_escaped(namespace)}/pods/{_escaped(pod)}/log"
+        opened = self._transport.open(path, query=query, headers={"Accept": "*/*"}, seconds=self._seconds)
         async with opened as response:
             if response.reader.code >= 400:
                 raise await _refusal(response)

@@ -38,9 +38,14 @@ class Pace:
         self._at = _NEVER
         self._running = False
 
-    def start(self) -> None:
+    def start(self, *, with_arrival: bool) -> None:
+        """Requests the first cycle: at once, or gathering gangs if one arrives just now."""
         self._running = True
-        self.room()
+        if with_arrival:
+            self._full = _NEVER  # its queues and nodes have been there for long
+            self.arrived()
+        else:
+            self.room()
 
     def stop(self) -> None:
         self._running = False

@@ -51,11 +51,12 @@ class GangScheduler:
     def __init__(
         self,
         cluster: Cluster,
-        settings: Settings,
+        settings: Settings | None = None,
         explanations: Explanations | None = None,
     ) -> None:
         """Reasons are added to `explanations`, by the key of the group."""
         self._cluster, self._clock, self._ledger = cluster, cluster.clock, cluster.ledger
+        settings = settings or Settings()
         self._settings, self._gate_settings = settings, replace(settings, actions=(ENQUEUE,))
         self.pace = Pace(cluster.clock, cycle=self._cycle, gate=self._gate)
         self._members = Members()
@@ -78,13 +79,13 @@ class GangScheduler:
         self._priorities = cluster.follow(kinds.PRIORITY_CLASSES, watching.Priorities(self))
         self._act = Actor(cluster, self, self._queues, name=NAME, explanations=explanations or Explanations())
 
-    async def run(self) -> None:
-        """Schedules until cancelled."""
+    async def run(self, *, with_arrival: bool) -> None:
+        """Schedules until cancelled; `with_arrival` says that the first gang arrives just now."""
         # Volcano before 1.11 has no such kind.
         self._hyper_nodes = await self._cluster.follow_if_served(
             kinds.HYPER_NODES, OnChange(lambda _: self.pace.room())
         )
-        self.pace.start()
+        self.pace.start(with_arrival=with_arrival)
         measuring = asyncio.create_task(self._figures.run(self._measured))
         try:
             await self._act.run()
