@@ -107,7 +107,7 @@ def told(
             world.begin(informers.run())
             await world.client.create(NAMESPACES, {"metadata": {"name": NS}})
             await world.until(lambda: world.find(SERVICE_ACCOUNTS, "default"))
-            world.agent = world.inner.node._agent
+            world.agent = world.inner.node.agent
             try:
                 await story(world)
                 await world.check()

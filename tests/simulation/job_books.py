@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from longshore.api import indexes
 from longshore.api.facts import job_state, owners, pod_state
 from longshore.api.types import Obj
-from longshore.testing.scripted_kubelet import TRACKING
+from longshore.testing.promises import TRACKING
 from simulation.record import JOBS, PODS, Change, Record
 
 CountsAs: TypeAlias = Literal["succeeded", "failed", "ignored", "spared", "released"]

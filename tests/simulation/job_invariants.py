@@ -7,7 +7,7 @@ from math import inf
 
 from longshore.api.facts import job_state, owners, pod_state
 from longshore.api.types import Obj
-from longshore.testing.scripted_kubelet import TRACKING
+from longshore.testing.promises import TRACKING
 from simulation import job_books
 from simulation.record import JOBS, PODS, Change, Record
 

@@ -9,7 +9,7 @@ from longshore.api import quantity
 from longshore.api.facts import owners, pod_state
 from longshore.api.pod_resources import pod_requests
 from longshore.api.types import Obj
-from longshore.testing.scripted_kubelet import TRACKING
+from longshore.testing.promises import TRACKING
 from simulation.record import JOBS, NODES, PODS, Record
 
 _KILLED = 137

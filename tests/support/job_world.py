@@ -1,4 +1,5 @@
-"""A whole control plane on the virtual clock: API in memory, controllers that may die, a scripted kubelet.
+"""A whole control plane on the virtual clock: API in memory, controllers that may die, a
+scheduler, a scripted node.
 
 A `Story` is what a user does with it and waits for. It is told from its beginning to its end: `undisturbed`,
 `crashed` once, `crashed_for_ever`, `with_faults`. What is left then is the `Ending`, in a form that does not
@@ -15,21 +16,46 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import msgspec
+
+from longshore.api.facts import owners
+from longshore.api.facts.pod_state import completion_index as index_of
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api
 from longshore.client import Client
 from longshore.controllers import job
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.node.capacity import Capacity
+from longshore.node.runtime import Container, Key
+from longshore.scheduler import Schedulers
+from longshore.scripts.pod_rules import Rule, Scripts, Told
+from longshore.scripts.runs import Run
 from longshore.store import Store
 from longshore.testing.faulty_client import FaultyClient
-from longshore.testing.scripted_kubelet import TRACKING, PodScript, ScriptedKubelet
+from longshore.testing.promises import TRACKING
+from longshore.testing.scripted_node import ScriptedNode
 from longshore.testing.stories import Controllers, Telling, as_client
 from support import world
-from support.world import NS, PODS, opened
+from support.world import NS, PODS, a_run, opened
 
 JOBS = ("batch/v1", "Job")
 _QUIET_SECONDS = 30.0
+_CAPACITY = Capacity({"cpu": "64", "memory": "256Gi", "pods": "1000"})
+
+
+@dataclass(frozen=True)
+class Script:
+    """How pods go."""
+
+    rules: tuple[Rule, ...] = (Rule(runs=(a_run(),)),)
+    holds: bool = False
+    """Whether pods run until the story lets them end, or holds them no more."""
+
+
+def goes(*runs: Told, holds: bool = False) -> Script:
+    """The script by which all pods go so, attempt by attempt."""
+    return Script((Rule(runs=runs or (a_run(),)),), holds)
 
 
 async def job_controller(client: Client, clock: VirtualClock) -> None:
@@ -41,12 +67,29 @@ class World(world.World):
 
     pause, growth = 0.5, 1.5
 
-    def __init__(self, api: Api, clock: VirtualClock, script: PodScript) -> None:
+    def __init__(self, api: Api, clock: VirtualClock, script: Script) -> None:
         super().__init__(api, clock)
-        self.kubelet = ScriptedKubelet(self.client, clock, script, NS)
+        self.node = ScriptedNode(clock, Scripts(clock.rng, script.rules), capacity=_CAPACITY)
+        self.holds, self._by_rules = script.holds, self.node.machine.script
+        self.node.machine.script = self._run
+        self.ever: dict[str, Obj] = {}
+        """Every pod that ever was, by UID, in order of creation, as it was last."""
 
     async def prepare(self) -> None:
-        self.begin(self.kubelet.run())
+        informers = self.context().informers
+        self.begin(self._follow())
+        self.begin(Schedulers(self.context(informers=informers.share()), names=("default-scheduler",)).run())
+        await self.begin_node(self.node, self.context(informers=informers.share()))
+
+    async def _follow(self) -> None:
+        async with self.client.watch(PODS, self.namespace, initial_events=True) as events:
+            async for event in events:
+                if event.type != "BOOKMARK":
+                    self.ever[event.object["metadata"]["uid"]] = event.object
+
+    def _run(self, container: Container) -> Run:
+        run = self._by_rules(container)
+        return msgspec.structs.replace(run, seconds=None) if self.holds else run
 
     async def job(self, name: str = "j", *, labels: dict[str, str] | None = None, **spec: Any) -> Obj:
         """Creates a Job; its pods never restart in place unless `restart` says so."""
@@ -63,20 +106,37 @@ class World(world.World):
 
     def finish(self, count: int) -> None:
         """Lets so many pods that are held end now, the oldest first."""
-        held = [pod for pod in self.kubelet.pods.values() if not pod.stopping and not pod.finishing]
+        held = [key for key in self.node.machine.running if key not in self.node.machine.remaining()]
         assert len(held) >= count, held
-        for pod in held[:count]:
-            pod.finish()
+        for key in held[:count]:
+            self._end(key)
 
     def finish_indexes(self, *indexes: int) -> None:
         """Lets the pods of these indexes end now."""
-        for pod in self.kubelet.pods.values():
-            if pod.index in indexes:
-                pod.finish()
+        for key in self.node.machine.running:
+            if index_of(self.ever[key.pod_uid]) in indexes:
+                self._end(key)
+
+    def _end(self, key: Key) -> None:
+        self.node.machine.end(key, self.node.machine.runs[key].code)
 
     def hold_no_more(self) -> None:
         """Pods that start from now on end by themselves."""
-        self.kubelet.holds = False
+        self.holds = False
+
+    async def evict(self) -> None:
+        """Evicts a pod as soon as one runs, and waits until it has stopped."""
+
+        async def runs() -> bool:
+            return bool(self.node.machine.running)
+
+        async def stopped() -> bool:
+            return key not in self.node.machine.running
+
+        await self.until(runs, "a pod runs")
+        key = self.node.machine.running[0]
+        self.node.evict(key, "Its place is needed")
+        await self.until(stopped, f"{key} has stopped")
 
     async def status(self, name: str = "j", **wanted: Any) -> None:
         """Waits until the Job's status has these values; an absent counter is 0."""
@@ -132,7 +192,7 @@ class Story:
 
     name: str
     tell: Callable[[World], Awaitable[None]]
-    script: PodScript = field(default_factory=PodScript)
+    script: Script = field(default_factory=Script)
     controllers: Controllers = job_controller
 
     @property
@@ -156,7 +216,7 @@ class Ending:
 
 
 def a_world(
-    clock: VirtualClock, script: PodScript, store: Store | None = None
+    clock: VirtualClock, script: Script, store: Store | None = None
 ) -> AbstractAsyncContextManager[World]:
     return opened(partial(World, script=script), clock, store)
 
@@ -176,12 +236,12 @@ async def ending(world: World) -> Ending:
     """The state of all Jobs and pods as it is now."""
     jobs = (await world.client.list(JOBS, NS)).items
     names = {obj["metadata"]["uid"]: obj["metadata"]["name"] for obj in jobs}
-    created = Counter((names.get(pod.job, ""), pod.index) for pod in world.kubelet.pods.values())
+    created = Counter((names.get(_job_of(pod), ""), index_of(pod)) for pod in world.ever.values())
     pods: Counter[tuple[Any, ...]] = Counter()
     for obj in await world.pods():
-        meta, pod = obj["metadata"], world.kubelet.pods[obj["metadata"]["uid"]]
+        meta = obj["metadata"]
         state = (TRACKING in (meta.get("finalizers") or ()), "deletionTimestamp" in meta)
-        pods[names.get(pod.job, ""), pod.index, obj["status"]["phase"], *state] += 1
+        pods[names.get(_job_of(obj), ""), index_of(obj), obj["status"]["phase"], *state] += 1
     return Ending({obj["metadata"]["name"]: _plain(world, obj) for obj in jobs}, pods, created)
 
 
@@ -199,6 +259,10 @@ def _plain(world: World, obj: Obj) -> Obj:
 
 def _nameless(world: World, message: str) -> str:
     """The message with a pod's index instead of its generated name."""
-    for pod in world.kubelet.pods.values():
-        message = message.replace(pod.name, f"<pod {pod.index}>")
+    for pod in world.ever.values():
+        message = message.replace(pod["metadata"]["name"], f"<pod {index_of(pod)}>")
     return message
+
+
+def _job_of(pod: Obj) -> str:
+    return (owners.controller_of(pod) or {}).get("uid", "")

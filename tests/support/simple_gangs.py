@@ -27,6 +27,8 @@ class Gangs(Handler):
         self._pods, self._groups = self._informers.get(kinds.PODS), self._informers.get(kinds.POD_GROUPS)
         self.closed = False
         """Lets no group in while set."""
+        self.node = "n"
+        """The node of all pods."""
 
     def on_add(self, obj: Obj, initial: bool) -> None:
         self._changed.set()
@@ -66,7 +68,7 @@ class Gangs(Handler):
         free = [p for p in pods if not p["spec"].get("nodeName") and "deletionTimestamp" not in p["metadata"]]
         if free and len(bound) + len(free) >= least:
             for pod in free:
-                await self._world.bind(pod)
+                await self._world.bind(pod, self.node)
             bound += free
         if len(bound) >= least:
             ended = bool(pods) and all(pod_state.has_ended(pod) for pod in pods)

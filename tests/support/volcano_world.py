@@ -1,4 +1,5 @@
-"""Volcano Jobs on the virtual clock: API in memory, the controller (which may die), gangs, a kubelet.
+"""Volcano Jobs on the virtual clock: API in memory, the controller (which may die), gangs, a
+scripted node.
 
 A `Story` is what a user does and waits for; `undisturbed`, `crashed` and `crashed_for_ever` tell it. What is
 left then is an `Ending`, in a form that does not depend on times and on how often something was tried.
@@ -7,9 +8,9 @@ left then is an `Ending`, in a form that does not depend on times and on how oft
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -19,13 +20,15 @@ from longshore.client import Client
 from longshore.controllers.volcano import job as volcano_job
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.scripts.pod_rules import Rule, Scripts
+from longshore.scripts.runs import Run
 from longshore.testing import SeededKeys
-from longshore.testing.scripted_kubelet import PodScript, ScriptedKubelet
+from longshore.testing.scripted_node import ScriptedNode
 from longshore.testing.stories import Telling
 from support import world
 from support.simple_gangs import GROUPS, Gangs
 from support.volcano_queues import open_queue
-from support.world import NS, PODS, opened
+from support.world import NS, PODS, a_run, opened
 
 JOBS = ("batch.volcano.sh/v1alpha1", "Job")
 COMMANDS = ("bus.volcano.sh/v1alpha1", "Command")
@@ -34,31 +37,21 @@ _OBJECTS = (("v1", "Service"), ("v1", "ConfigMap"), ("v1", "Secret"), ("v1", "Pe
 _ENDED = ("Completed", "Failed", "Terminated", "Aborted")
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
-    """How pods behave, by name and how many of the name there were before."""
-
-    runs: Callable[[str, int], float | None] = lambda name, nth: 30.0
-    """Seconds from start to end; None never ends."""
-    exits: Callable[[str, int], int] = lambda name, nth: 0
-    starts: Callable[[str, int], float | None] = lambda name, nth: 1.0
-    """Seconds from binding to running; None never starts."""
+FOR_EVER = a_run(None)
+NEVER = Run.bad_image()
+"""The pod never starts."""
+SUCCEED = (Rule(runs=(a_run(),)),)
 
 
 class World(world.World):
-    def __init__(self, api: Api, clock: VirtualClock, script: Script) -> None:
+    def __init__(self, api: Api, clock: VirtualClock, rules: Sequence[Rule]) -> None:
         super().__init__(api, clock)
-        pods = PodScript(
-            runs=lambda pod: script.runs(pod.name, pod.nth),
-            exits=lambda pod, nth: script.exits(pod.name, pod.nth),
-            starts=lambda pod: script.starts(pod.name, pod.nth),
-        )
-        self.kubelet = ScriptedKubelet(self.client, clock, pods, NS)
+        self.node = ScriptedNode(clock, Scripts(clock.rng, rules), name="n")
         self.gangs = Gangs(self)
 
     async def prepare(self) -> None:
         await open_queue(self.client, weight=1)
-        self.begin(self.kubelet.run())
+        await self.begin_node(self.node, self.context())
         self.begin(self.gangs.run())
 
     async def job(self, tasks: dict[str, int] | list[Obj], name: str = "j", **spec: Any) -> Obj:
@@ -103,13 +96,13 @@ def a_job(tasks: dict[str, int] | list[Obj], name: str = "j", **spec: Any) -> Ob
 class Story:
     name: str
     tell: Callable[[World], Awaitable[None]]
-    script: Script = field(default_factory=Script)
+    rules: Sequence[Rule] = SUCCEED
 
     @property
     def telling(self) -> Telling[World, Ending]:
         """The ways to tell it."""
         return Telling(
-            lambda clock: a_world(clock, self.script), self.tell, controller, ending, _QUIET_SECONDS
+            lambda clock: a_world(clock, self.rules), self.tell, controller, ending, _QUIET_SECONDS
         )
 
 
@@ -123,8 +116,8 @@ class Ending:
     commands: int
 
 
-def a_world(clock: VirtualClock, script: Script) -> AbstractAsyncContextManager[World]:
-    return opened(partial(World, script=script), clock)
+def a_world(clock: VirtualClock, rules: Sequence[Rule] = SUCCEED) -> AbstractAsyncContextManager[World]:
+    return opened(partial(World, rules=rules), clock)
 
 
 async def controller(client: Client, clock: VirtualClock) -> None:

@@ -18,8 +18,10 @@ from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.explanations import Explanations
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.scripts.runs import Run
 from longshore.store import Store
 from longshore.testing import stories
+from longshore.testing.scripted_node import ScriptedNode
 from longshore.testing.stories import NS, an_api
 
 PODS, EVENTS, NAMESPACES = ("v1", "Pod"), ("v1", "Event"), ("v1", "Namespace")
@@ -35,6 +37,11 @@ async def found(client: Client, what: What, name: str, namespace: str = "") -> O
         if err.code != 404:
             raise
         return None
+
+
+def a_run(seconds: float | None = 30.0, code: int = 0) -> Run:
+    """A run that takes a second to stop."""
+    return Run(seconds, code, on_term=1.0)
 
 
 class World:
@@ -70,6 +77,11 @@ class World:
         for result in await asyncio.gather(*tasks, return_exceptions=True):
             if isinstance(result, Exception):
                 raise result
+
+    async def begin_node(self, node: ScriptedNode, context: ControllerContext) -> None:
+        """Runs a node until `stop`."""
+        await self.client.create(NAMESPACES, {"metadata": {"name": "kube-node-lease"}})
+        self.begin(node.new_agent(context).run())
 
     async def find(self, what: What, name: str, namespace: str | None = None) -> Obj | None:
         return await found(self.client, what, name, self.namespace if namespace is None else namespace)

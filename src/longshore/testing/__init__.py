@@ -6,8 +6,7 @@ same seed gives the same run. Imports only what every operating system has.
 | to stand in for | take |
 | --- | --- |
 | the runtime that runs containers | `ScriptedRuntime` on a `ScriptedMachine`, scripted by `Run`s |
-| a whole node of a plane | `ScriptedNode` |
-| a kubelet, without a scheduler | `ScriptedKubelet`, scripted by a `PodScript` |
+| a whole node, of a plane or beside any API | `ScriptedNode` |
 | what prepares pods | `ScriptedPreparer` |
 | key maker, directories of volumes | `SeededKeys`, `MemoryDirectories` |
 | a bad network and a busy server | `FaultyClient` |
@@ -31,7 +30,6 @@ with resting_collector(stays=True):
 
 if TYPE_CHECKING:
     from longshore.testing.crashing import Death, MortalClient, OneByOne, every_crash, until_dead
-    from longshore.testing.scripted_kubelet import PodScript, ScriptedKubelet, ScriptedPod
     from longshore.testing.stories import Telling, an_api, beside
 
 __all__ = [
@@ -48,13 +46,10 @@ __all__ = [
     "Normal",
     "OneByOne",
     "OneOf",
-    "PodScript",
     "Rule",
     "Run",
-    "ScriptedKubelet",
     "ScriptedMachine",
     "ScriptedNode",
-    "ScriptedPod",
     "ScriptedPreparer",
     "ScriptedRuntime",
     "Scripts",
@@ -74,9 +69,6 @@ _PROOFS = {
     "OneByOne": "crashing",
     "every_crash": "crashing",
     "until_dead": "crashing",
-    "PodScript": "scripted_kubelet",
-    "ScriptedKubelet": "scripted_kubelet",
-    "ScriptedPod": "scripted_kubelet",
     "Telling": "stories",
     "an_api": "stories",
     "beside": "stories",

@@ -15,13 +15,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from longshore.api.facts import kinds, pod_state
 from longshore.api.types import Obj
 from longshore.apiserver.api import NodeParts
 from longshore.client import Client
 from longshore.client.protocol import Packed
+from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.in_thread import inline
 from longshore.machinery.informers.informer import Handler, Informers
 from longshore.machinery.time.clock import Clock
@@ -73,7 +74,8 @@ class ScriptedNode:
         self.name, self.capacity, self._given = name, capacity, given
         self.started: Callable[[Container, Run], None] = lambda container, run: None
         """Called at each start of a pod's first container, if the script is `Scripts`."""
-        self._agent: Agent | None = None
+        self.agent: Agent | None = None
+        """The latest agent."""
         self._running: asyncio.Future[None] | None = None
         self._repaired = asyncio.Event()
         self._repaired.set()
@@ -107,7 +109,7 @@ class ScriptedNode:
         gets its pods from there, and the API serves neither its logs nor commands."""
         plane.wiring.local_nodes.add(self.name)
         while True:
-            self._agent = agent = self._new_agent(plane, pods)
+            agent = self._agent_of(plane, pods)
             self._running = asyncio.ensure_future(agent.run(ready=ready))
             try:
                 await self._running
@@ -117,30 +119,41 @@ class ScriptedNode:
                     raise
             await self._repaired.wait()
 
-    def _new_agent(self, plane: Plane, pods: PodsByNode | None) -> Agent:
-        root = self.root or _NOWHERE
+    def _agent_of(self, plane: Plane, pods: PodsByNode | None) -> Agent:
         engine: Runtime = ScriptedRuntime(self.machine)
         if pods is None:
             engine = followed = FollowedRuntime(engine)
+            root = self.root or _NOWHERE
             door = NodeAccess(self.name, (followed,), root, plane.clock, Archive(root / "archive"))
             plane.api.use_node(NodeParts(door))
-        return Agent(
+        return self.new_agent(
             plane.wiring.context(plane.client, plane.wiring.reasons.teller("pod", "node")),
-            name=self.name,
             runtimes={"process": engine},
-            preparer=self.preparer,
-            root=root,
-            capacity=self.capacity,
-            in_thread=inline,
-            handle=self._handle,
-            heartbeats=False,
             hears=None if pods is None else pods.of(self.name),
         )
+
+    def new_agent(self, context: ControllerContext, **parts: Any) -> Agent:
+        """Makes the node's next agent, which works beside any API. `parts` replace scripted parts."""
+        scripted: dict[str, Any] = {
+            "runtimes": {"process": ScriptedRuntime(self.machine)},
+            "in_thread": inline,
+            "handle": self._handle,
+            "heartbeats": False,
+        }
+        self.agent = Agent(
+            context,
+            name=self.name,
+            preparer=self.preparer,
+            root=self.root or _NOWHERE,
+            capacity=self.capacity,
+            **{**scripted, **parts},
+        )
+        return self.agent
 
     @property
     def is_busy(self) -> bool:
         """Whether a container will end by itself, waits for its next start, or is being stopped."""
-        lives = self._agent.lives.values() if self._agent is not None else ()
+        lives = self.agent.lives.values() if self.agent is not None else ()
         return self.machine.is_busy or any(
             life.timer is not None and life.memory.unstartable_since is None for life in lives
         )
@@ -150,9 +163,9 @@ class ScriptedNode:
     def evict(self, key: Key, message: str) -> None:
         """Evicts the pod of a container that still runs."""
         state = self.machine.states.get(key)
-        life = self._agent.lives.get(key.pod_uid) if self._agent is not None else None
+        life = self.agent.lives.get(key.pod_uid) if self.agent is not None else None
         if (
-            self._agent is not None
+            self.agent is not None
             and life is not None
             and state is not None
             and state.phase == "running"
@@ -160,7 +173,7 @@ class ScriptedNode:
             and life.memory.deleting is None
             and not life.final
         ):
-            self._agent.evict(life, eviction.verdict(message))
+            self.agent.evict(life, eviction.verdict(message))
 
     @property
     def is_down(self) -> bool:

@@ -19,7 +19,6 @@ from longshore.controllers.job import run
 from longshore.controllers.job.pods import pod_facts
 from longshore.controllers.job.spec import RESERVED_MANAGER
 from longshore.machinery.time.virtual import VirtualClock
-from longshore.testing import scripted_kubelet
 from support import world
 from support.job_world import JOBS, a_job
 from support.world import EVENTS, NS, PODS, World
@@ -94,7 +93,15 @@ class Stage(World):
         when = rfc3339.from_moment(self.clock.now() - timedelta(seconds=ago))
         code = exit if exit is not None else int(phase == "Failed")
         state = {"terminated": {"exitCode": code, "startedAt": when, "finishedAt": when}}
-        status = {"phase": phase, "containerStatuses": [scripted_kubelet.container(state)]}
+        main = {
+            "name": "main",
+            "image": "i",
+            "imageID": "",
+            "ready": False,
+            "restartCount": 0,
+            "state": state,
+        }
+        status = {"phase": phase, "containerStatuses": [main]}
         await self.client.patch(PODS, pod["metadata"]["name"], {"status": status}, NS, subresource="status")
 
     async def delete_job(self) -> None:

@@ -18,7 +18,7 @@ class Life:
 
     spec: Obj
     endings: tuple[tuple[int, float | None], ...]
-    """Exit code and seconds of each pod in order of creation; later ones succeed after ten seconds."""
+    """Exit code and seconds of each pod in order of their starts; later ones succeed after ten seconds."""
     deeds: tuple[tuple[float, str, int], ...]
     """After so many seconds each: what somebody does, and a number to do it with."""
 

@@ -15,8 +15,8 @@ from longshore.client import Client, DeleteOptions
 from longshore.controllers import garbage
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time.virtual import VirtualClock
-from longshore.testing.scripted_kubelet import PodScript, ScriptedPod
-from support.job_world import JOBS, NS, PODS, Story, World, a_job, job_controller
+from longshore.scripts.pod_rules import Rule
+from support.job_world import JOBS, NS, PODS, Script, Story, World, a_job, a_run, goes, job_controller
 
 INDEXED = "Indexed"
 STORIES: dict[str, Story] = {}
@@ -24,26 +24,32 @@ STORIES: dict[str, Story] = {}
 EXPECTED: dict[str, Obj] = {}
 
 
-def story(script: PodScript | None = None, controllers: Any = job_controller, **expected: Any) -> Any:
+SUCCEED = goes()
+
+
+def story(script: Script = SUCCEED, controllers: Any = job_controller, **expected: Any) -> Any:
     """Registers a function as a story under its own name."""
 
     def register(tell: Any) -> Any:
         name = tell.__name__
-        STORIES[name] = Story(name, tell, script or PodScript(), controllers)
+        STORIES[name] = Story(name, tell, script, controllers)
         EXPECTED[name] = expected
         return tell
 
     return register
 
 
-def fails(times: dict[int, int], code: int = 1) -> PodScript:
+def fails(times: dict[int, int], code: int = 1) -> Script:
     """Each index fails so often before it succeeds."""
-    return PodScript(exits=lambda pod, nth: code if nth < times.get(pod.index or 0, 0) else 0)
+    rules = [
+        Rule(index=index, runs=(a_run(code=code),) * often + (a_run(),)) for index, often in times.items()
+    ]
+    return Script((*SUCCEED.rules, *rules))
 
 
-HELD = PodScript(holds=True)
+HELD = goes(holds=True)
 """Pods run until the story lets them finish."""
-HELD_FAILING = PodScript(holds=True, exits=lambda pod, nth: 1)
+HELD_FAILING = goes(a_run(code=1), holds=True)
 
 
 async def both(client: Client, clock: VirtualClock) -> None:
@@ -81,7 +87,7 @@ async def too_many_indexes_fail(world: World) -> None:
     await world.ended()
 
 
-@story(PodScript(exits=lambda pod, nth: 1), failed=3)
+@story(goes(a_run(code=1)), failed=3)
 async def the_backoff_limit_is_reached(world: World) -> None:
     await world.job(backoffLimit=2)
     await world.ended()
@@ -116,14 +122,17 @@ async def created_suspended(world: World) -> None:
     await world.ended()
 
 
-def _policy_exits(pod: ScriptedPod, nth: int) -> int:
-    if pod.index == 2:
-        return 42
-    return (10, 1)[pod.index or 0] if nth == 0 else 0
+_LASTING = Rule(index=2, runs=(a_run(None, 42),))
 
 
 @story(
-    PodScript(runs=lambda pod: None if pod.index == 2 else 30.0, exits=_policy_exits),
+    Script(
+        (
+            Rule(index=0, runs=(a_run(code=10), a_run())),
+            Rule(index=1, runs=(a_run(code=1), a_run())),
+            _LASTING,
+        )
+    ),
     succeeded=2, failed=2, completedIndexes="0,1",
 )  # fmt: skip
 async def a_failure_policy_ignores_counts_and_fails(world: World) -> None:
@@ -137,16 +146,12 @@ async def a_failure_policy_ignores_counts_and_fails(world: World) -> None:
     await world.ended()
 
 
-@story(
-    PodScript(
-        exits=lambda pod, nth: 1 if nth < 2 else 0,
-        status=lambda pod: {"conditions": [{"type": "DisruptionTarget", "status": "True"}]},
-    ),
-    succeeded=2,
-)
+@story(succeeded=2)
 async def disruptions_are_ignored(world: World) -> None:
     rules = [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]
     await world.job(completions=2, parallelism=1, backoffLimit=0, podFailurePolicy={"rules": rules})
+    for _ in range(2):
+        await world.evict()
     await world.ended()
 
 
@@ -191,7 +196,7 @@ async def deleted_pods_are_replaced_at_once(world: World) -> None:
     await _replaced(world)
 
 
-@story(PodScript(runs=lambda pod: None if pod.index == 2 else 30.0), succeeded=2, completedIndexes="0,1")
+@story(Script((*SUCCEED.rules, _LASTING)), succeeded=2, completedIndexes="0,1")
 async def elastic_up_and_down(world: World) -> None:
     await world.job(completions=3, parallelism=3, completionMode=INDEXED)
     await world.status(completedIndexes="0,1")

@@ -10,8 +10,7 @@ from controllers.job_proof.job_stories import EXPECTED, STORIES
 from longshore.controllers.job.ends import tracking
 from longshore.controllers.job.pods import wanted
 from longshore.testing.crashing import Death, every_crash
-from longshore.testing.scripted_kubelet import PodScript
-from support.job_world import Ending, Story, World
+from support.job_world import Ending, Story, World, a_run, goes
 
 NAMES = sorted(STORIES)
 MANY = 540
@@ -85,7 +84,7 @@ async def _many_pods(world: World) -> None:
 
 
 def test_dying_among_many_hundred_pods_changes_nothing() -> None:
-    story = Story("many pods", _many_pods, PodScript(exits=lambda pod, nth: 1 if nth < 20 else 0))
+    story = Story("many pods", _many_pods, goes(*(a_run(code=1),) * 20, a_run()))
     ended, writes = story.telling.undisturbed()
     assert (ended.jobs["j"]["succeeded"], ended.jobs["j"]["failed"]) == (MANY, 20)
     for last in (300, 500, 502, 530, 545, 1000, writes - 1):

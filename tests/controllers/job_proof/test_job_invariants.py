@@ -8,20 +8,23 @@ from __future__ import annotations
 import asyncio
 import os
 from functools import partial
+from itertools import count
 
 from hypothesis import HealthCheck, given, note, settings
 
 from controllers.job_proof.job_lives import Life, lives
 from longshore.api import indexes
 from longshore.api.errors import StatusError
+from longshore.api.facts import pod_state
+from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
-from longshore.testing.scripted_kubelet import PodScript, ScriptedPod
+from longshore.scripts.runs import Run
 from simulation import job_books, job_invariants
 from simulation.job_books import JobBook
 from simulation.record import Record, RecordingStore
-from support.job_world import NS, PODS, World, a_job, a_world, job_controller
+from support.job_world import NS, PODS, Script, World, a_job, a_run, a_world, goes, job_controller
 
 LIVES = int(os.environ.get("LONGSHORE_LIVES", "60"))
 _LONG_ENOUGH = 20_000.0
@@ -60,16 +63,16 @@ JUDGES = (
 )
 
 
-def _script(life: Life) -> PodScript:
-    def ending(pod: ScriptedPod) -> tuple[int, float | None]:
-        return life.endings[pod.number] if pod.number < len(life.endings) else (0, 10.0)
+def _script(life: Life) -> Script:
+    numbers = count()
 
-    def runs(pod: ScriptedPod) -> float | None:
-        seconds = ending(pod)[1]
+    def run(pod: Obj) -> Run:
+        number = next(numbers)
+        code, seconds = life.endings[number] if number < len(life.endings) else (0, 10.0)
         # No two pods end at the same instant: which of them a controller sees first would be chance.
-        return None if seconds is None else seconds + pod.number / 64
+        return a_run(None if seconds is None else seconds + number / 64, code)
 
-    return PodScript(runs=runs, exits=lambda pod, nth: ending(pod)[0])
+    return goes(run)
 
 
 class Controller:
@@ -131,7 +134,7 @@ def _finished(job: dict[str, object]) -> bool:
 
 def _check_books(world: World, book: JobBook, life: Life, finished: bool) -> None:
     """Every pod ever created is active, waits to be counted, or was counted once, as what it was."""
-    status, pods = book.job.get("status") or {}, world.kubelet.pods
+    status, pods = book.job.get("status") or {}, world.ever
     tracked = [pod for uid, pod in pods.items() if uid not in book.pods]
     uncounted = status.get("uncountedTerminatedPods") or {}
     assert not uncounted, status
@@ -148,5 +151,7 @@ def _check_books(world: World, book: JobBook, life: Life, finished: bool) -> Non
     else:
         assert status.get("succeeded", 0) == book.total("succeeded"), (status, book.pods)
     assert status.get("failed", 0) == book.total("failed"), (status, book.pods)
-    waiting = [pod for pod in tracked if pod.phase]  # failed pods of indexes that are to be tried again
+    waiting = [
+        pod for pod in tracked if pod_state.has_ended(pod)
+    ]  # failed pods of indexes that are to be tried again
     assert status.get("active", 0) == len(tracked) - len(waiting), (status, tracked)

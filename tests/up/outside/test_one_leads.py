@@ -20,10 +20,9 @@ from longshore.machinery.time.virtual import VirtualClock
 from longshore.plane.wiring import Wiring, informers_of
 from longshore.testing import SeededKeys
 from longshore.testing.crashing import OneByOne
-from longshore.testing.scripted_kubelet import PodScript
 from longshore.up.outside import leading
 from longshore.up.outside.settings import Settings
-from support.job_world import World, a_world
+from support.job_world import World, a_run, a_world, goes
 
 SETTINGS = Settings(managed_by="kubernetes.io/job-controller", lease_namespace="ns")
 WRITES = ("create", "update", "update_status", "patch", "delete")
@@ -116,7 +115,7 @@ class Process:
 
 def play(story: Any) -> None:
     async def main(clock: VirtualClock) -> None:
-        async with a_world(clock, PodScript(runs=lambda pod: 20.0)) as world:
+        async with a_world(clock, goes(a_run(20.0))) as world:
             await story(world, [])
 
     virtual.run(main)
@@ -178,7 +177,7 @@ def test_one_that_cannot_renew_stops_before_the_other_starts() -> None:
         job = await world.get()
         assert job is not None
         assert job["status"]["succeeded"] == 4
-        assert len(world.kubelet.pods) == 4
+        assert len(world.ever) == 4
         await two.stop()
 
     play(story)
@@ -243,7 +242,8 @@ def test_without_election_it_starts_at_once_and_makes_no_lease() -> None:
         one = Process(world, "one", written, settings)
         await world.job()
         await world.ended()
-        assert (await world.client.list(kinds.LEASES)).items == []
+        leases = (await world.client.list(kinds.LEASES)).items
+        assert [lease["metadata"]["name"] for lease in leases] == [world.node.name]
         await one.stop()
 
     play(story)

@@ -20,13 +20,12 @@ from longshore.machinery.time.virtual import VirtualClock
 from longshore.plane.controllers import BY_NAMESPACE
 from longshore.plane.wiring import Wiring, informers_of
 from longshore.testing import SeededKeys
-from longshore.testing.scripted_kubelet import PodScript
 from longshore.testing.stories import beside
 from longshore.up import manifests
 from longshore.up.outside import leading
 from longshore.up.outside.settings import Settings
 from support import volcano_manifests
-from support.job_world import JOBS, NS, PODS, World, a_job, a_world
+from support.job_world import JOBS, NS, PODS, World, a_job, a_world, goes
 
 ACCOUNT = User(
     "system:serviceaccount:longshore-system:longshore-controllers",
@@ -69,7 +68,7 @@ def play(wanted: manifests.Wanted, story: Callable[[World, Noting], Awaitable[No
     """Tells a story with the controllers outside, as the account that the manifests make."""
 
     async def main(clock: VirtualClock) -> None:
-        async with a_world(clock, PodScript(holds=True)) as world:
+        async with a_world(clock, goes(holds=True)) as world:
             client = Noting(world.api, user=ACCOUNT)
             for obj in manifests.documents(wanted):
                 if obj["kind"] != "Deployment":
@@ -116,9 +115,9 @@ async def _everything(world: World, client: Noting) -> None:
     world.finish(1)
     await world.status(succeeded=1, active=1, ready=1)
     (pod,) = [pod for pod in await world.pods() if pod["status"]["phase"] == "Running"]
+    world.hold_no_more()
     await world.client.patch(PODS, pod["metadata"]["name"], {"metadata": {"labels": {"app": "y"}}}, NS)
     await world.until(lambda: _is_loose(world, pod["metadata"]["name"]))
-    world.hold_no_more()
     await world.client.delete(PODS, pod["metadata"]["name"], NS)
     await world.ended()
     await world.job("refused", **MANAGED, backoffLimit=0)

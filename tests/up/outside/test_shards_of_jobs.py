@@ -13,6 +13,7 @@ import pytest
 
 from longshore.api import cron
 from longshore.api.facts import kinds
+from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.machinery.fence import Fence
 from longshore.machinery.sharding import replica
@@ -22,10 +23,9 @@ from longshore.machinery.time.virtual import VirtualClock
 from longshore.plane.wiring import Wiring, informers_of
 from longshore.testing import SeededKeys
 from longshore.testing.crashing import OneByOne
-from longshore.testing.scripted_kubelet import PodScript, ScriptedPod
 from longshore.up.outside import leading
 from longshore.up.outside.settings import Settings
-from support.job_world import World, a_world
+from support.job_world import World, a_run, a_world, goes
 
 JOBS = 12
 WRITES = ("create", "update", "update_status", "patch", "delete")
@@ -119,10 +119,10 @@ def settings(by: By = "object", controllers: tuple[str, ...] = ("job",), shards:
 
 def play(
     story: Callable[[World, list[tuple[str, str]]], Awaitable[None]],
-    seconds: Callable[[ScriptedPod], float] = lambda pod: 20.0,
+    seconds: Callable[[Obj], float] = lambda pod: 20.0,
 ) -> None:
     async def main(clock: VirtualClock) -> None:
-        async with a_world(clock, PodScript(runs=seconds)) as world:
+        async with a_world(clock, goes(lambda pod: a_run(seconds(pod)))) as world:
             await story(world, [])
 
     virtual.run(main)
@@ -147,7 +147,7 @@ def test_jobs_go_on_when_a_replica_comes_and_when_one_ends(end: str) -> None:
         before = len(seen)
         await _jobs_ended(world)
         assert {name for _, name in seen[before:]} == {"two", "spare"}
-        assert len(world.kubelet.pods) == JOBS * 6  # none was created twice, whatever a cache had missed
+        assert len(world.ever) == JOBS * 6  # none was created twice, whatever a cache had missed
         for number in range(JOBS):
             job = await world.get(f"j{number}")
             assert job is not None
@@ -211,7 +211,7 @@ def test_a_rolling_update_between_shards_and_one_leader_runs_nothing_twice(
         who = [name.split("-")[0] for _, name in seen]
         assert who == sorted(who, reverse=True)  # old ones, then new ones
         assert ("new" in who) is (end != "nothing" or before.shards > 0)
-        assert len(world.kubelet.pods) == JOBS * 12
+        assert len(world.ever) == JOBS * 12
         await asyncio.gather(*(process.stop() for process in (*old, *new)))
 
-    play(story, lambda pod: 4.0 + zlib.crc32(pod.name.encode()) % 80 / 10)
+    play(story, lambda pod: 4.0 + zlib.crc32(pod["metadata"]["name"].encode()) % 80 / 10)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from longshore.client import PatchType
-from support.volcano_world import JOBS, Script, Story, World, a_task
+from longshore.scripts.pod_rules import Rule
+from support.volcano_world import FOR_EVER, JOBS, NEVER, SUCCEED, Story, World, a_run, a_task
 
 STORIES: dict[str, Story] = {}
 
@@ -13,23 +14,18 @@ STORIES: dict[str, Story] = {}
 Tell = Callable[[World], Awaitable[None]]
 
 
-def story(script: Script | None = None) -> Callable[[Tell], Tell]:
+def story(*rules: Rule) -> Callable[[Tell], Tell]:
     def add(tell: Tell) -> Tell:
         name = tell.__name__.replace("_", " ")
-        STORIES[name] = Story(name, tell, script or Script())
+        STORIES[name] = Story(name, tell, rules or SUCCEED)
         return tell
 
     return add
 
 
-def _first_fails(name: str, nth: int) -> int:
-    return 3 if name == "j-w-0" and nth == 0 else 0
-
-
-_FIRST_FAILS = Script(
-    exits=_first_fails, runs=lambda name, nth: 5.0 if name == "j-w-0" and nth == 0 else 60.0
-)
-_FOR_EVER = Script(runs=lambda name, nth: None)
+_FAILS = a_run(5.0, 3)
+_FIRST_FAILS = (Rule(runs=(a_run(60.0),)), Rule("j-w-0", (_FAILS, a_run(60.0))))
+_FOR_EVER = Rule(runs=(FOR_EVER,))
 
 
 @story()
@@ -38,26 +34,26 @@ async def runs_to_its_end(world: World) -> None:
     await world.phase("Completed")
 
 
-@story(_FIRST_FAILS)
+@story(*_FIRST_FAILS)
 async def a_failed_pod_restarts_the_job(world: World) -> None:
     await world.job({"w": 2}, policies=[{"event": "PodFailed", "action": "RestartJob"}], plugins={"svc": []})
     await world.phase("Completed", retryCount=1)
 
 
-@story(_FIRST_FAILS)
+@story(*_FIRST_FAILS)
 async def a_failed_pod_restarts_its_task(world: World) -> None:
     tasks = [a_task("w", 2, policies=[{"exitCode": 3, "action": "RestartTask"}]), a_task("m", 1)]
     await world.job(tasks)
     await world.phase("Completed", retryCount=1)
 
 
-@story(_FIRST_FAILS)
+@story(*_FIRST_FAILS)
 async def a_failed_pod_is_restarted_alone(world: World) -> None:
     await world.job({"w": 2}, policies=[{"event": "PodFailed", "action": "RestartPod"}])
     await world.phase("Completed", retryCount=1)
 
 
-@story(_FIRST_FAILS)
+@story(*_FIRST_FAILS)
 async def a_failed_pod_restarts_its_partition(world: World) -> None:
     policies = [{"event": "PodFailed", "action": "RestartPartition"}]
     partitions = {"totalPartitions": 2, "partitionSize": 2}
@@ -65,14 +61,14 @@ async def a_failed_pod_restarts_its_partition(world: World) -> None:
     await world.phase("Completed", retryCount=1)
 
 
-@story(Script(exits=_first_fails, runs=lambda name, nth: 5.0 if name == "j-w-0" else None))
+@story(_FOR_EVER, Rule("j-w-0", (_FAILS, a_run(5.0))))
 async def a_failed_pod_terminates_the_job_after_a_while(world: World) -> None:
     policies = [{"event": "PodFailed", "action": "TerminateJob", "timeout": "20s"}]
     await world.job({"w": 2}, minAvailable=1, policies=policies)
     await world.phase("Terminated")
 
 
-@story(Script(starts=lambda name, nth: None))
+@story(Rule(runs=(NEVER,)))
 async def pods_that_never_start_abort_the_job(world: World) -> None:
     policies = [{"event": "PodPending", "action": "AbortJob", "timeout": "90s"}]
     await world.job({"w": 2}, policies=policies)
@@ -87,7 +83,7 @@ async def an_evicted_pod_restarts_the_job(world: World) -> None:
     await world.phase("Running", running=2, retryCount=1)
 
 
-@story(Script(runs=lambda name, nth: None, starts=lambda name, nth: None if nth else 1.0))
+@story(Rule(runs=(FOR_EVER, NEVER)))
 async def an_evicted_pod_that_does_not_come_back_completes_the_job(world: World) -> None:
     policies = [{"event": "PodEvicted", "action": "CompleteJob", "timeout": "2m"}]
     await world.job({"w": 2}, minAvailable=1, policies=policies)
@@ -106,13 +102,13 @@ async def commands_abort_and_resume(world: World) -> None:
     await world.phase("Running", running=2)
 
 
-@story(Script(exits=lambda name, nth: 1, runs=lambda name, nth: 3.0))
+@story(Rule(runs=(a_run(3.0, 1),)))
 async def retries_run_out(world: World) -> None:
     await world.job({"w": 2}, maxRetry=2, policies=[{"event": "PodFailed", "action": "RestartJob"}])
     await world.phase("Failed")
 
 
-@story(Script(runs=lambda name, nth: 5.0 if name.startswith("j-m") else None))
+@story(_FOR_EVER, Rule("j-m*", (a_run(5.0),)))
 async def a_completed_task_completes_the_job(world: World) -> None:
     tasks = [a_task("m", 1, policies=[{"event": "TaskCompleted", "action": "CompleteJob"}]), a_task("w", 2)]
     await world.job(tasks)

@@ -9,10 +9,10 @@ import pytest
 from longshore.controllers.volcano.job.controller import VolcanoJobController
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.scripts.pod_rules import Rule
+from longshore.scripts.runs import Exit
 from longshore.testing.stories import beside
-from support.volcano_world import Script, World, a_task, a_world, controller
-
-NEVER = Script(starts=lambda name, nth: None)
+from support.volcano_world import World, a_task, a_world, controller
 
 
 @pytest.fixture(autouse=True)
@@ -33,11 +33,12 @@ async def pending(world: World) -> int:
     return status.get("pending") or 0
 
 
-def play(script: Script, *, policies: list[dict[str, Any]] | None = None) -> tuple[int, dict[str, Any]]:
+def play(*, policies: list[dict[str, Any]] | None = None) -> tuple[int, dict[str, Any]]:
     """What is counted at first, and the status after two seconds."""
 
     async def main(clock: VirtualClock) -> tuple[int, dict[str, Any]]:
-        async with a_world(clock, script) as world, beside(controller(world.client, clock)):
+        async with a_world(clock) as world, beside(controller(world.client, clock)):
+            world.gangs.node = "away"  # where no agent reports the pods
             await world.job([a_task("w", 2)], **({"policies": policies} if policies else {}))
             first = await pending(world)
             await clock.sleep(2)
@@ -47,20 +48,19 @@ def play(script: Script, *, policies: list[dict[str, Any]] | None = None) -> tup
 
 
 def test_pods_that_wait_are_counted_within_a_second_or_so() -> None:
-    first, later = play(NEVER)
+    first, later = play()
     assert first == 0
     assert (later["pending"], later["taskStatusCount"]) == (2, {"w": {"phase": {"Pending": 2}}})
 
 
 def test_a_job_with_policies_counts_at_once() -> None:
-    first, _ = play(NEVER, policies=[{"event": "PodEvicted", "action": "RestartJob"}])
+    first, _ = play(policies=[{"event": "PodEvicted", "action": "RestartJob"}])
     assert first == 2
 
 
 def test_a_job_that_goes_on_carries_its_counters_along() -> None:
     async def main(clock: VirtualClock) -> dict[str, Any]:
-        quick = Script(starts=lambda name, nth: 0.0, runs=lambda name, nth: 0.0)
-        async with a_world(clock, quick) as world, beside(controller(world.client, clock)):
+        async with a_world(clock, [Rule(runs=(Exit(0),))]) as world, beside(controller(world.client, clock)):
             await world.job({"w": 2})
             await world.phase("Completed")
             await world.quiet()

@@ -9,9 +9,10 @@ from longshore.api.types import Obj
 from longshore.client import What
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.scripts.pod_rules import Rule
 from longshore.testing.crashing import OneByOne
 from longshore.testing.stories import as_client, beside
-from support.volcano_world import PODS, Script, World, a_task, a_world, controller
+from support.volcano_world import FOR_EVER, PODS, World, a_run, a_task, a_world, controller
 
 
 class OnceRefused(OneByOne):
@@ -32,14 +33,12 @@ class OnceRefused(OneByOne):
 
 def test_a_pod_whose_mark_is_refused_brings_nobody_down() -> None:
     """Its end would be an eviction, for which this Job's policy is to end the whole gang."""
-    script = Script(
-        exits=lambda name, nth: 1, runs=lambda name, nth: 5.0 if name == "j-w-0" and nth == 0 else None
-    )
+    rules = Rule(runs=(FOR_EVER,)), Rule("j-w-0", (a_run(5.0, 1), FOR_EVER))
     policies = [{"event": "PodEvicted", "action": "RestartJob"}]
     restart = [{"event": "PodFailed", "action": "RestartTask"}]
 
     async def play(clock: VirtualClock) -> None:
-        async with a_world(clock, script) as world:
+        async with a_world(clock, rules) as world:
             client = OnceRefused(world, "j-w-1")
             async with beside(controller(as_client(client), clock)):
                 await world.job(

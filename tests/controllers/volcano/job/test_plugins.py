@@ -19,10 +19,11 @@ from longshore.controllers.volcano.plugins import PluginError
 from longshore.controllers.volcano.plugins.ssh import config_of
 from longshore.controllers.volcano.plugins.svc import hosts_of
 from longshore.machinery.time import virtual
+from longshore.scripts.pod_rules import Rule
 from longshore.testing.stories import beside
 from longshore.up.keys import new_key
 from support.places import ROOT
-from support.volcano_world import NS, Script, a_world, controller
+from support.volcano_world import FOR_EVER, NS, a_world, controller
 
 EXAMPLE = ROOT / "examples" / "volcano_plugin"
 
@@ -218,8 +219,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 @pytest.mark.usefixtures("installed")
 def test_a_plugin_of_somebody_elses_is_found_by_its_entry_point() -> None:
     async def live(clock: virtual.VirtualClock) -> tuple[Any, Any, list[str]]:
-        for_ever = Script(runs=lambda name, nth: None)
-        async with a_world(clock, for_ever) as world, beside(controller(world.client, clock)):
+        async with a_world(clock, [Rule(runs=(FOR_EVER,))]) as world, beside(controller(world.client, clock)):
             await world.job({"w": 2}, plugins={"greeting": ["--word=Ahoy"]})
             await world.phase("Running")
             pod = (await world.pods())["j-w-1"]

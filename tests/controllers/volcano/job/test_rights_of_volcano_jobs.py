@@ -10,10 +10,11 @@ from longshore.controllers.volcano import job as volcano_job
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.scripts.pod_rules import Rule
 from longshore.testing import SeededKeys
 from longshore.testing.stories import beside
 from longshore.up import manifests
-from support.volcano_world import Script, World, a_world
+from support.volcano_world import FOR_EVER, World, a_run, a_world
 
 
 class Noting(LocalClient):
@@ -27,10 +28,6 @@ class Noting(LocalClient):
         resource = "/".join(filter(None, (ask.resource.plural, ask.subresource)))
         self.asked.add((ask.verb, ask.resource.group, resource))
         return super()._call(ask)
-
-
-def _fails_at_first(name: str, nth: int) -> int:
-    return 1 if nth == 0 and name == "j-w-0" else 0
 
 
 async def _much(world: World) -> None:
@@ -49,8 +46,8 @@ async def _much(world: World) -> None:
 
 def test_the_rights_are_enough() -> None:
     async def main(clock: VirtualClock) -> set[tuple[str, str, str]]:
-        script = Script(exits=_fails_at_first, runs=lambda name, nth: 5.0 if nth == 0 else None)
-        async with a_world(clock, script) as world:
+        rules = Rule(runs=(a_run(5.0), FOR_EVER)), Rule("j-w-0", (a_run(5.0, 1), FOR_EVER))
+        async with a_world(clock, rules) as world:
             client = Noting(world.api)
             async with beside(
                 volcano_job.run(

@@ -9,9 +9,10 @@ import yaml
 
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.scripts.pod_rules import Rule
 from longshore.testing.stories import beside
 from support.places import ROOT
-from support.volcano_world import JOBS, NS, Script, a_world, controller
+from support.volcano_world import FOR_EVER, JOBS, NS, a_run, a_world, controller
 
 PAGE = ROOT / "docs" / "reference" / "volcano.md"
 
@@ -22,8 +23,8 @@ def test_the_documented_job_completes_with_its_master() -> None:
     manifest = yaml.safe_load(found[1])
 
     async def live(clock: VirtualClock) -> tuple[Any, Any]:
-        script = Script(runs=lambda name, nth: 20.0 if "master" in name else None)
-        async with a_world(clock, script) as world, beside(controller(world.client, clock)):
+        rules = Rule(runs=(FOR_EVER,)), Rule("*master*", (a_run(20.0),))
+        async with a_world(clock, rules) as world, beside(controller(world.client, clock)):
             await world.client.create(JOBS, manifest, NS)
             await world.phase("Running", name="train", running=3)
             pods = await world.pods()

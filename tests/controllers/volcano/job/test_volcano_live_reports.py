@@ -12,19 +12,21 @@ from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.explanations import Explanations
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.scripts.pod_rules import Rule
+from longshore.scripts.runs import Run
 from longshore.testing import SeededKeys
 from longshore.testing.stories import beside
-from support.volcano_world import NS, Script, World, a_world
+from support.volcano_world import FOR_EVER, NEVER, NS, World, a_run, a_world
 
 
 def told(
-    tell: Callable[[World], Awaitable[None]], script: Script | None = None
+    tell: Callable[[World], Awaitable[None]], run: Run | None = None
 ) -> tuple[list[str], list[tuple[str, str, str]], Registry]:
     """The reasons, the events about the Job `j`, and the metrics of a life."""
     explanations, registry = Explanations(), Registry()
 
     async def play(clock: VirtualClock) -> list[tuple[str, str, str]]:
-        async with a_world(clock, script or Script()) as world:
+        async with a_world(clock, [Rule(runs=(run or a_run(),))]) as world:
             context = ControllerContext(
                 world.client,
                 clock=clock,
@@ -32,8 +34,8 @@ def told(
                 registry=registry,
                 explanations=explanations,
             )
-            run = volcano_job.run(context, keys=SeededKeys(random.Random(1)))
-            async with beside(run):
+            work = volcano_job.run(context, keys=SeededKeys(random.Random(1)))
+            async with beside(work):
                 await tell(world)
                 await world.quiet()
             events = (await world.client.list(("v1", "Event"), NS)).items
@@ -53,7 +55,7 @@ async def _terminated(world: World) -> None:
 
 
 def test_reasons_name_the_policy_that_matched_and_the_rule_that_changed_the_phase() -> None:
-    why, _, _ = told(_terminated, Script(exits=lambda name, nth: 1, runs=lambda name, nth: 5.0))
+    why, _, _ = told(_terminated, a_run(5.0, 1))
 
     assert "task 'w' lacks 2 of 2 pods: creates them" in why
     assert "PodFailed of j-w-0: policy 0 (event PodFailed) says TerminateJob" in why
@@ -62,7 +64,7 @@ def test_reasons_name_the_policy_that_matched_and_the_rule_that_changed_the_phas
 
 
 def test_an_action_is_announced_in_an_event() -> None:
-    _, events, _ = told(_terminated, Script(exits=lambda name, nth: 1, runs=lambda name, nth: 5.0))
+    _, events, _ = told(_terminated, a_run(5.0, 1))
 
     assert ("Normal", "ExecuteAction", "Start to execute action TerminateJob ") in events
 
@@ -73,7 +75,7 @@ def test_a_delayed_action_is_announced_with_its_delay_and_not_when_it_is_due() -
         await world.job({"w": 1}, policies=policies)
         await world.phase("Aborted")
 
-    _, events, _ = told(tell, Script(starts=lambda name, nth: None))
+    _, events, _ = told(tell, NEVER)
 
     assert ("Normal", "ExecuteAction", "Execute action AbortJob after 1m30s") in events
     assert not [event for event in events if "Start to execute" in event[2]]
@@ -86,7 +88,7 @@ def test_a_command_is_announced_and_taken_away() -> None:
         await world.command("AbortJob")
         await world.phase("Aborted")
 
-    _, events, _ = told(tell, Script(runs=lambda name, nth: None))
+    _, events, _ = told(tell, FOR_EVER)
 
     said = "Start to execute command AbortJob, and clean it up to make sure executed not more than once."
     assert ("Normal", "CommandIssued", said) in events

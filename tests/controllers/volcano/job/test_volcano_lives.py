@@ -14,14 +14,27 @@ from longshore.client.source import Watching
 from longshore.controllers.volcano.job.pods import population
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.scripts.pod_rules import Rule
 from longshore.testing import faulty_client
 from longshore.testing.faulty_client import FaultyClient
 from longshore.testing.injected_faults import Fault, Faults, FaultyLocalClient, unavailable
 from longshore.testing.stories import beside
 from support.simple_gangs import GROUPS
-from support.volcano_world import COMMANDS, JOBS, NS, PODS, Script, World, a_task, a_world, controller
+from support.volcano_world import (
+    COMMANDS,
+    FOR_EVER,
+    JOBS,
+    NS,
+    PODS,
+    SUCCEED,
+    World,
+    a_run,
+    a_task,
+    a_world,
+    controller,
+)
 
-FOR_EVER = Script(runs=lambda name, nth: None)
+LASTING = (Rule(runs=(FOR_EVER,)),)
 COMMAND_FOR_NOBODY = {
     "metadata": {"name": "c"},
     "action": "AbortJob",
@@ -29,9 +42,9 @@ COMMAND_FOR_NOBODY = {
 }
 
 
-def live(tell: Callable[[World], Awaitable[Any]], script: Script | None = None) -> Any:
+def live(tell: Callable[[World], Awaitable[Any]], *rules: Rule) -> Any:
     async def play(clock: VirtualClock) -> Any:
-        async with a_world(clock, script or Script()) as world, beside(controller(world.client, clock)):
+        async with a_world(clock, rules or SUCCEED) as world, beside(controller(world.client, clock)):
             return await tell(world)
 
     return virtual.run(play)
@@ -81,7 +94,7 @@ async def _cut(events: AsyncIterator[WatchEvent]) -> AsyncIterator[WatchEvent]:
 
 def test_a_gang_that_was_let_in_while_nobody_watched_gets_its_pods() -> None:
     async def play(clock: VirtualClock) -> None:
-        async with a_world(clock, FOR_EVER) as world:
+        async with a_world(clock, LASTING) as world:
             client: Any = MissesChanges(world.client, clock, 0, rate=0.0, lag=0.0)
             async with beside(controller(client, clock)):
                 await world.job({"w": 2})
@@ -93,7 +106,7 @@ def test_a_gang_that_was_let_in_while_nobody_watched_gets_its_pods() -> None:
 @pytest.mark.parametrize("policies", [[], [{"event": "PodEvicted", "action": "AbortJob"}]])
 def test_a_pod_that_came_and_went_while_nobody_watched_is_made_again(policies: list[Any]) -> None:
     async def play(clock: VirtualClock) -> None:
-        async with a_world(clock, FOR_EVER) as world:
+        async with a_world(clock, LASTING) as world:
             client: Any = MissesPods(world.client, clock, 0, rate=0.0, lag=0.0)
             async with beside(controller(client, clock)):
                 await world.job({"w": 1}, policies=policies)
@@ -117,7 +130,7 @@ def test_a_gang_whose_requests_are_numbers_starts() -> None:
         group = (await world.client.list(GROUPS, NS)).items[0]
         assert group["spec"]["minResources"]["cpu"] == "2"
 
-    live(tell, FOR_EVER)
+    live(tell, *LASTING)
 
 
 def test_a_gang_gets_all_its_pods_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,7 +140,7 @@ def test_a_gang_gets_all_its_pods_some_at_a_time(monkeypatch: pytest.MonkeyPatch
         await world.job({"v": 4, "w": 7})
         await world.phase("Running", running=11)
 
-    live(tell, FOR_EVER)
+    live(tell, *LASTING)
 
 
 @pytest.mark.parametrize(("given", "scheduler"), [("", "volcano"), ("mine", "mine")])
@@ -156,7 +169,7 @@ def test_the_third_resume_fails_the_job() -> None:
         await world.command("ResumeJob")
         await world.phase("Failed", retryCount=3)
 
-    live(tell, FOR_EVER)
+    live(tell, *LASTING)
 
 
 def test_a_restart_replaces_all_pods_and_raises_their_version() -> None:
@@ -174,15 +187,12 @@ def test_a_restart_replaces_all_pods_and_raises_their_version() -> None:
         assert version >= 1
         assert {note["volcano.sh/job-version"] for note in notes} == {str(version)}
 
-    live(tell, FOR_EVER)
+    live(tell, *LASTING)
 
 
 def test_restarting_one_partition_leaves_the_others_and_the_group_alone() -> None:
     partitions = {"totalPartitions": 2, "partitionSize": 2}
     policies = [{"event": "PodFailed", "action": "RestartPartition"}]
-    script = Script(
-        exits=lambda name, nth: 1, runs=lambda name, nth: 5.0 if name == "j-w-3" and nth == 0 else None
-    )
 
     async def tell(world: World) -> None:
         await world.job([a_task("w", 4, partitionPolicy=partitions, policies=policies)])
@@ -197,7 +207,7 @@ def test_restarting_one_partition_leaves_the_others_and_the_group_alone() -> Non
             group["metadata"]["uid"]
         ]
 
-    live(tell, script)
+    live(tell, *LASTING, Rule("j-w-3", (a_run(5.0, 1), FOR_EVER)))
 
 
 def test_a_delayed_action_is_dropped_when_the_pod_comes_back() -> None:
@@ -217,7 +227,7 @@ def test_a_delayed_action_is_dropped_when_the_pod_comes_back() -> None:
         assert job is not None
         assert not job["metadata"].get("annotations")
 
-    live(tell, FOR_EVER)
+    live(tell, *LASTING)
 
 
 def test_a_job_scaled_to_nothing_keeps_running_and_comes_back() -> None:
@@ -238,7 +248,7 @@ def test_a_job_scaled_to_nothing_keeps_running_and_comes_back() -> None:
         await scale(world, 2)
         await world.phase("Running", running=2)
 
-    live(tell, FOR_EVER)
+    live(tell, *LASTING)
 
 
 def test_a_second_job_of_the_name_is_served_while_the_first_ones_pods_still_leave() -> None:
@@ -254,7 +264,7 @@ def test_a_second_job_of_the_name_is_served_while_the_first_ones_pods_still_leav
         owners = {ref["uid"] for ref in service["metadata"]["ownerReferences"]}
         assert owners == {second["metadata"]["uid"]} != {first["metadata"]["uid"]}
 
-    live(tell, FOR_EVER)
+    live(tell, *LASTING)
 
 
 @pytest.mark.parametrize("notes", [{}, {"volcano.sh/job-name": "j"}])
@@ -270,7 +280,7 @@ def test_a_job_whose_names_are_taken_gets_its_pods_when_these_are_free(notes: di
         await world.client.delete(PODS, "j-w-0", NS, DeleteOptions(grace_period_seconds=0))
         await world.phase("Running", running=1)
 
-    live(tell, FOR_EVER)
+    live(tell, *LASTING)
 
 
 def test_a_command_for_a_job_that_is_not_there_is_taken_away() -> None:
@@ -284,7 +294,7 @@ def test_a_command_for_a_job_that_is_not_there_is_taken_away() -> None:
 
 def test_a_command_for_a_job_that_is_not_there_is_taken_away_though_that_fails_at_first() -> None:
     async def play(clock: VirtualClock) -> None:
-        async with a_world(clock, Script()) as world:
+        async with a_world(clock) as world:
             faults = Faults(clock)
             faults.add(Fault("DELETE commands", "controllers", unavailable, times=1))
             async with beside(controller(FaultyLocalClient(world.api, clock, faults), clock)):
@@ -306,7 +316,7 @@ def test_the_controllers_notes_are_gone_when_it_is_done() -> None:
         assert job is not None
         assert not job["metadata"].get("annotations")
 
-    live(tell, FOR_EVER)
+    live(tell, *LASTING)
 
 
 def test_an_order_that_comes_to_a_look_is_followed_to_the_end() -> None:
@@ -319,4 +329,4 @@ def test_an_order_that_comes_to_a_look_is_followed_to_the_end() -> None:
         assert not (await world.client.list(GROUPS, NS)).items
         assert not (await world.client.list(("v1", "Service"), NS)).items
 
-    live(tell, Script(exits=lambda name, nth: 1))
+    live(tell, Rule(runs=(a_run(code=1),)))

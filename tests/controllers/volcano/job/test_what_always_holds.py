@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import os
 import random
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,9 +21,11 @@ from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.scripts.pod_rules import Rule
+from longshore.scripts.runs import Run
 from longshore.testing.crashing import Death, MortalClient, until_dead
 from longshore.testing.stories import beside
-from support.volcano_world import JOBS, NS, Script, World, a_task, a_world, controller
+from support.volcano_world import JOBS, NEVER, NS, World, a_run, a_task, a_world, controller
 
 LIVES = int(os.environ.get("LONGSHORE_LIVES", "60"))
 _FINISHED = ("Completed", "Failed", "Terminated")
@@ -118,7 +121,7 @@ def test_what_must_always_hold(life: Life) -> None:
 
 
 async def _live(clock: VirtualClock, life: Life) -> None:
-    async with a_world(clock, _script(life)) as world:
+    async with a_world(clock, _rules(life)) as world:
         watcher = Watcher(world)
         controllers = Controllers(world)
         async with beside(watcher.run()):
@@ -133,15 +136,18 @@ async def _live(clock: VirtualClock, life: Life) -> None:
         await _check(world)
 
 
-def _script(life: Life) -> Script:
-    def dice(name: str, nth: int) -> random.Random:
-        return random.Random(f"{life.seed} {name} {nth}")
+def _rules(life: Life) -> list[Rule]:
+    starts = Counter[str]()
 
-    return Script(
-        runs=lambda name, nth: dice(name, nth).choice((1.0, 6.0, 30.0, 30.0, None)),
-        exits=lambda name, nth: dice(name, nth + 1000).choice((0, 0, 0, 1, 3)),
-        starts=lambda name, nth: dice(name, nth + 2000).choice((0.5, 1.0, 1.0, 10.0, None)),
-    )
+    def run(pod: Obj) -> Run:
+        name = pod["metadata"]["name"]
+        dice = random.Random(f"{life.seed} {name} {starts[name]}")
+        starts[name] += 1
+        if dice.random() < 0.2:
+            return NEVER
+        return a_run(dice.choice((1.0, 6.0, 30.0, 30.0, None)), dice.choice((0, 0, 0, 1, 3)))
+
+    return [Rule(runs=(run,))]
 
 
 class Controllers:
