@@ -55,6 +55,7 @@ GROUPS = (
             ("resume", "resume suspended Jobs and CronJobs"),
             ("retry", "run again what a Job did not complete"),
             ("history", "list runs, also throw-away ones that have ended"),
+            ("report", "report on the last day: failed, skipped, late, slow"),
             ("delete", "delete objects and wait until they are gone"),
             ("cron", "run a command on schedule; list, edit, pause, import"),
             ("auth", "say who you are to the server, and what you may do"),
