@@ -13,7 +13,7 @@ from longshore.cli.commands.history import Row, order
 
 LATE_SECONDS: Final = 60.0
 """A run that started this much after its scheduled time was late."""
-_SLOW: Final = 2.0
+_SLOW_RATIO: Final = 2.0
 """A run that took so many times what is usual was slow."""
 _SLOW_SECONDS: Final = 5.0
 """Shorter runs are never called slow."""
@@ -66,7 +66,7 @@ class Day:
         return [
             at
             for at, usual in self.usual.items()
-            if (took := _took(self.rows[at])) is not None and took >= max(_SLOW_SECONDS, _SLOW * usual)
+            if (took := _took(self.rows[at])) is not None and took >= max(_SLOW_SECONDS, _SLOW_RATIO * usual)
         ]
 
     def counts(self) -> str:
