@@ -24,7 +24,12 @@ else:
 LATE = frozenset(
     f"longshore.{name}"
     for name in (
+        "apiserver.http.begin",  # the first connection to the server
+        "apiserver.http.client_connection",
+        "apiserver.http.dashboard",
+        "apiserver.http.handshakes",
         "scheduler.gang.scheduler",  # the first PodGroup
+        "ui.bundle",  # the first page of the dashboard
         "why.observe",  # the first story
         "why.tell",
         "why.text",

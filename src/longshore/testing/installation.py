@@ -238,7 +238,9 @@ class Installation:
     async def _listen(self) -> None:
         loop = asyncio.get_running_loop()
         is_held = isinstance(loop, HeldLoop)
-        listener = Listener(self.front, tls=self._identity.tls, timeouts=_PATIENT if is_held else _BRISK)
+        listener = Listener(
+            lambda: self.front, tls=self._identity.tls, timeouts=_PATIENT if is_held else _BRISK
+        )
         self.port = await listening.start(listener, (), self.port)
         self._serving = AsyncExitStack()
         if not isinstance(loop, HeldLoop):

@@ -112,7 +112,7 @@ def _engines(options: Options, root: Path) -> dict[str, Runtime]:
     default = _default(options)
     from longshore.node.runtimes.process import ProcessRuntime
 
-    hidden = SecretPlaces(root.parent)
+    hidden = SecretPlaces(root.parent, options.certificates)
     process = ProcessRuntime(
         root / "keeper",
         owned=options.in_memory,

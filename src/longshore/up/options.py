@@ -37,6 +37,9 @@ class Options(msgspec.Struct, frozen=True):
     """Addresses to listen on besides the loopback address."""
     tls_names: tuple[str, ...] = ()
     """More names and addresses for the server's certificate."""
+    certificates: Path | None = None
+    """The directory of the certificates, which other longshores may share; None for `pki` in the data
+    directory."""
     in_memory: bool = False
     durability: Durability = "normal"
     controllers: tuple[str, ...] | None = None

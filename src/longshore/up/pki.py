@@ -11,7 +11,9 @@ certificate is due; without it, the certificates themselves are read.
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -74,12 +76,20 @@ class Pki(msgspec.Struct, frozen=True):
 def ensure(directory: Path, now: datetime, names: Sequence[str] = ()) -> Pki:
     """Creates missing certificates and renews due ones in `directory`. `now` is aware. `names` are the names
     and addresses of the server besides those of loopback; with others than before it gets a new certificate.
+    Of several processes, one creates them.
     """
     directory.mkdir(mode=0o700, exist_ok=True)
     if _nothing_due(directory, now, names):
         return Pki(directory, renewed=False)
-    _renew(directory, now, names)
-    return Pki(directory, renewed=True)
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        renewed = not _nothing_due(directory, now, names)
+        if renewed:
+            _renew(directory, now, names)
+    finally:
+        os.close(descriptor)
+    return Pki(directory, renewed=renewed)
 
 
 def _renew(directory: Path, now: datetime, names: Sequence[str]) -> None:

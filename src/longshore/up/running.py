@@ -27,7 +27,7 @@ from longshore.apiserver.access.tokens import Tokens
 from longshore.apiserver.api import Api, ApiParts
 from longshore.apiserver.documents import own_group
 from longshore.apiserver.documents.own_group import MadeDocument
-from longshore.apiserver.http.dashboard import Dashboard
+from longshore.apiserver.http import dashboard
 from longshore.apiserver.http.server import HttpServer
 from longshore.apiserver.request.call import Call
 from longshore.client import Client
@@ -44,7 +44,7 @@ from longshore.store import file_identity
 from longshore.store.errors import JournalGone, StoreError
 from longshore.store.lock import DataDirLock
 from longshore.store.store import Store
-from longshore.ui.bundle import Bundle
+from longshore.ui import bundle
 from longshore.up import (
     files,
     kubeconfig,
@@ -97,7 +97,7 @@ async def running(options: Options, passed: Sequence[socket.socket] = ()) -> Asy
         images = ImagesFile(options.images or _images(options))
         store = _store(options, directory, stack)
         names = listening.names(options.listen, options.tls_names)
-        certificates = pki.ensure(directory / "pki", clock.now(), names)
+        certificates = pki.ensure(options.certificates or directory / "pki", clock.now(), names)
         tls = _tls(certificates)
         own = secrets.ensure(directory)
         tokens = Tokens(store, admin_token=own.admin_token, key=own.signing_key, clock=clock.timestamp)
@@ -135,7 +135,7 @@ async def running(options: Options, passed: Sequence[socket.socket] = ()) -> Asy
         )
         with _told_by_the_store():
             await plane.prepare()
-        http = HttpServer(api, tls=tls, dashboard=Dashboard(Bundle(), sessions))
+        http = HttpServer(api, tls=tls, dashboard=lambda: dashboard.Dashboard(bundle.Bundle(), sessions))
         stack.push_async_callback(http.close)
         wanted = listening.port_of(passed, options.listen, options.port)
         port = await listening.start(http, options.listen, wanted, passed)
@@ -149,7 +149,7 @@ async def running(options: Options, passed: Sequence[socket.socket] = ()) -> Asy
             kubeconfig.write(config, server=url, pki=fresh, token=own.admin_token)
 
         renewal = asyncio.create_task(
-            _renew(directory / "pki", names, renewed, clock), name="certificate renewal"
+            _renew(certificates.directory, names, renewed, clock), name="certificate renewal"
         )
         watching = asyncio.create_task(_watch_journal(store, clock), name="watch of the journal")
         trimming = asyncio.create_task(spare_memory.give_back(clock), name="spare memory")

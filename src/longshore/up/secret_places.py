@@ -41,12 +41,15 @@ def _note(directory: Path, kind: str, file: Path) -> None:
 class SecretPlaces:
     """Iterates over the current places. A file is read again only if it has changed."""
 
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
+    def __init__(self, directory: Path, certificates: Path | None = None) -> None:
+        """`certificates` is the directory of shared certificates, if this longshore uses one."""
+        self._directory, self._certificates = directory, certificates
         self._read: dict[Path, tuple[object, bytes]] = {}
 
     def __iter__(self) -> Iterator[Path]:
         yield self._directory
+        if self._certificates is not None:
+            yield self._certificates
         kubeconfigs = dict.fromkeys(_usual_kubeconfigs())
         for line in self._content(self._directory / _NOTES).splitlines():
             kind, _, path = os.fsdecode(line).partition(" ")

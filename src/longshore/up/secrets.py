@@ -28,7 +28,9 @@ class Secrets(msgspec.Struct, frozen=True):
 def ensure(directory: Path) -> Secrets:
     """Reads the secrets in `directory`, and creates missing ones. Raises `UnfitDirectory` for a file without
     a whole secret."""
-    return Secrets(_token(directory / "token"), _key(directory / "pki" / "token.key"))
+    keys = directory / "pki"
+    keys.mkdir(mode=0o700, exist_ok=True)
+    return Secrets(_token(directory / "token"), _key(keys / "token.key"))
 
 
 def _token(path: Path) -> str:

@@ -47,6 +47,14 @@ def half_done(longshore: Command, name: str) -> subprocess.Popen[str]:
     return process
 
 
+def test_throw_away_runs_share_their_certificates(longshore: Command) -> None:
+    assert longshore("run", "--", "true").exit == 0
+    file = longshore.home / "data" / "run-pki" / "server.pem"
+    made = file.stat()
+    assert longshore("run", "--", "true").exit == 0
+    assert (file.stat().st_ino, file.stat().st_mtime_ns) == (made.st_ino, made.st_mtime_ns)
+
+
 def test_a_run_is_in_the_history_with_its_counts_and_last_failure(longshore: Command) -> None:
     failing(longshore)
     (row,) = history(longshore)

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import ssl
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -36,6 +37,13 @@ def test_the_first_start_makes_a_ca_a_server_and_an_admin_certificate(tmp_path: 
     assert admin.get_attributes_for_oid(NameOID.COMMON_NAME)[0].value == "longshore-admin"
     assert admin.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)[0].value == "system:masters"
     assert isinstance(certificate(made.server).public_key(), ec.EllipticCurvePublicKey)
+
+
+def test_of_several_at_once_one_makes_them(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(4) as threads:
+        made = [*threads.map(lambda _: pki.ensure(tmp_path / "pki", NOW), range(4))]
+    assert [each.renewed for each in made].count(True) == 1
+    certificate(made[0].server).verify_directly_issued_by(certificate(made[0].ca_cert))
 
 
 def test_the_server_certificate_names_loopback_and_the_cluster_service_and_nothing_else(

@@ -36,6 +36,10 @@ def test_a_kubeconfig_counts_while_the_token_is_in_it(data: Path, tmp_path: Path
     assert list(places) == [data, usual]
 
 
+def test_certificates_that_several_longshores_share_count(data: Path, tmp_path: Path) -> None:
+    assert list(SecretPlaces(data, tmp_path / "run-pki")) == [data, tmp_path / "run-pki"]
+
+
 def test_the_kubeconfigs_that_a_variable_names_count_too(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

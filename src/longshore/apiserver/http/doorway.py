@@ -14,7 +14,7 @@ import ssl
 from collections.abc import Callable
 from typing import Final
 
-from longshore.apiserver.http.handshakes import Handshakes
+from longshore.apiserver.http import handshakes
 from longshore.apiserver.http.timeouts import Timeouts
 
 MAX_SILENT: Final = 1024
@@ -48,7 +48,8 @@ class Doorway:
         self._silent: dict[socket.socket, float] = {}
         """Connections without a whole record, the oldest first, with the time at which each is closed."""
         self._next_end: asyncio.TimerHandle | None = None
-        self._handshakes = Handshakes(protocol, tls, timeouts)
+        self._protocol, self._tls, self._timeouts = protocol, tls, timeouts
+        self._handshakes: handshakes.Handshakes | None = None
         self._loop.add_reader(listening, self._accept)
 
     def close(self) -> None:
@@ -59,7 +60,8 @@ class Doorway:
                 timer.cancel()
         for client in [*self._silent]:
             self._give_up(client)
-        self._handshakes.close()
+        if self._handshakes is not None:
+            self._handshakes.close()
 
     def _accept(self) -> None:
         for _ in range(_MAX_ACCEPTED):
@@ -118,6 +120,8 @@ class Doorway:
         del self._silent[client]
         self._loop.remove_reader(client)
         _wake_at(client, 1)
+        if self._handshakes is None:
+            self._handshakes = handshakes.Handshakes(self._protocol, self._tls, self._timeouts)
         if len(self._handshakes) >= MAX_SILENT:
             self._handshakes.give_up_oldest()
         self._handshakes.add(client)

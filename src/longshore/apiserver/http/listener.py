@@ -7,12 +7,15 @@ import os
 import socket
 import ssl
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from longshore.apiserver.http.begun import Front
-from longshore.apiserver.http.client_connection import Connection
+from longshore.apiserver.http import client_connection
 from longshore.apiserver.http.doorway import Doorway
 from longshore.apiserver.http.timeouts import Timeouts
+
+if TYPE_CHECKING:
+    from longshore.apiserver.http.begun import Front
+    from longshore.apiserver.http.client_connection import Connection
 
 _BACKLOG: Final = 1024
 _GOODBYE_SECONDS: Final = 0.2
@@ -21,10 +24,12 @@ _LOOK_SECONDS: Final = 0.01
 
 
 class Listener:
-    """Serves what `front` answers until it is closed, on each address that it is started on."""
+    """Serves what `front` answers until it is closed, on each address that it is started on. The front, and
+    what reads requests, are made for the first connection."""
 
-    def __init__(self, front: Front, *, tls: ssl.SSLContext | None, timeouts: Timeouts) -> None:
-        self._front, self._tls, self._timeouts = front, tls, timeouts
+    def __init__(self, front: Callable[[], Front], *, tls: ssl.SSLContext | None, timeouts: Timeouts) -> None:
+        self._make_front, self._tls, self._timeouts = front, tls, timeouts
+        self._front: Front | None = None
         self._connections: set[Connection] = set()
         self._newcomers: dict[Connection, None] = {}
         self._servers: list[asyncio.Server] = []
@@ -36,7 +41,10 @@ class Listener:
         loop = asyncio.get_running_loop()
 
         def protocol() -> Connection:
-            return Connection(self._front, self._timeouts, loop, self._connections, self._newcomers)
+            front = self._front = self._front or self._make_front()
+            return client_connection.Connection(
+                front, self._timeouts, loop, self._connections, self._newcomers
+            )
 
         is_plain = self._tls is None
         if passed is None:
@@ -60,7 +68,8 @@ class Listener:
 
     async def close(self) -> None:
         """Stops listening, ends all streams, lets running requests finish for a moment, then hangs up."""
-        self._front.close()
+        if self._front is not None:
+            self._front.close()
         for doorway in self._doorways:
             doorway.close()
         for server in self._servers:
@@ -72,7 +81,8 @@ class Listener:
         for connection in tuple(self._connections):
             connection.abort()
         await asyncio.sleep(0)  # requests that were cut off end
-        self._front.close()  # a request that ran on may have begun what was ended above
+        if self._front is not None:
+            self._front.close()  # a request that ran on may have begun what was ended above
         await asyncio.sleep(0)  # and what was closed is closed in the next turn
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import ssl
 from typing import TYPE_CHECKING
 
-from longshore.apiserver.http.begin import FrontDoor
+from longshore.apiserver.http import begin
 from longshore.apiserver.http.listener import Listener
 from longshore.apiserver.http.timeouts import Timeouts
 
 if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Callable
+
     from longshore.apiserver.api import Api
     from longshore.apiserver.http.dashboard import Dashboard
 
@@ -23,7 +25,9 @@ class HttpServer(Listener):
         *,
         tls: ssl.SSLContext | None,
         timeouts: Timeouts | None = None,
-        dashboard: Dashboard | None = None,
+        dashboard: Callable[[], Dashboard] | None = None,
     ) -> None:
-        chosen = timeouts or Timeouts()
-        super().__init__(FrontDoor(api, dashboard, apart=True), tls=tls, timeouts=chosen)
+        def front() -> begin.FrontDoor:
+            return begin.FrontDoor(api, dashboard() if dashboard is not None else None, apart=True)
+
+        super().__init__(front, tls=tls, timeouts=timeouts or Timeouts())

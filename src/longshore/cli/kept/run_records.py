@@ -20,6 +20,8 @@ from longshore.cli.server import data_dir
 JOURNAL: Final = "journal"
 LIVE: Final = "live"
 """The data directory of a longshore that still runs, or died, below the directory of its run."""
+CERTIFICATES: Final = "run-pki"
+"""The directory in the data directory with the certificates of throw-away runs: making them takes 25 ms."""
 LOGS: Final = "logs.zip"
 """The file with the logs of a run that has ended: NAMESPACE_POD_UID/CONTAINER/ATTEMPT.log."""
 

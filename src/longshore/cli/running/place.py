@@ -84,14 +84,16 @@ def running(named: Path | None, context: str) -> Path | None:
 
 @asynccontextmanager
 async def _throw_away(arguments: Namespace) -> AsyncIterator[Place]:
-    from longshore.cli.kept.run_records import LIVE
+    from longshore.cli.kept.run_records import CERTIFICATES, LIVE
     from longshore.node.images import images_file
     from longshore.node.images.image_table import BadImages
     from longshore.store import StoreError
     from longshore.up.files import UnfitDirectory
     from longshore.up.options import Options
+    from longshore.up.pki import BrokenPki
     from longshore.up.running import running as started
 
+    home = data_dir.directory(Namespace(data_dir=None))
     with _kept() as journal:
         options = Options(
             data_dir=journal.directory / LIVE if journal is not None else None,
@@ -99,7 +101,8 @@ async def _throw_away(arguments: Namespace) -> AsyncIterator[Place]:
             port=0,
             on_stop="kill",
             runtime=arguments.runtime or "process",
-            images=data_dir.directory(Namespace(data_dir=None)) / images_file.NAME,
+            images=home / images_file.NAME,
+            certificates=home / CERTIFICATES if journal is not None else None,
         )
         try:
             async with started(options) as own:
@@ -109,7 +112,7 @@ async def _throw_away(arguments: Namespace) -> AsyncIterator[Place]:
                     directory = journal.directory
                     (directory / LIVE / "items").symlink_to("../items")
                 yield Place(own.client, own.server, namespace, directory, True, journal)
-        except (StoreError, UnfitDirectory, BadImages) as err:
+        except (StoreError, UnfitDirectory, BadImages, BrokenPki) as err:
             raise Failure(str(err)) from None
 
 

@@ -261,7 +261,7 @@ def _say(message: str) -> None:
 @asynccontextmanager
 async def served(registry: Registry, health: Health, address: str, port: int) -> AsyncIterator[None]:
     """Listens while the block runs. Raises OSError if the port is taken."""
-    listener = Listener(_Pages(registry, health), tls=None, timeouts=Timeouts())
+    listener = Listener(lambda: _Pages(registry, health), tls=None, timeouts=Timeouts())
     try:
         await listener.start(address, port)
         yield

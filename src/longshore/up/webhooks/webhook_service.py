@@ -78,7 +78,7 @@ class WebhookService:
     async def run(self) -> None:
         """Serves until cancelled. Raises `CannotServe` if the port is taken."""
         front = WebhookFront(self._following, self._clock, self._registry)
-        listener = Listener(front, tls=self.certificate.tls, timeouts=Timeouts())
+        listener = Listener(lambda: front, tls=self.certificate.tls, timeouts=Timeouts())
         tasks = [
             asyncio.create_task(self._informers.run()),
             asyncio.create_task(self.certificate.run()),
