@@ -34,13 +34,44 @@ def test_timers_ring_in_order_each_at_its_own_time() -> None:
         def ring(name: str) -> None:
             rung.append((name, clock.monotonic()))
 
-        for name, after in (("c", 3.5), ("a", 0.001), ("b", 3.25)):
+        for name, after in (("c", 3.5), ("a", 0.5), ("b", 3.25)):
             clock.call_later(after, partial(ring, name))
         clock.call_later(1, lambda: rung.append(("never", 0))).cancel()
         await clock.sleep(4)
         return rung
 
-    assert virtual.run(main) == [("a", 0.001), ("b", 3.25), ("c", 3.5)]
+    assert virtual.run(main) == [("a", 0.5), ("b", 3.25), ("c", 3.5)]
+
+
+def test_timers_of_one_moment_ring_in_the_order_in_which_they_were_set() -> None:
+    async def main(clock: VirtualClock) -> list[int]:
+        rung: list[int] = []
+        for number in range(40):
+            clock.call_later(5 if number % 2 else 5.1 - 0.1, partial(rung.append, number))
+            clock.call_later(number % 7, lambda: None)  # so that the heap is of no order
+        await clock.sleep(6)
+        return rung
+
+    assert virtual.run(main) == [*range(40)]
+
+
+def test_a_timer_is_never_early_and_is_as_late_on_every_day() -> None:
+    delays = [0.001, 0.1, 1 / 3, 0.7]
+
+    async def main(clock: VirtualClock) -> list[list[float]]:
+        late: list[list[float]] = []
+        for day in range(400):
+            await clock.sleep(day * 86_400 - clock.monotonic())
+            late.append([])
+            for delay in delays:
+                begun = clock.monotonic()
+                await clock.sleep(delay)
+                late[-1].append(clock.monotonic() - begun - delay)
+        return late
+
+    found = virtual.run(main)
+    assert all(0 <= each < 1e-7 for each in found[0])
+    assert all(day == found[0] for day in found)
 
 
 def test_after_a_hundred_years_a_microsecond_still_counts() -> None:

@@ -109,7 +109,7 @@ def domain_prefixed_path(value: str) -> list[tuple[str, str]]:
     return problems
 
 
-# ---- UIDs: UUIDs of version 4 from random bits that the caller brings.
+# ---- UIDs (UUIDs of version 4) and suffixes of names, from random bits that the caller brings.
 
 UID_BITS: Final = 128
 _VARIANT: Final = {d: "89ab"[int(d, 16) & 3] for d in "0123456789abcdef"}
@@ -119,3 +119,15 @@ def uid_from_bits(bits: int) -> str:
     """The UUID of 128 bits; version and variant replace six of them."""
     h = f"{bits:032x}"
     return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-{_VARIANT[h[16]]}{h[17:20]}-{h[20:]}"
+
+
+SUFFIX_BITS: Final = 64
+_SUFFIX_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, so that no words appear
+_SUFFIX_PAIRS: Final = [a + b for b in _SUFFIX_ALPHABET for a in _SUFFIX_ALPHABET]
+
+
+def suffix_from_bits(bits: int) -> str:
+    """Five characters for a generated name."""
+    pairs = len(_SUFFIX_PAIRS)
+    first, second = _SUFFIX_PAIRS[bits % pairs], _SUFFIX_PAIRS[bits // pairs % pairs]
+    return first + second + _SUFFIX_ALPHABET[bits // (pairs * pairs) % len(_SUFFIX_ALPHABET)]

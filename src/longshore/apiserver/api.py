@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from longshore.apiserver.subresources.node_access import NodeDoor
     from longshore.store import Store
 
-_SUFFIX_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, so that no words appear
-_SUFFIX_PAIRS: Final = [a + b for b in _SUFFIX_ALPHABET for a in _SUFFIX_ALPHABET]
 _WATCH_MINUTES: Final = (30.0, 60.0)  # upstream's range for watches without timeoutSeconds
 
 Page = Callable[[str], Obj | None]
@@ -173,9 +171,7 @@ class Api:
 
     def suffix(self) -> str:
         """Five random characters for a generated name."""
-        number, pairs = self._rng.getrandbits(64), len(_SUFFIX_PAIRS)
-        first, second = _SUFFIX_PAIRS[number % pairs], _SUFFIX_PAIRS[number // pairs % pairs]
-        return first + second + _SUFFIX_ALPHABET[number // (pairs * pairs) % len(_SUFFIX_ALPHABET)]
+        return identifiers.suffix_from_bits(self._rng.getrandbits(identifiers.SUFFIX_BITS))
 
     def watch_timeout(self) -> float:
         """How long a watch without timeoutSeconds lives."""

@@ -63,6 +63,8 @@ class PodLine:
     code: int | None = None
     waits_for: str = ""
     """Why the pod has no node, or had none before it got one: the scheduler's last message."""
+    called: str = ""
+    """Its name in the plane: another one after time that was left out (`repeated_days.py`)."""
 
 
 @dataclass(slots=True)
@@ -126,7 +128,9 @@ class Chronicle:
     """Follows a plane by its informers. `heard` takes the Events that its parts make."""
 
     def __init__(self, clock: Clock) -> None:
-        self._now: Callable[[], float] = clock.monotonic
+        self._clock = clock
+        self._left_out = 0.0
+        """Seconds that were left out (`repeated_days.py`)."""
         self.pods: dict[str, PodLine] = {}
         """Pods by uid, in order of creation; `works` has Jobs and Volcano Jobs in the same form."""
         self.works: dict[str, WorkLine] = {}
@@ -143,6 +147,17 @@ class Chronicle:
         self._unsaid: dict[tuple[str, str], None] = {}
         self._by_name: dict[tuple[str, str], PodLine] = {}
         self._by_group: dict[tuple[str, str], WorkLine] = {}
+
+    def now(self) -> float:
+        """Seconds since the start of the simulation, to the microsecond: the noise of floats, which depends
+        on the way to a moment, is no part of an answer."""
+        return round(self._clock.monotonic() + self._left_out, 6)
+
+    def leave_out(self, seconds: float, pods: Iterable[PodLine]) -> None:
+        """Leaves out time whose lines are written already, with those `pods` open at its end. The plane has
+        not seen that time pass."""
+        self._left_out += seconds
+        self._by_name.update({(pod.namespace, pod.called): pod for pod in pods})
 
     def follow(self, informers: Informers, *, events: bool = False) -> None:
         """Follows objects, and with `events` those Events that are stored."""
@@ -216,7 +231,7 @@ class Chronicle:
 
     def _pod(self, pod: Obj) -> None:
         self.changes += 1
-        uid, now = pod["metadata"]["uid"], self._now()
+        uid, now = pod["metadata"]["uid"], self.now()
         line = self.pods.get(uid) or self._new_pod(uid, pod)
         if line.bound is None and pod["spec"].get("nodeName"):
             line.bound, line.node = now, pod["spec"]["nodeName"]
@@ -242,19 +257,21 @@ class Chronicle:
         group = (meta.get("annotations") or {}).get(GROUP_NAME, "")
         requests = {name: _number(name, amount) for name, amount in pod_requests(pod["spec"]).items()}
         index = pod_state.completion_index(pod)
-        line = PodLine(meta["namespace"], meta["name"], word, index, self._now(), requests)
-        line.queue = self.queue_of.get(group, "")
+        line = PodLine(meta["namespace"], meta["name"], word, index, self.now(), requests)
+        line.queue, line.called = self.queue_of.get(group, ""), line.name
         self.pods[uid] = self._by_name[meta["namespace"], meta["name"]] = line
         if owner is not None and (work := self.works.get(owner["uid"])) is not None:
             work.pods.append(line)
             line.queue = line.queue or work.queue
+            if work.name != owner["name"]:
+                line.owner, line.name = work.reference, work.name + line.name[len(owner["name"]) :]
         return line
 
     def _pod_gone(self, pod: Obj) -> None:
         self._pod(pod)
         line = self.pods[pod["metadata"]["uid"]]
         if line.ended is None:
-            line.ended, line.result = self._now(), "stopped"
+            line.ended, line.result = self.now(), "stopped"
 
     def _job(self, job: Obj) -> None:
         line = self._work(job, "job")
@@ -263,7 +280,7 @@ class Chronicle:
         line.failed = status.get("failed") or 0
         end = job_state.end_of(job)
         if end is not None and line.ended is None:
-            line.ended, line.result = self._now(), "complete" if end["type"] == "Complete" else "failed"
+            line.ended, line.result = self.now(), "complete" if end["type"] == "Complete" else "failed"
             line.reason = end.get("reason") or ""
 
     def _gang(self, gang: Obj) -> None:
@@ -273,7 +290,7 @@ class Chronicle:
         line.failed = status.get("failed") or 0
         phase = (status.get("state") or {}).get("phase") or ""
         if phase in _GANG_ENDS and line.ended is None:
-            line.ended, line.result, line.reason = self._now(), _GANG_ENDS[phase], phase
+            line.ended, line.result, line.reason = self.now(), _GANG_ENDS[phase], phase
             if line.started is None and line.waits_for:
                 line.reason = f"{phase}: {line.waits_for}"
 
@@ -283,11 +300,14 @@ class Chronicle:
         line = self.works.get(meta["uid"])
         if line is None:
             owner = owners.controller_of(obj)
-            line = self.works[meta["uid"]] = WorkLine(kind, meta["namespace"], meta["name"], self._now())
+            line = self.works[meta["uid"]] = WorkLine(kind, meta["namespace"], meta["name"], self.now())
             line.owner = f"{owner['kind'].lower()}/{owner['name']}" if owner else ""
             notes = meta.get("annotations") or {}
             at = next((notes[name] for name in SCHEDULED if name in notes), None)
             line.scheduled = rfc3339.seconds(at) if at else None
+            if at and self._left_out:
+                line.scheduled = rfc3339.seconds(at) + self._left_out
+                line.name = later_run(line.name, self._left_out)
             tasks = obj["spec"].get("tasks")
             if tasks:
                 line.completions = sum(task.get("replicas") or 0 for task in tasks)
@@ -299,7 +319,7 @@ class Chronicle:
     def _work_gone(self, obj: Obj) -> None:
         line = self.works.get(obj["metadata"]["uid"])
         if line is not None and line.ended is None:
-            line.ended, line.result = self._now(), "deleted"
+            line.ended, line.result = self.now(), "deleted"
 
     def _cron_job(self, cron_job: Obj) -> None:
         self.cron_jobs[cron_job["metadata"]["uid"]] = cron_job
@@ -338,6 +358,12 @@ class _Each(Handler):
 def _numbers(why: Sequence[Reason]) -> str:
     """The numbers of a gang that waits for room; empty if there are none among the reasons."""
     return "; ".join(reason.words for reason in why if reason.code == _GANG_WAITS)
+
+
+def later_run(name: str, seconds: float) -> str:
+    """The name of a CronJob's Job so many seconds later: it ends in the minute since 1970."""
+    base, _, minute = name.rpartition("-")
+    return f"{base}-{int(minute) + int(seconds) // 60}"
 
 
 def _result(pod: Obj, phase: str) -> str:

@@ -154,7 +154,7 @@ def of(
     seconds = ended - began
     for line in chronicle.pods.values():
         if line.bound is None and line.ended is None:
-            line.waits_for = chronicle.explained("pod", line.namespace, line.name) or line.waits_for
+            line.waits_for = chronicle.explained("pod", line.namespace, line.called) or line.waits_for
     works = list(chronicle.works.values())
     for work in works:
         if work.started is None and work.ended is None and work.group:

@@ -6,7 +6,7 @@ import asyncio
 import gc
 import random
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, timedelta
 from functools import partial
 from typing import Final
@@ -30,6 +30,7 @@ from longshore.scripts.pod_rules import Rule, Scripts
 from longshore.scripts.runs import Outcome, Run
 from longshore.sim import sim_result
 from longshore.sim.chronicle import Chronicle
+from longshore.sim.repeated_days import Differs, NotedDice, RepeatedDays
 from longshore.sim.settings import DEFAULT_RUN_SECONDS, Settings, check_node, nodes
 from longshore.sim.sim_result import Result
 from longshore.sim.sim_store import SimStore
@@ -57,9 +58,21 @@ Progress = Callable[[float], None]
 
 def simulate(settings: Settings, progress: Progress | None = None) -> Result:
     """Simulates, and returns the answer. Raises StatusError for a manifest that the API refuses."""
+    if settings.shortcuts:
+        with suppress(Differs):
+            return in_full(settings, progress, leaves_out=True)
+    return in_full(settings, progress)
+
+
+def in_full(settings: Settings, progress: Progress | None = None, *, leaves_out: bool = False) -> Result:
+    """Plays everything, or `leaves_out` days that repeat the day before; then it may raise `Differs`."""
     start = settings.start.astimezone(UTC) - timedelta(seconds=_LEAD_SECONDS)
+
+    async def play(clock: VirtualClock) -> Result:
+        return await _play(settings, clock, progress, leaves_out)
+
     with _collecting_seldom():
-        return virtual.run(lambda clock: _play(settings, clock, progress), start=start, seed=settings.seed)
+        return virtual.run(play, start=start, seed=settings.seed)
 
 
 @contextmanager
@@ -77,18 +90,23 @@ def _collecting_seldom() -> Iterator[None]:
             gc.unfreeze()
 
 
-async def _play(settings: Settings, clock: VirtualClock, progress: Progress | None) -> Result:
+async def _play(
+    settings: Settings, clock: VirtualClock, progress: Progress | None, leaves_out: bool
+) -> Result:
+    clock.rng = dice = NotedDice(settings.seed)
     chronicle = Chronicle(clock)
-    world = world_of(settings, clock, chronicle)
+    scripts = _scripts(settings, chronicle)
+    world = world_of(settings, clock, chronicle, scripts)
     plane = world.plane
     chronicle.explains = plane.wiring.waits
+    days = RepeatedDays(settings, plane.parts.store, chronicle, dice, scripts) if leaves_out else None
     async with world.running():
         informers = plane.wiring.informers.share()
         chronicle.follow(informers, events=not plane.api.shortcuts.on)
         following = asyncio.create_task(informers.run())
         try:
             await _create_all(plane, [obj for obj in settings.objects if obj["kind"] != "Node"], chronicle)
-            ended = await _wait(settings, chronicle, world, progress)
+            ended = await _wait(settings, chronicle, world, days, progress)
         finally:
             await cancelled([following])
         answer = sim_result.of(
@@ -103,16 +121,22 @@ async def _play(settings: Settings, clock: VirtualClock, progress: Progress | No
     return answer
 
 
-def world_of(settings: Settings, clock: VirtualClock, chronicle: Chronicle) -> World:
-    """Makes the world in which a question is played; its parts report to the chronicle."""
-    store = SimStore() if settings.shortcuts else Store.open(None)
-    claims = any(obj["kind"] == "PersistentVolumeClaim" for obj in settings.objects)
-    running = {name for name, row in CONTROLLERS.items() if row.simulated} | ({"volume"} if claims else set())
-    scripts = Scripts(
+def _scripts(settings: Settings, chronicle: Chronicle) -> Scripts:
+    return Scripts(
         random.Random(f"outcomes {settings.seed}"),
         settings.rules,
         default=Rule(runs=(partial(_unruled, chronicle),)),
     )
+
+
+def world_of(
+    settings: Settings, clock: VirtualClock, chronicle: Chronicle, scripts: Scripts | None = None
+) -> World:
+    """Makes the world in which a question is played; its parts report to the chronicle."""
+    store = SimStore() if settings.shortcuts else Store.open(None)
+    claims = any(obj["kind"] == "PersistentVolumeClaim" for obj in settings.objects)
+    running = {name for name, row in CONTROLLERS.items() if row.simulated} | ({"volume"} if claims else set())
+    scripts = scripts or _scripts(settings, chronicle)
     long_way = not settings.shortcuts
     api = Api(
         ApiParts(
@@ -226,24 +250,32 @@ async def _create(plane: Plane, objects: list[Obj], chronicle: Chronicle) -> Non
             raise ValueError(f"{obj['kind']} {meta.get('name')}: {err.message}") from None
 
 
-async def _wait(settings: Settings, chronicle: Chronicle, world: World, progress: Progress | None) -> float:
+async def _wait(
+    settings: Settings,
+    chronicle: Chronicle,
+    world: World,
+    days: RepeatedDays | None,
+    progress: Progress | None,
+) -> float:
     """Lets time pass until the end, or until nothing is left to do, or nothing can happen any more.
 
     Returns the moment up to which the answer counts: the end of the last work, if nothing is left to do."""
     clock = world.clock
     end, quiet_since, seen = _LEAD_SECONDS + settings.seconds, clock.monotonic(), -1
     quiet_seconds = _quiet_seconds(settings)
-    while (left := end - clock.monotonic()) > 0:
-        await clock.sleep(min(_STEP_SECONDS, left))
+    while (left := end - chronicle.now()) > 0:
+        await clock.sleep(min(_STEP_SECONDS, left, days.left if days is not None else left))
+        if days is not None:
+            days.reached(end)
         if progress is not None:
-            progress(clock.monotonic() - _LEAD_SECONDS)
+            progress(chronicle.now() - _LEAD_SECONDS)
         if chronicle.changes != seen or chronicle.cron_jobs or world.is_busy:
             seen, quiet_since = chronicle.changes, clock.monotonic()
         if settings.until_done and not chronicle.cron_jobs and (ended := chronicle.end()) is not None:
             return ended
         if settings.until_done and clock.monotonic() - quiet_since >= quiet_seconds:
             break
-    return clock.monotonic()
+    return chronicle.now()
 
 
 def _quiet_seconds(settings: Settings) -> float:

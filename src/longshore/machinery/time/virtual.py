@@ -8,6 +8,8 @@ since the loop cannot see them. If everything waits without a timer, it raises `
 from __future__ import annotations
 
 import asyncio
+import heapq
+import math
 import random
 import selectors
 from collections import deque
@@ -23,6 +25,9 @@ T = TypeVar("T")
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _RESOLUTION_SECONDS: Final = 1e-6
 """A timer this near counts as due: after some years, a shorter time would be below a float's precision."""
+_TICKS: Final = 2.0**24
+"""Ticks of a second. Timers are due at whole ticks, whose sums and differences are exact for 15 years. So
+what happens does not depend on how floats are rounded: it is the same on every day."""
 _BUSY_LOOKS: Final = 8
 """While there is work and only threads could bring more, one poll of so many is real: a poll takes 2 µs, and
 a simulated Job of a CronJob 18 turns of the loop."""
@@ -109,8 +114,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Virtual seconds since the start."""
         super().__init__(selector or Jumping(self.jump))
         self._clock_resolution = _RESOLUTION_SECONDS
+        self._timers = 0
 
         self._debug: bool
+        self._scheduled: list[asyncio.TimerHandle]
         self._ready: deque[asyncio.Handle]
 
     def time(self) -> float:
@@ -132,7 +139,12 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         # A later timer must not be due now: a callback that rearms in a nanosecond would run for ever.
         if when > self.elapsed:
             when = max(when, self.elapsed + _RESOLUTION_SECONDS)
-        return super().call_at(when, callback, *args, context=context)
+        self._timers += 1
+        timer = _Timer(math.ceil(when * _TICKS) / _TICKS, callback, args, self, context)
+        timer.number = self._timers
+        heapq.heappush(self._scheduled, timer)
+        timer._scheduled = True  # type: ignore[attr-defined] # so that a cancelled one is counted
+        return timer
 
     async def shutdown_default_executor(self, timeout: float | None = None) -> None:  # noqa: ASYNC109 # asyncio's own signature
         """Waits for threads without a limit: asyncio's five minutes are virtual, so no thread could run."""
@@ -141,6 +153,19 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def jump(self, seconds: float) -> None:
         """Advances the time at once. For the selector: timers that are then due run in the next turn."""
         self.elapsed += seconds
+
+
+class _Timer(asyncio.TimerHandle):
+    """A timer. Of timers that are due at the same moment, the one that was set first runs first."""
+
+    __slots__ = ("number",)
+
+    number: int
+
+    def __lt__(self, other: asyncio.TimerHandle) -> bool:
+        if isinstance(other, _Timer) and self.when() == other.when():
+            return self.number < other.number
+        return self.when() < other.when()
 
 
 Ready: TypeAlias = list[tuple[selectors.SelectorKey, int]]
