@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,7 +12,7 @@ from longshore.api.types import Obj
 from longshore.scripts.pod_rules import Rule
 from longshore.scripts.runs import Chance, Exit, Run
 from longshore.sim import repeated_days
-from longshore.sim.chronicle import Chronicle
+from longshore.sim.chronicle import Chronicle, PodLine, WorkLine
 from longshore.sim.settings import Settings, nodes
 from longshore.sim.simulate import in_full, simulate
 from longshore.testing.troubles import Troubles
@@ -148,3 +149,10 @@ def test_a_day_that_is_played_and_is_not_like_those_left_out_has_all_played_agai
     monkeypatch.setattr(repeated_days, "_are_alike", lambda one, other: again.append(one))
     assert simulate(asked) == wanted
     assert again, "days were left out, and one was compared"
+
+
+@pytest.mark.parametrize("line", [PodLine, WorkLine])
+def test_every_time_of_a_line_is_later_on_a_later_day(line: type[Any]) -> None:
+    times = {field.name for field in fields(line) if "float" in str(field.type)}
+    assert times
+    assert times <= {*repeated_days._TIMES}

@@ -64,7 +64,7 @@ class PodLine:
     waits_for: str = ""
     """Why the pod has no node, or had none before it got one: the scheduler's last message."""
     called: str = ""
-    """Its name in the plane: another one after time that was left out (`repeated_days.py`)."""
+    """The name in the plane: another one after time that was left out (`repeated_days.py`)."""
 
 
 @dataclass(slots=True)

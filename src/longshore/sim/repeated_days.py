@@ -213,7 +213,7 @@ class _Moment(NamedTuple):
 
 
 class _Day(NamedTuple):
-    """What happened on a day that was played: copies of the lines of works and pods that were made on it, as
+    """A day that was played: copies of the lines of works and pods that were made on it, as
     they were at its end."""
 
     end: float
@@ -422,7 +422,7 @@ class _Likeness:
         return bool(one == other) or (isinstance(one, str) and self._later(one) == other)
 
     def _later(self, text: str) -> str:
-        """What takes the place of a text: a name, uid or time, or a text with the minute of a Job's name."""
+        """The text in the place of another: a name, uid or time, or one with the minute of a Job's name."""
         found = self._known.get(text)
         if found is None:
             if _IS_TIME(text):

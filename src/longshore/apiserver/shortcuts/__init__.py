@@ -7,19 +7,19 @@ read as often. None: the request is unusual, and the long way (`rest/`) knows al
 refuses: the long way says what is wrong with a request. So a shortcut may be taken out at any time, and only
 the speed changes.
 
-There are five. Four are here, each a class that says what it relies on and which figure of `bench/` it earns
+There are five. Three are here, each a class that says what it relies on and which figure of `bench/` it earns
 (`room.Shortcut`); the verbs ask the room in one place each:
 
 | file | spares |
 | --- | --- |
 | `same_spec` (with `spec_differences`) | reading and judging a spec that another object had |
-| `plain_events` | reading and judging events as the recorders of this process write them |
 | `one_part` | reading and judging what a write of /status, or of finalizers that go, leaves alone |
 | `placed_pods` | the write of a new pod without its node |
 
 `placed_pods` promises less: watchers do not see the state without a node. What is stored in the end is the
-same. The fifth is `client/local.py`: a client in the server's process hands over values instead of bytes,
-waits for the journal once for many writes, and takes changes without waking a task for each.
+same. The fourth is `client/local.py`: a client in the server's process hands over values instead of bytes,
+waits for the journal once for many writes, and takes changes without waking a task for each. The fifth is
+`sim/repeated_days.py`: a simulation does not play days of CronJobs that repeat the day before.
 
 `Api(shortcuts=False)`, or LONGSHORE_SHORTCUTS=off for `longshore up`, `sim` and `controllers`, turns all of
 them off, and so are caches that hold less than whole objects and what a simulation leaves out. The suites and

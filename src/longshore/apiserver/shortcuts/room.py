@@ -10,7 +10,6 @@ from longshore.apiserver.request.call import Call
 from longshore.apiserver.request.options import WriteOptions
 from longshore.apiserver.shortcuts.one_part import OnePart
 from longshore.apiserver.shortcuts.placed_pods import PlacedPods, Placer
-from longshore.apiserver.shortcuts.plain_events import PlainEvents
 from longshore.apiserver.shortcuts.same_spec import SameSpec
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ class Room:
         self.same_spec = SameSpec()
         self.placed_pods = PlacedPods()
         one_part = OnePart()
-        self._creates: tuple[OfCreates, ...] = (PlainEvents(), self.same_spec) if on else ()
+        self._creates: tuple[OfCreates, ...] = (self.same_spec,) if on else ()
         self._updates: tuple[OfUpdates, ...] = (one_part,) if on else ()
         self._patches: tuple[OfPatches, ...] = (one_part,) if on else ()
 

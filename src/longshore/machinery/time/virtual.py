@@ -25,9 +25,9 @@ T = TypeVar("T")
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _RESOLUTION_SECONDS: Final = 1e-6
 """A timer this near counts as due: after some years, a shorter time would be below a float's precision."""
-_TICKS: Final = 2.0**24
-"""Ticks of a second. Timers are due at whole ticks, whose sums and differences are exact for 15 years. So
-what happens does not depend on how floats are rounded: it is the same on every day."""
+_TICKS_PER_SECOND: Final = 2.0**24
+"""Timers are due at whole ticks, whose sums and differences are exact for 15 years. So what happens does not
+depend on how floats are rounded: it is the same on every day."""
 _BUSY_LOOKS: Final = 8
 """While there is work and only threads could bring more, one poll of so many is real: a poll takes 2 µs, and
 a simulated Job of a CronJob 18 turns of the loop."""
@@ -140,7 +140,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         if when > self.elapsed:
             when = max(when, self.elapsed + _RESOLUTION_SECONDS)
         self._timers += 1
-        timer = _Timer(math.ceil(when * _TICKS) / _TICKS, callback, args, self, context)
+        timer = _Timer(math.ceil(when * _TICKS_PER_SECOND) / _TICKS_PER_SECOND, callback, args, self, context)
         timer.number = self._timers
         heapq.heappush(self._scheduled, timer)
         timer._scheduled = True  # type: ignore[attr-defined] # so that a cancelled one is counted
