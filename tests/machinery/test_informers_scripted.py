@@ -14,7 +14,8 @@ from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client import Unreachable
 from longshore.client.ask import Page
-from longshore.client.source import Changed, Projection, Unpacked
+from longshore.client.projection import WHOLE, Projection
+from longshore.client.source import Changed, Unpacked
 from longshore.machinery.informers.cache import Indexer
 from longshore.machinery.informers.informer import Handler, Informer, Informers, OnChange
 from longshore.machinery.informers.reflector import Selection
@@ -94,7 +95,7 @@ def test_the_first_list_is_the_server_s_latest_state() -> None:
     """Not older than what was written before a restart: no resourceVersion is sent."""
     _, client = follow(lambda: Scripted([([], "5")], []))
     assert [options for verb, options in client.asked if verb == "list"] == [
-        {"namespace": "", "labels": "", "fields": ""}
+        {"namespace": "", "labels": "", "fields": "", "reads": WHOLE}
     ]
 
 
@@ -541,10 +542,10 @@ def test_informers_of_one_process_follow_a_selection_together() -> None:
     assert afresh  # the watch ended with its last user
 
 
-def test_a_projection_of_what_is_kept_as_a_whole_is_left_out_and_others_keep_to_themselves() -> None:
+def test_who_reads_no_more_than_the_process_shares_its_cache_and_others_keep_to_themselves() -> None:
     async def main(clock: VirtualClock) -> None:
         client = Scripted([], [])
-        process = Informers(client, clock=clock, rng=clock.rng, whole=(PODS,))  # type: ignore[arg-type]
+        process = Informers(client, clock=clock, rng=clock.rng, reads={PODS: WHOLE})  # type: ignore[arg-type]
         names = Projection()
         pods = process.share().get(PODS)
         assert process.share().get(PODS, reads=names).cache is pods.cache

@@ -23,11 +23,12 @@ from longshore.api.types import Obj
 from longshore.apiserver.api import Api, ApiParts
 from longshore.client import Client, DeleteOptions, What
 from longshore.client.local import LocalClient
+from longshore.machinery.informers.informer import Informers
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.machinery.work_limits import WorkLimits
 from longshore.plane import controllers, scheduling
 from longshore.plane.plane import Parts, Plane
-from longshore.plane.wiring import Wiring, informers_of
+from longshore.plane.wiring import FOLLOWED_WHOLE, Wiring
 from longshore.testing import Death, FaultyClient, MortalClient, ScriptedMachine, SeededKeys
 from simulation import mortal_node, shuffled, story_invariants
 from simulation.mortal_node import Life
@@ -197,7 +198,7 @@ class _World:
         self._lives += 1
         plane, clock, rng = self._plane, self._clock, self._dice(who)
         parts = plane.parts
-        informers = informers_of(client, self._controllers, clock=clock, rng=rng)
+        informers = Informers(client, clock=clock, rng=rng, reads=FOLLOWED_WHOLE)
         keys, zone = SeededKeys(rng), parts.zone
         wiring = Wiring(clock, rng, informers, zone=zone, keys=keys, reasons=plane.book, limits=_LIMITS)
         tasks: list[asyncio.Task[None]] = []
@@ -220,7 +221,7 @@ class _World:
         while True:
             boot = self._boot = Life()
             # What a node knows is gone with its machine: it looks at everything anew.
-            fresh = informers_of(client, (), clock=self._clock, rng=wiring.rng)
+            fresh = Informers(client, clock=self._clock, rng=wiring.rng)
             own = msgspec.structs.replace(wiring, informers=fresh)
             cpus = self._scenario.cpus
             node = mortal_node.run(client, own, self._record.machine, boot, cpus=cpus)

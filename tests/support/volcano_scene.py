@@ -12,6 +12,7 @@ from longshore.apiserver.api import Api
 from longshore.apiserver.request.call import User
 from longshore.client import Client, What
 from longshore.client.local import LocalClient
+from longshore.client.projection import WHOLE
 from longshore.machinery.explanations import Explanations
 from longshore.machinery.informers.informer import Informers
 from longshore.machinery.time import virtual
@@ -49,7 +50,9 @@ class Scene(World):
         for run in self._controllers:
             name = _name_of(run)
             own = await _with_its_rights(self.api, self.client, name)
-            informers = Informers(own, clock=self.clock, rng=self.clock.rng, whole=self._kept_whole)
+            informers = Informers(
+                own, clock=self.clock, rng=self.clock.rng, reads=dict.fromkeys(self._kept_whole, WHOLE)
+            )
             context = self.context(own, registry=self.registry, informers=informers)
             self.explained[name] = context.explanations
             self.begin(run(context))

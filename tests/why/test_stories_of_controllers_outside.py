@@ -7,11 +7,12 @@ import asyncio
 import msgspec
 
 from longshore.api import cron
+from longshore.machinery.informers.informer import Informers
 from longshore.machinery.records import Record
 from longshore.node.runtime import Container
 from longshore.plane import controllers
 from longshore.plane.supervising import cancelled
-from longshore.plane.wiring import Wiring, informers_of
+from longshore.plane.wiring import Wiring
 from longshore.testing import Run, SeededKeys
 from longshore.up.outside.outside_process import EventReasons
 from longshore.why import kinds, reason_events
@@ -27,7 +28,7 @@ def outside(script: Script) -> Script:
         client, clock, rng = stage.client, stage.clock, stage.clock.rng
         names = ("job", "cronjob")
         reasons = EventReasons(client, clock, rng)
-        informers = informers_of(client, names, clock=clock, rng=rng)
+        informers = Informers(client, clock=clock, rng=rng, reads=controllers.reads_of(names))
         wiring = Wiring(clock, rng, informers, zone=cron.UTC, keys=SeededKeys(rng), reasons=reasons)
         tasks = [*controllers.start(names, client, wiring), asyncio.create_task(reasons.run())]
         try:

@@ -15,6 +15,7 @@ import msgspec
 from longshore.api import types
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
+from longshore.client.projection import WHOLE, Projection
 from longshore.client.protocol import DeleteOptions, What
 
 
@@ -30,6 +31,8 @@ class Ask(msgspec.Struct):
     value: Any = None
     """The body: an object, a patch, options."""
     content_type: str = "application/json"
+    reads: Projection = WHOLE
+    """The fields that the caller needs of each object of a list or a watch; there may be more."""
 
     def body(self) -> bytes:
         """The value as JSON; empty without one."""

@@ -27,6 +27,7 @@ from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.client.ask import Ask, Page, delete_body, given, known, name_in, named, place_of, typed
+from longshore.client.projection import WHOLE, Projection
 from longshore.client.protocol import (
     DeleteOptions,
     Hears,
@@ -151,26 +152,28 @@ class Client(ABC):
         labels: str = "",
         fields: str = "",
         resource_version: str = "",
+        reads: Projection = WHOLE,
     ) -> AsyncIterator[Page]:
-        """The pages of a list as they arrive. A page with `anew` has all objects: drop earlier pages."""
+        """The pages of a list as they arrive. A page with `anew` has all objects: drop earlier pages. The
+        objects have the fields in `reads`, and may have more."""
         resource = known(what) or await self.resource(what)
         query = given(labelSelector=labels, fieldSelector=fields, resourceVersion=resource_version)
         if resource_version and resource_version != "0":
             query["resourceVersionMatch"] = "NotOlderThan"  # with a limit, the default would be Exact
         limit = {"limit": str(self.page_size)} if self.page_size else {}
-        page = await self._page(Ask("list", resource, namespace, query=query | limit))
+        page = await self._page(Ask("list", resource, namespace, query=query | limit, reads=reads))
         while True:
             yield page
             if not page.more:
                 return
             following = given(labelSelector=labels, fieldSelector=fields) | limit | {"continue": page.more}
             try:
-                page = await self._page(Ask("list", resource, namespace, query=following))
+                page = await self._page(Ask("list", resource, namespace, query=following, reads=reads))
             except StatusError as err:
                 if err.code != 410:
                     raise
                 # The snapshot was forgotten between two pages: one large page cannot be torn.
-                whole = await self._page(Ask("list", resource, namespace, query=query))
+                whole = await self._page(Ask("list", resource, namespace, query=query, reads=reads))
                 page = Page(whole.items, whole.resource_version, anew=True)
 
     async def current_version(self, what: What, namespace: str = "") -> str:
@@ -191,13 +194,14 @@ class Client(ABC):
         bookmarks: bool = True,
         initial_events: bool = False,
         timeout: int | None = None,  # noqa: ASYNC109 - ends the stream at the server, cancels nothing here
+        reads: Projection = WHOLE,
     ) -> AsyncIterator[Watching]:
         """Changes after `resource_version`, as `async with client.watch(...) as events: async for ...`.
 
         Ends without an error when the server ends it (after `timeout` seconds, or earlier): watch again
         from the last `event.resource_version`. A StatusError of code 410 means that the server has
         forgotten that version: list again. `initial_events` sends the existing objects first, then a
-        bookmark.
+        bookmark. The objects have the fields in `reads`, and may have more.
         """
         resource = known(what) or await self.resource(what)
         query = given(labelSelector=labels, fieldSelector=fields, resourceVersion=resource_version)
@@ -208,7 +212,7 @@ class Client(ABC):
             query |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
         if timeout is not None:
             query["timeoutSeconds"] = str(timeout)
-        async with self._events(Ask("watch", resource, namespace, query=query)) as events:
+        async with self._events(Ask("watch", resource, namespace, query=query, reads=reads)) as events:
             yield events
 
     async def create(

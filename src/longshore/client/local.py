@@ -26,6 +26,7 @@ from longshore.apiserver.request.call import INTERNAL, Call, Query, User
 from longshore.apiserver.rest.watch import Notice
 from longshore.client.ask import Ask, Page, built_in, known
 from longshore.client.client import Client
+from longshore.client.projection import WHOLE, Projection
 from longshore.client.protocol import Packed, PatchType, Request, Response, WatchEvent, What
 from longshore.client.source import (
     Begin,
@@ -241,6 +242,11 @@ class StoredEntry(msgspec.Struct, frozen=True, eq=False, gc=False):
     def place(self) -> Place:
         return self.entry.key.place
 
+    def read(self, reads: Projection) -> Obj:
+        """From the stored JSON, unless the store has the object decoded anyway."""
+        entry = self.entry
+        return reads.of(entry.obj) if reads is WHOLE or entry.is_decoded else reads.one(entry.raw)
+
     @property
     def facts(self) -> Obj:
         return settled_objects.facts_of(self.entry.raw) if self.resource.storage == _PODS else self.obj
@@ -255,6 +261,9 @@ class ConvertedEntry(StoredEntry, frozen=True, eq=False, gc=False):
     @property
     def obj(self) -> Obj:
         return served(self.resource, self.entry.obj)
+
+    def read(self, reads: Projection) -> Obj:
+        return reads.of(self.obj)
 
     def packed(self, has_settled: bool) -> Packed | None:
         return self if has_settled else None

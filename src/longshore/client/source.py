@@ -4,18 +4,18 @@
 `Changed` has changes in order, `Bookmark` says that nothing else has happened up to a version. Errors are
 raised, with their code. A list that breaks off has no `ListEnded`.
 
-Objects are handed over as entries, which unpack their object on demand. A projection says, as data, which
-fields of a kind a reader needs; its cache keeps no others.
+Objects are handed over as entries, which unpack their object on demand.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 import msgspec
 
 from longshore.api.types import Obj
+from longshore.client.projection import Projection
 from longshore.client.protocol import Packed, WatchEvent
 
 _LISTED_TOGETHER: Final = 512
@@ -25,44 +25,14 @@ Place: TypeAlias = tuple[str, str]
 """Namespace (empty for cluster-scoped resources) and name."""
 
 
-_Tree: TypeAlias = dict[str, "_Tree"]
-_ALWAYS: Final = ("name", "namespace", "uid", "resourceVersion")
-
-
-class Projection:
-    """Fields by dotted path, such as `spec.nodeName`; a path with dots in its words is given as a tuple.
-
-    What identifies an object, and its state, is always part of it.
-    """
-
-    def __init__(self, *fields: str | tuple[str, ...]) -> None:
-        self._tree: _Tree = {}
-        for path in (*(("metadata", name) for name in _ALWAYS), *fields):
-            inner = self._tree
-            for word in path.split(".") if isinstance(path, str) else path:
-                inner = inner.setdefault(word, {})
-
-    def of(self, obj: Obj) -> Obj:
-        """A copy of the object with only these fields. Their values are shared."""
-        found: Obj = _cut(obj, self._tree)
-        return found
-
-
-def _cut(value: Any, tree: _Tree) -> Any:
-    if not isinstance(value, dict):
-        return value
-    return {
-        word: _cut(value[word], inner) if inner else value[word]
-        for word, inner in tree.items()
-        if word in value
-    }
-
-
 class Entry(Packed, Protocol):
     """One object in one state."""
 
     @property
     def place(self) -> Place: ...
+
+    def read(self, reads: Projection) -> Obj:
+        """The fields of the object that are read, or more."""
 
     @property
     def facts(self) -> Obj:
@@ -83,6 +53,9 @@ class Unpacked(msgspec.Struct, frozen=True, eq=False):
     def place(self) -> Place:
         meta = self.obj["metadata"]
         return meta.get("namespace") or "", meta["name"]
+
+    def read(self, reads: Projection) -> Obj:
+        return reads.of(self.obj)
 
     @property
     def facts(self) -> Obj:

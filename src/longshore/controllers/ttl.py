@@ -16,7 +16,7 @@ from longshore.api.field import quoted
 from longshore.api.time import durations, rfc3339
 from longshore.api.time.instants import SECOND, Instant
 from longshore.api.types import Obj
-from longshore.client.source import Projection
+from longshore.client.projection import Projection
 from longshore.controllers.expiring import dialect, loop
 from longshore.controllers.expiring.dialect import Dialect, ExpiryPlan
 from longshore.machinery.queues.try_again import TryAgain
@@ -28,12 +28,13 @@ TTL_AFTER: Final = {
 """The annotation for each terminal condition of a Job."""
 _MAX_SECONDS: Final = 2**63 // SECOND
 """Seconds of the longest duration, about 292 years."""
-READS: Final = Projection(
-    "metadata.deletionTimestamp",
-    *(("metadata", "annotations", name) for name in TTL_AFTER.values()),
-    "spec.ttlSecondsAfterFinished",
-    "status.conditions",
-)
+READS: Final = {
+    kinds.JOBS: Projection(
+        *(("metadata", "annotations", name) for name in TTL_AFTER.values()),
+        "spec.ttlSecondsAfterFinished",
+        "status.conditions",
+    )
+}
 """All that decisions read of a Job."""
 
 
@@ -102,7 +103,7 @@ DIALECT: Final = Dialect(
     component="ttl-after-finished-controller",
     queue="ttl_jobs_to_delete",
     workers=5,
-    reads=READS,
+    reads=READS[kinds.JOBS],
     wanted=wanted,
     decide=decide,
     late_metric=(
@@ -113,4 +114,4 @@ DIALECT: Final = Dialect(
 
 run = partial(loop.run, DIALECT)
 
-__all__ = ["DIALECT", "run"]
+__all__ = ["DIALECT", "READS", "run"]

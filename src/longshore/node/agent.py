@@ -94,7 +94,7 @@ class Agent:
         self._recorder = context.recorder(COMPONENT)
         self._events = Events(self._recorder, clock)
         # If this process follows all pods anyway, a watch of our own would get each change twice.
-        fields = "" if informers.follows_whole(kinds.PODS) else f"spec.nodeName={name}"
+        fields = "" if informers.follows_all(kinds.PODS) else f"spec.nodeName={name}"
         self._pods = informers.get(kinds.PODS, fields=fields)
         ledger, addresses = Ledger(capacity), Addresses()
         metrics = NodeMetrics(

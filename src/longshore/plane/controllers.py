@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
 from functools import partial
 from importlib import import_module
 from types import MappingProxyType
@@ -15,8 +15,10 @@ from longshore.plane.first_objects import any_object
 from longshore.plane.supervising import supervised
 
 if TYPE_CHECKING:
+    from longshore.api.facts.kinds import Kind
     from longshore.api.types import Obj
     from longshore.client import Client
+    from longshore.client.projection import Projection
     from longshore.machinery.informers.cache import Key
     from longshore.machinery.reasons import Reason
     from longshore.plane.first_objects import Awaited
@@ -29,6 +31,8 @@ Factory = Callable[["Client", "Wiring", str], Coroutine[Any, Any, None]]
 class Controller(NamedTuple):
     """One controller: how it is started, and what the rest of longshore knows about it."""
 
+    package: str
+    """The module or package below `longshore.controllers`."""
     run: Factory
     workers: int = 0
     """Objects synced in parallel, unless configured otherwise; 0 for a controller that syncs all at once."""
@@ -37,14 +41,16 @@ class Controller(NamedTuple):
     be divided among replicas."""
     simulated: bool = True
     """Whether the simulator always runs it. It runs the volume controller only if manifests have claims."""
+    selects: bool = False
+    """Whether it follows only some objects of the kinds it reads, unless another controller follows all."""
     only_here: str = ""
     """Why it runs only in `longshore up`; empty if it can also serve another cluster."""
     begins_with: Awaited = MappingProxyType({})
     """The kinds of which the first object that counts starts it; empty if it has to run from the start."""
 
 
-def _of(package: str, *takes: str, kind: str, who: str, live: bool = False) -> Factory:
-    """The controller of a package; `takes` names the parts of the wiring that it gets, if they are set.
+def _of(*takes: str, kind: str, who: str, live: bool = False) -> Factory:
+    """Runs the controller's package; `takes` names the parts of the wiring that it gets, if they are set.
 
     Its reasons are recorded for objects of this kind, with `who` as their source (`Wiring.context`). If
     `live`, the reasons of its last sync can be asked for too, including those that are not recorded.
@@ -56,10 +62,14 @@ def _of(package: str, *takes: str, kind: str, who: str, live: bool = False) -> F
             wiring.waits[kind] = context.explanations.of
         given = {part: value for part in takes if (value := getattr(wiring, part)) not in (None, "")}
         running: Coroutine[Any, Any, None]
-        running = import_module(f"longshore.controllers.{package}").run(context, **given)
+        running = _package(name).run(context, **given)
         return running
 
     return run
+
+
+def _package(name: str) -> Any:
+    return import_module(f"longshore.controllers.{CONTROLLERS[name].package}")
 
 
 def _garbage(client: Client, wiring: Wiring, name: str) -> Coroutine[Any, Any, None]:
@@ -110,71 +120,84 @@ _CRON: Final = "CronJob controller"
 _TTL: Final = "TTL controller"
 CONTROLLERS: Final[dict[str, Controller]] = {
     "aggregation": Controller(
-        _of("aggregation", kind="clusterrole", who="aggregation controller"),
+        "aggregation",
+        _of(kind="clusterrole", who="aggregation controller"),
         simulated=False,
         only_here="every other cluster aggregates its roles itself",
     ),
     "cronjob": Controller(
-        _of("cronjob", "namespace", "zone", kind="cronjob", who=_CRON),
+        "cronjob",
+        _of("namespace", "zone", kind="cronjob", who=_CRON),
         workers=1000,
         by_namespace=True,
         begins_with={kinds.CRON_JOBS: any_object},
     ),
-    "garbage": Controller(_garbage, workers=20),
+    "garbage": Controller("garbage", _garbage, workers=20),
     "job": Controller(
-        _of("job", "managed_by", "namespace", "gathers_ends", kind="job", who="Job controller", live=True),
+        "job",
+        _of("managed_by", "namespace", "gathers_ends", kind="job", who="Job controller", live=True),
         workers=32,
         by_namespace=True,
     ),
-    "namespace": Controller(_of("namespace", kind="namespace", who="namespace controller"), workers=1),
+    "namespace": Controller("namespace", _of(kind="namespace", who="namespace controller"), workers=1),
     "nodelifecycle": Controller(
-        _of("nodelifecycle", "local_nodes", kind="pod", who="node lifecycle controller"),
+        "nodelifecycle",
+        _of("local_nodes", kind="pod", who="node lifecycle controller"),
         simulated=False,
         only_here="every other cluster looks after its nodes itself",
     ),
-    "podgc": Controller(_of("podgc", kind="pod", who="pod collector"), simulated=False),
+    "podgc": Controller("podgc", _of(kind="pod", who="pod collector"), simulated=False),
     "rights": Controller(
-        _of("rights", kind="namespace", who="rights controller"),
+        "rights",
+        _of(kind="namespace", who="rights controller"),
         simulated=False,
         only_here="in another cluster, rights are not longshore's to give",
     ),
     "serviceaccount": Controller(
-        _of("serviceaccount", "ca", kind="namespace", who="service account controller"),
+        "serviceaccount",
+        _of("ca", kind="namespace", who="service account controller"),
         only_here="it hands out its authority",
     ),
-    "ttl": Controller(_of("ttl", "namespace", kind="job", who=_TTL), workers=5, by_namespace=True),
+    "ttl": Controller("ttl", _of("namespace", kind="job", who=_TTL), workers=5, by_namespace=True),
     "volcano-job": Controller(
-        _of("volcano.job", "keys", "namespace", kind="vcjob", who="Job controller"),
+        "volcano.job",
+        _of("keys", "namespace", kind="vcjob", who="Job controller"),
         workers=64,
         by_namespace=True,
         begins_with={kinds.VOLCANO_JOBS: any_object, kinds.COMMANDS: any_object},
     ),
     "volcano-cronjob": Controller(
-        _of("volcano.cronjob", "namespace", "zone", kind="cronvcjob", who=_CRON),
+        "volcano.cronjob",
+        _of("namespace", "zone", kind="cronvcjob", who=_CRON),
         workers=1000,
         by_namespace=True,
         begins_with={kinds.VOLCANO_CRON_JOBS: any_object},
     ),
     "volcano-gc": Controller(
-        _of("volcano.gc", "namespace", kind="vcjob", who=_TTL),
+        "volcano.gc",
+        _of("namespace", kind="vcjob", who=_TTL),
         workers=1,
         by_namespace=True,
         begins_with={kinds.VOLCANO_JOBS: any_object},
     ),
     "volcano-jobflow": Controller(
-        _of("volcano.flow", "namespace", kind="jobflow", who="JobFlow controller"),
+        "volcano.flow",
+        _of("namespace", kind="jobflow", who="JobFlow controller"),
         workers=5,
         by_namespace=True,
         begins_with={kinds.JOB_FLOWS: any_object, kinds.JOB_TEMPLATES: any_object},
     ),
     "volcano-podgroup": Controller(
-        _of("volcano.podgroup", "namespace", kind="podgroup", who="PodGroup controller"),
+        "volcano.podgroup",
+        _of("namespace", kind="podgroup", who="PodGroup controller"),
         workers=5,
         by_namespace=True,
+        selects=True,
         begins_with={kinds.PODS: _is_for_volcano, kinds.POD_GROUPS: any_object},
     ),
     "volcano-queue": Controller(
-        _of("volcano.queue", kind="queue", who="queue controller"),
+        "volcano.queue",
+        _of(kind="queue", who="queue controller"),
         workers=5,
         begins_with={
             kinds.QUEUES: _differs_from_bootstrap,
@@ -183,6 +206,7 @@ CONTROLLERS: Final[dict[str, Controller]] = {
         },
     ),
     "volume": Controller(
+        "volume",
         _volume,
         simulated=False,
         only_here="it makes directories of its own machine",
@@ -192,6 +216,19 @@ CONTROLLERS: Final[dict[str, Controller]] = {
 """All controllers by name. Each row imports its controller at start: the command line needs only the rows."""
 WORKERS: Final = {name: row.workers for name, row in sorted(CONTROLLERS.items()) if row.workers}
 BY_NAMESPACE: Final = frozenset(name for name, row in CONTROLLERS.items() if row.by_namespace)
+
+
+def reads_of(names: Collection[str]) -> dict[Kind, Projection]:
+    """The union of what the named controllers read of the kinds that they follow: their packages' `READS`."""
+    found: dict[Kind, Projection] = {}
+    for name in sorted(names, key=lambda name: CONTROLLERS[name].selects):
+        reads: dict[Kind, Projection] = getattr(_package(name), "READS", {})
+        for kind, projection in reads.items():
+            if kind in found:
+                found[kind] |= projection
+            elif not CONTROLLERS[name].selects:
+                found[kind] = projection
+    return found
 
 
 def start(

@@ -27,12 +27,13 @@ from longshore.apiserver.documents import own_group
 from longshore.apiserver.event_expiry import expire_events
 from longshore.apiserver.request.call import Call
 from longshore.client.local import LocalClient
+from longshore.machinery.informers.informer import Informers
 from longshore.machinery.reason_book import ReasonBook, Untold
 from longshore.machinery.work_limits import WorkLimits
 from longshore.plane import bootstrap, controllers, explaining, job_history, scheduling
 from longshore.plane.job_history import JobHistory
 from longshore.plane.supervising import cancelled, supervised
-from longshore.plane.wiring import Wiring, informers_of
+from longshore.plane.wiring import FOLLOWED_WHOLE, Wiring
 
 if TYPE_CHECKING:
     import random
@@ -98,12 +99,12 @@ class Plane:
         self.wiring = Wiring(
             parts.clock,
             parts.rng,
-            informers_of(
+            Informers(
                 self.client,
-                parts.controllers,
                 clock=parts.clock,
                 rng=parts.rng,
                 resync=parts.limits.resync,
+                reads=FOLLOWED_WHOLE,
             ),
             zone=parts.zone,
             keys=parts.keys,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from longshore.api.facts import kinds
 from longshore.api.metrics import Registry
+from longshore.client.projection import WHOLE
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.explanations import Explanation, Explanations, Tell
 from longshore.machinery.informers.informer import Informers
@@ -27,11 +28,9 @@ if TYPE_CHECKING:
 Waits = Callable[[str, str], Sequence[Explanation]]
 """Maps namespace and name of an object to decisions about it, the latest last."""
 
-_WHOLE: Final = {
-    "job": (kinds.PODS, kinds.JOBS),
-    "volcano-job": (kinds.PODS, kinds.VOLCANO_JOBS, kinds.POD_GROUPS),
-}
-"""The kinds whose objects each controller caches untrimmed."""
+FOLLOWED_WHOLE: Final = dict.fromkeys((kinds.PODS, kinds.JOBS, kinds.VOLCANO_JOBS, kinds.POD_GROUPS), WHOLE)
+"""The kinds that a process follows whole if it schedules pods or has the store: there, caches hold the
+store's own objects."""
 
 
 class Wiring(msgspec.Struct, frozen=True):
@@ -81,16 +80,3 @@ class Wiring(msgspec.Struct, frozen=True):
             limits=self.limits,
             belongs=self.belongs,
         )
-
-
-def informers_of(
-    client: Client,
-    controllers: Collection[str],
-    *,
-    clock: Clock,
-    rng: random.Random,
-    resync: float | None = None,
-) -> Informers:
-    """The informers of a process that runs these controllers."""
-    whole = [kind for controller, found in _WHOLE.items() if controller in controllers for kind in found]
-    return Informers(client, clock=clock, rng=rng, resync=resync, whole=whole)

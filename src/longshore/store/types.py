@@ -57,6 +57,11 @@ class Entry(msgspec.Struct, frozen=True, eq=False):
             self._decoded.keep(self)
         return obj
 
+    @property
+    def is_decoded(self) -> bool:
+        """Whether `obj` costs nothing now."""
+        return self._obj is not None
+
     def __repr__(self) -> str:
         return f"Entry({self.key}@{self.revision})"  # never the content: it may be a Secret
 

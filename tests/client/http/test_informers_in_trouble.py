@@ -14,16 +14,18 @@ import pytest
 
 from client.http.scripted_server import Script
 from longshore.client import What
-from longshore.client.http.trimmed_objects import FOR_CONTROLLERS
+from longshore.client.projection import Projection
 from longshore.machinery.informers.informer import Informers
 from longshore.machinery.time.clock import RealClock
+from longshore.plane.controllers import reads_of
 from longshore.testing.stories import beside
 from longshore.up.outside.health import LATE_WATCH_SECONDS, Health
 from support.http_server import Asked, Reply, json_reply
 
 pytestmark = pytest.mark.anyio
 KINDS: dict[str, What] = {"pods": ("v1", "Pod"), "jobs.batch": ("batch/v1", "Job")}
-assert set(KINDS) == set(FOR_CONTROLLERS)
+READS = reads_of(["job"])
+assert {*KINDS.values()} == {*READS}
 HTML = b"<html><head><title>Bad Gateway</title></head><body>\n<h1>502</h1>\n</body></html>\n"
 Trouble = Callable[[Asked], Reply]
 
@@ -154,10 +156,10 @@ async def followed(
     served, clock = Served(what), Hurried()
     served.streams = streams
     script.answers = [served.handle]
-    async with script.client(trimmed=FOR_CONTROLLERS) as client:
-        informers = Informers(client, clock=clock, rng=random.Random(1))
+    async with script.client(reads=READS) as client:
+        informers = Informers(client, clock=clock, rng=random.Random(1), reads=READS)
         user = informers.share()
-        informer = user.get(what)
+        informer = user.get(what, reads=Projection())
         async with beside(user.run()):
             await informer.synced()
             yield served, user, clock

@@ -12,11 +12,13 @@ from client.http.test_streams import streaming
 from longshore.api.errors import StatusError
 from longshore.client import Unreachable
 from longshore.client.http import watch_stream
-from longshore.client.http.trimmed_objects import FOR_CONTROLLERS
+from longshore.client.projection import WHOLE, Projection
+from longshore.plane.controllers import reads_of
 from support.http_server import json_reply
 
 pytestmark = pytest.mark.anyio
 PODS, NODES = ("v1", "pods"), ("v1", "nodes")
+OF_PODS = reads_of(["job"])["v1", "Pod"]
 
 
 def pod(namespace: str, version: int, name: str = "p", *, ordered: bool = True) -> dict[str, Any]:
@@ -40,9 +42,9 @@ def is_mine(namespace: str) -> bool:
 
 
 @pytest.mark.parametrize("ordered", [True, False])
-@pytest.mark.parametrize("trimmed", [None, FOR_CONTROLLERS])
+@pytest.mark.parametrize("reads", [WHOLE, OF_PODS])
 async def test_events_of_others_come_as_one_bookmark_of_the_last(
-    script: Script, trimmed: Any, ordered: bool
+    script: Script, reads: Projection, ordered: bool
 ) -> None:
     chunk = b"".join((
         line("ADDED", pod("other", 5, ordered=ordered)),
@@ -51,7 +53,7 @@ async def test_events_of_others_come_as_one_bookmark_of_the_last(
         line("DELETED", pod("another", 8, ordered=ordered)),
     ))  # fmt: skip
     script.answers = [streaming(chunk)]
-    async with script.client(trimmed=trimmed, only=is_mine) as client, client.watch(PODS) as events:
+    async with script.client(only=is_mine) as client, client.watch(PODS, reads=reads) as events:
         found = [(event.type, event.resource_version) async for event in events]
     assert found == [("ADDED", "6"), ("BOOKMARK", "8")]
 
@@ -110,19 +112,19 @@ async def test_rubbish_is_named_also_where_some_is_skipped(script: Script) -> No
             await anext(events)
 
 
-@pytest.mark.parametrize("trimmed", [None, FOR_CONTROLLERS])
-async def test_pages_are_without_objects_of_others(script: Script, trimmed: Any) -> None:
+@pytest.mark.parametrize("reads", [WHOLE, OF_PODS])
+async def test_pages_are_without_objects_of_others(script: Script, reads: Projection) -> None:
     def page(more: str, *items: dict[str, Any]) -> Any:
         meta = {"resourceVersion": "9", "continue": more}
         return made({"kind": "PodList", "metadata": meta, "items": [*items]})
 
     script.answers = [page("x", pod("other", 5), pod("mine", 6, "a")), page("", pod("mine", 7, "b"))]
-    async with script.client(trimmed=trimmed, only=is_mine) as client:
-        pages = [page async for page in client.pages(PODS)]
+    async with script.client(only=is_mine) as client:
+        pages = [page async for page in client.pages(PODS, reads=reads)]
     assert [[item["metadata"]["name"] for item in page.items] for page in pages] == [["a"], ["b"]]
     assert pages[-1].resource_version == "9"
     assert "kind" not in pages[0].items[0]
-    assert ("env" in pages[0].items[0]["spec"]["containers"][0]) == (trimmed is None)
+    assert ("containers" in pages[0].items[0].get("spec", {})) == (reads is WHOLE)
 
 
 async def test_a_list_that_is_refused_is_refused(script: Script) -> None:

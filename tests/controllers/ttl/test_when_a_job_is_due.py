@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from longshore.api.facts import kinds
 from longshore.api.time import instants
 from longshore.api.types import Obj
 from longshore.controllers.expiring.dialect import ExpiryPlan
@@ -117,7 +118,7 @@ def test_what_the_cache_keeps_decides_the_same() -> None:
     whole = job(ended("Failed", 5), ttl=10, annotations={FAILURE: "1m", "other": "x"}, labels={"a": "b"})
     whole["spec"]["template"] = {"spec": {"containers": []}}
     whole["status"]["uncountedTerminatedPods"] = {}
-    small = READS.of(whole)
+    small = READS[kinds.JOBS].of(whole)
     assert decide(small, NOW) == decide(whole, NOW)
     assert wanted(small)
     assert set(small["metadata"]) == {"name", "namespace", "uid", "annotations"}

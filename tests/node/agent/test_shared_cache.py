@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from longshore.api.types import Obj
+from longshore.client.projection import WHOLE
 from longshore.machinery.informers.informer import Handler, Informers
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
@@ -33,7 +34,7 @@ async def somebody_follows(world: World) -> AsyncIterator[None]:
 def test_a_pod_that_was_cached_before_the_node_came_back_is_adopted_and_not_started_again() -> None:
     async def play(clock: VirtualClock) -> None:
         async with a_world(clock, lambda container: Run(seconds=60.0, code=3)) as world:
-            world.informers = Informers(world.client, clock=clock, rng=random.Random(2), whole=(PODS,))
+            world.informers = Informers(world.client, clock=clock, rng=random.Random(2), reads={PODS: WHOLE})
             async with somebody_follows(world):
                 async with agent_of(world):
                     await world.create()
@@ -49,7 +50,7 @@ def test_a_pod_that_was_cached_before_the_node_came_back_is_adopted_and_not_star
 def test_pods_of_other_nodes_and_of_no_node_are_none_of_its_business() -> None:
     async def play(clock: VirtualClock) -> None:
         async with a_world(clock) as world:
-            world.informers = Informers(world.client, clock=clock, rng=random.Random(2), whole=(PODS,))
+            world.informers = Informers(world.client, clock=clock, rng=random.Random(2), reads={PODS: WHOLE})
             async with somebody_follows(world), agent_of(world):
                 await world.create(a_pod("elsewhere", nodeName="there"))
                 await world.create(_unbound("nowhere"))

@@ -24,13 +24,14 @@ from msgspec.structs import replace
 
 from longshore.api import cron
 from longshore.client.local import LocalClient
+from longshore.machinery.informers.informer import Informers
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.plane import controllers, scheduling
 from longshore.plane.controllers import CONTROLLERS
 from longshore.plane.plane import Parts, Plane
 from longshore.plane.supervising import cancelled
-from longshore.plane.wiring import informers_of
+from longshore.plane.wiring import FOLLOWED_WHOLE
 from longshore.store import Store
 from longshore.testing import SeededKeys
 from longshore.testing.stories import as_client
@@ -106,7 +107,7 @@ class SimulatedServer:
         faulty = KitFaults(plane.client, self.clock, trouble.seed, rate=trouble.rate)
         faulty.happened = trouble.happened
         client = as_client(faulty)
-        informers = informers_of(client, parts.controllers, clock=self.clock, rng=self.clock.rng)
+        informers = Informers(client, clock=self.clock, rng=self.clock.rng, reads=FOLLOWED_WHOLE)
         wiring = replace(plane.wiring, informers=informers)
         tasks = controllers.start(parts.controllers, client, wiring)
         if parts.scheduler:

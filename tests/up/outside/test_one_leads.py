@@ -15,9 +15,11 @@ from longshore.api.facts import kinds
 from longshore.client import Client, Unreachable
 from longshore.machinery.election import LeadershipLost
 from longshore.machinery.fence import Fence
+from longshore.machinery.informers.informer import Informers
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
-from longshore.plane.wiring import Wiring, informers_of
+from longshore.plane.controllers import reads_of
+from longshore.plane.wiring import Wiring
 from longshore.testing import SeededKeys
 from longshore.testing.crashing import OneByOne
 from longshore.up.outside import leading
@@ -88,7 +90,7 @@ class Process:
         wiring = Wiring(
             world.clock,
             rng,
-            informers_of(self.wire, settings.controllers, clock=world.clock, rng=rng),
+            Informers(self.wire, clock=world.clock, rng=rng, reads=reads_of(settings.controllers)),
             zone=cron.UTC,
             keys=SeededKeys(rng),
             managed_by=settings.managed_by,

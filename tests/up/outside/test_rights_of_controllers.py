@@ -15,10 +15,11 @@ from longshore.apiserver.request.call import User
 from longshore.client import DeleteOptions
 from longshore.client.local import LocalClient
 from longshore.machinery.fence import Fence
+from longshore.machinery.informers.informer import Informers
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
-from longshore.plane.controllers import BY_NAMESPACE
-from longshore.plane.wiring import Wiring, informers_of
+from longshore.plane.controllers import BY_NAMESPACE, reads_of
+from longshore.plane.wiring import Wiring
 from longshore.testing import SeededKeys
 from longshore.testing.stories import beside
 from longshore.up import manifests
@@ -80,7 +81,7 @@ def play(wanted: manifests.Wanted, story: Callable[[World, Noting], Awaitable[No
             wiring = Wiring(
                 clock,
                 rng,
-                informers_of(client, settings.controllers, clock=clock, rng=rng),
+                Informers(client, clock=clock, rng=rng, reads=reads_of(settings.controllers)),
                 zone=cron.UTC,
                 keys=SeededKeys(rng),
                 namespace=wanted.only,

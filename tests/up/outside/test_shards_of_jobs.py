@@ -16,11 +16,13 @@ from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.machinery.fence import Fence
+from longshore.machinery.informers.informer import Informers
 from longshore.machinery.sharding import replica
 from longshore.machinery.sharding.division import By
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
-from longshore.plane.wiring import Wiring, informers_of
+from longshore.plane.controllers import reads_of
+from longshore.plane.wiring import Wiring
 from longshore.testing import SeededKeys
 from longshore.testing.crashing import OneByOne
 from longshore.up.outside import leading
@@ -65,7 +67,12 @@ class Process:
         wiring = Wiring(
             world.clock,
             rng,
-            informers_of(self.wires[0], settings.controllers, clock=world.clock, rng=rng),  # type: ignore[arg-type] # a client in all it does
+            Informers(
+                self.wires[0],  # type: ignore[arg-type] # a client in all it does
+                clock=world.clock,
+                rng=rng,
+                reads=reads_of(settings.controllers),
+            ),
             zone=cron.UTC,
             keys=SeededKeys(rng),
             managed_by=settings.managed_by,

@@ -17,6 +17,19 @@ COMPLETION_INDEX: Final = "batch.kubernetes.io/job-completion-index"
 """The annotation, and the label, with the index of a pod of an Indexed Job."""
 Statuses: TypeAlias = Literal["initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses"]
 _INIT_AND_MAIN: Final[tuple[Statuses, ...]] = ("initContainerStatuses", "containerStatuses")
+STATUS_FIELDS: Final = (
+    *("status.phase", "status.reason", "status.message"),
+    *(f"status.conditions.{name}" for name in ("type", "status", "lastTransitionTime")),
+    *(
+        f"status.{part}.{name}"
+        for part in _INIT_AND_MAIN
+        for name in (
+            *("name", "ready", "restartCount"),
+            *(f"state.terminated.{end}" for end in ("exitCode", "reason", "message", "finishedAt")),
+        )
+    ),
+)
+"""The fields of a status that tell how a pod and its containers fare, and how they ended."""
 ALL_STATUSES: Final[tuple[Statuses, ...]] = (*_INIT_AND_MAIN, "ephemeralContainerStatuses")
 
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Final, Self, TypeVar
 from urllib.parse import quote
 
-import msgspec
-
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
+from longshore.api.facts.kinds import Kind
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.client.ask import Ask, Page, built_in, untyped
@@ -27,15 +27,15 @@ from longshore.client.client import Client
 from longshore.client.config.connection import Connection, from_kubeconfig
 from longshore.client.http import answers, discovery, packed_json, watch_stream
 from longshore.client.http.asyncio_driver import HttpConnection
+from longshore.client.http.shared_parts import SharedParts
 from longshore.client.http.transport import Transport
-from longshore.client.http.trimmed_objects import Listed, Trimmed, whole_line
+from longshore.client.projection import WHOLE, Line, Listed, Projection
 from longshore.client.protocol import Only, Request, Response, What
 from longshore.client.source import Entry, Unpacked, Watching
 
 _JSON: Final = {"Accept": "application/json"}
-_TRIMMED_VERBS: Final = frozenset(("create", "patch", "update"))
-"""Verbs whose answers are trimmed. A get is not: its caller may write the whole object back."""
-_listed: Final = msgspec.json.Decoder(Listed[Obj]).decode
+_PROJECTED_WRITES: Final = frozenset(("create", "patch", "update"))
+"""Verbs whose answers are projected. A get is not: its caller may write the whole object back."""
 _MIN_WATCH_SECONDS: Final = 300
 """Watches end by themselves after 5 to 10 minutes, spread so that a restart does not synchronise them."""
 _LATE_SECONDS: Final = 30.0
@@ -57,7 +57,7 @@ class HttpClient(Client):
         seconds: float = 65.0,
         dice: random.Random | None = None,
         fence: Callable[[], None] | None = None,
-        trimmed: Mapping[str, Trimmed] | None = None,
+        reads: Mapping[Kind, Projection] | None = None,
         shortcuts: bool = True,
         only: Only | None = None,
         pace: Callable[[], float] | None = None,
@@ -66,8 +66,8 @@ class HttpClient(Client):
     ) -> None:
         """`seconds` limits a request with all its retries: a little more than the server's own minute.
         `fence` is called right before each write is sent; an error it raises goes to the caller instead.
-        `trimmed` reads objects of lists, watches, creations and patches, by resource; see trimmed_objects.py.
-        Without `shortcuts` objects are read and kept whole. Objects in namespaces that `only` refuses are
+        `reads` has the projections of this process by kind, for the answers to its writes. Without
+        `shortcuts` objects are read and kept whole. Objects in namespaces that `only` refuses are
         left out of lists and watches. `pace` is called before each request and returns the seconds to
         wait."""
         super().__init__(manager)
@@ -75,8 +75,8 @@ class HttpClient(Client):
         self._transport = Transport(
             connection, agent=manager, environ=environ, sleep=sleep, fence=fence, pace=pace
         )
-        self._seconds, self._trimmed, self._only = seconds, (trimmed or {}) if shortcuts else {}, only
-        self._packs = shortcuts
+        self._seconds, self._reads, self._only = seconds, reads or {}, only
+        self._shortcuts, self._parts = shortcuts, SharedParts()
         self._dice = dice or random.Random()
         self._found: dict[tuple[str, str], Resource] = {}
 
@@ -114,9 +114,9 @@ class HttpClient(Client):
             yield aiter(response)
 
     def entry(self, resource: Resource, obj: Obj) -> Entry:
-        if not self._packs:
+        if not self._shortcuts:
             return Unpacked(obj)
-        if resource.qualified == "pods" in self._trimmed:
+        if resource.qualified == "pods" and kinds.PODS in self._reads:
             return packed_json.PodEntry(obj)
         return packed_json.JsonEntry(obj)
 
@@ -124,22 +124,19 @@ class HttpClient(Client):
         await self._transport.close()
 
     async def _one(self, ask: Ask) -> Obj:
-        trimmed = self._trimmed.get(ask.resource.qualified) if ask.verb in _TRIMMED_VERBS else None
-        # Of whatever is below another object, only its status is one of the same kind.
-        read = answers.obj if trimmed is None or ask.subresource not in ("", "status") else trimmed.one
-        return untyped(ask.resource, await self._read(ask, read))
+        reads = self._projection(ask)
+        return self._tidied(ask, reads, await self._read(ask, reads.one))
 
     async def _page(self, ask: Ask) -> Page:
-        trimmed = self._trimmed.get(ask.resource.qualified)
-        read, only = _listed if trimmed is None else trimmed.page, self._only
+        reads, only = self._projection(ask), self._only
+        read: Callable[[bytes], Listed[Obj]] = reads.page
         if only is not None:
-            one = answers.obj if trimmed is None else trimmed.one
-            read = partial(watch_stream.wanted_page, only=only, read=one)
+            read = partial(watch_stream.wanted_page, only=only, read=reads.one)
         answer = await self._read(ask, read)
         if answer.kind == "Status":  # some servers answer a deletecollection like this
             return Page([], "")
         meta = answer.metadata or {}
-        items = [untyped(ask.resource, item) for item in answer.items or ()]
+        items = [self._tidied(ask, reads, item) for item in answer.items or ()]
         return Page(items, meta.get("resourceVersion") or "", meta.get("continue") or "")
 
     @asynccontextmanager
@@ -154,13 +151,33 @@ class HttpClient(Client):
         async with opened as response:
             if response.reader.code != 200:
                 raise await _refusal(response)
-            trimmed = self._trimmed.get(ask.resource.qualified)
-            read = whole_line if trimmed is None else trimmed.line
+            reads = self._projection(ask)
+
+            def read(line: bytes) -> Line[Obj]:
+                found = reads.line(line)
+                if found.type != "ERROR":
+                    self._tidied(ask, reads, found.object)
+                return found
+
             events = watch_stream.events(
                 response, ask.resource, seconds=most, silent=silent, read=read, only=self._only
             )
             async with aclosing(events):
                 yield Watching(events, partial(self.entry, ask.resource))
+
+    def _projection(self, ask: Ask) -> Projection:
+        """The fields to decode of the objects in an answer."""
+        if not self._shortcuts or ask.verb in ("list", "watch"):
+            return ask.reads if self._shortcuts else WHOLE
+        # Of whatever is below another object, only its status is one of the same kind.
+        if ask.verb in _PROJECTED_WRITES and ask.subresource in ("", "status"):
+            return self._reads.get((ask.resource.group_version, ask.resource.kind), WHOLE)
+        return WHOLE
+
+    def _tidied(self, ask: Ask, reads: Projection, obj: Obj) -> Obj:
+        if reads is not WHOLE and ask.resource.qualified == "pods":
+            self._parts.share(obj)
+        return untyped(ask.resource, obj)
 
     async def _read(self, ask: Ask, read: Callable[[bytes], T]) -> T:
         body = ask.body()

@@ -14,6 +14,7 @@ from longshore.api import types
 from longshore.api.facts import kinds
 from longshore.api.facts.owners import controller_of
 from longshore.api.types import Obj
+from longshore.client.projection import Projection
 from longshore.client.source import Unpacked
 
 _WINDOW: Final = -13
@@ -80,14 +81,18 @@ class PackedJson(msgspec.Struct, frozen=True, gc=False):
 
 
 class JsonEntry(Unpacked, frozen=True, eq=False):
-    """An object that came over the network. A cache holds it packed once it has settled."""
+    """An object that came over the network. It was decoded to the fields that are read. A cache holds it
+    packed once it has settled."""
+
+    def read(self, reads: Projection) -> Obj:
+        return self.obj
 
     def packed(self, has_settled: bool) -> PackedJson | None:
         return PackedJson(_compressed(self.obj)) if has_settled else None
 
 
 class PodEntry(JsonEntry, frozen=True, eq=False):
-    """A trimmed pod. A pod that another controller owns is held packed as well. With untrimmed pods,
+    """A projected pod. A pod that another controller owns is held packed as well. If pods are read whole,
     controllers also read such pods."""
 
     def packed(self, has_settled: bool) -> PackedJson | None:

@@ -17,7 +17,7 @@ from longshore.client.errors import Garbled, TimedOut, Unreachable
 from longshore.client.http.answers import UNREADABLE
 from longshore.client.http.asyncio_driver import HttpConnection
 from longshore.client.http.http1 import BrokenOff
-from longshore.client.http.trimmed_objects import Line, Listed, whole_line
+from longshore.client.projection import WHOLE, Line, Listed
 from longshore.client.protocol import Only, WatchEvent
 
 _TYPES: Final = frozenset(("ADDED", "MODIFIED", "DELETED", "BOOKMARK"))
@@ -29,7 +29,7 @@ async def events(
     *,
     seconds: float,
     silent: float | None,
-    read: Callable[[bytes], Line[Obj]] = whole_line,
+    read: Callable[[bytes], Line[Obj]] = WHOLE.line,
     only: Only | None = None,
 ) -> AsyncGenerator[WatchEvent, None]:
     """The events of a watch until its end. Raises the error that an ERROR event carries, and `Garbled` for a

@@ -13,6 +13,7 @@ from longshore.api import cron
 from longshore.api.facts import kinds
 from longshore.api.facts.owners import controller_of
 from longshore.api.types import Obj
+from longshore.client.projection import WRITABLE
 from longshore.controllers.cronjob import timing
 from longshore.controllers.cronjob.decide import decide
 from longshore.controllers.cronjob.draft import outcome
@@ -21,6 +22,9 @@ from longshore.controllers.scheduled.dialect import Dialect
 from longshore.controllers.scheduled.view import ScheduledView
 from longshore.machinery import catalogue
 from longshore.machinery.catalogue import Event
+
+READS: Final = {kinds.JOBS: WRITABLE}
+"""All that decisions read of a Job."""
 
 
 def _by_controller(job: Obj) -> tuple[str, ...]:
@@ -64,6 +68,7 @@ DIALECT: Final = Dialect(
     by_owner=_by_controller,
     owner_key=_owner_key,
     matters=_matters,
+    reads=READS[kinds.JOBS],
     late_metric=(
         "cronjob_controller_job_creation_skew_duration_seconds",
         "Time between when a cronjob is scheduled to be run, and when the corresponding job is created",
@@ -72,4 +77,4 @@ DIALECT: Final = Dialect(
 
 run = partial(loop.run, DIALECT)
 
-__all__ = ["DIALECT", "run"]
+__all__ = ["DIALECT", "READS", "run"]

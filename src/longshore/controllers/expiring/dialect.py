@@ -9,7 +9,7 @@ import msgspec
 from longshore.api.facts.kinds import Kind
 from longshore.api.time.instants import SECOND, Instant
 from longshore.api.types import Obj
-from longshore.client.source import Projection
+from longshore.client.projection import Projection
 from longshore.machinery.reasons import Reason
 
 

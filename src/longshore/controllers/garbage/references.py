@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from longshore.api.types import Obj
-from longshore.client.source import Projection
+from longshore.client.projection import Projection
 
 FOREGROUND: Final = "foregroundDeletion"
 """The finalizer of an owner that waits for its dependents to be deleted."""
 ORPHAN: Final = "orphan"
 """The finalizer of an owner that waits until the owner references of its dependents are removed."""
 
-READS: Final = Projection("metadata.ownerReferences", "metadata.finalizers", "metadata.deletionTimestamp")
-"""All that the collector reads of an object: 100,000 of them must fit in memory."""
+READS: Final = Projection()
+"""All that the collector reads of an object, of any kind: 100,000 of them must fit in memory."""
 
 
 class Reference(NamedTuple):

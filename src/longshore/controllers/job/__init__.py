@@ -1,5 +1,5 @@
 """Jobs: creates their pods, counts each finished pod exactly once, and sets the terminal condition."""
 
-from longshore.controllers.job.controller import WORKERS, JobController, run
+from longshore.controllers.job.controller import READS, WORKERS, JobController, run
 
-__all__ = ["WORKERS", "JobController", "run"]
+__all__ = ["READS", "WORKERS", "JobController", "run"]

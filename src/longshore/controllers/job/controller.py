@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from longshore.api.facts import job_state, kinds
+from longshore.api.facts import job_state, kinds, pod_state
 from longshore.api.time.backoff import Doubling
+from longshore.client.projection import WRITABLE, Projection
 from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.spec import RESERVED_MANAGER
@@ -29,6 +30,16 @@ WORKERS: Final = 32
 writes each of its transactions holds."""
 _RETRIES: Final = Doubling(1.0, 60.0)
 """Delays after an API error, doubling from 1 s to 60 s, as upstream."""
+READS: Final = {
+    kinds.JOBS: WRITABLE,
+    kinds.PODS: Projection(
+        *(f"metadata.{name}" for name in ("annotations", "creationTimestamp", "labels")),
+        *("metadata.deletionGracePeriodSeconds", "spec.nodeName"),
+        *(f"spec.initContainers.{name}" for name in ("name", "restartPolicy")),
+        *pod_state.STATUS_FIELDS,
+    ),
+}
+"""All that is read of Jobs and pods, by kind."""
 _MODES: Final = (None, "NonIndexed", "Indexed")
 
 
@@ -56,9 +67,9 @@ class JobController:
     ) -> None:
         client, clock, informers = context.client, context.clock, context.informers
         self._informers = informers
-        self._jobs = informers.get(kinds.JOBS, namespace=namespace)
+        self._jobs = informers.get(kinds.JOBS, namespace=namespace, reads=READS[kinds.JOBS])
         self._jobs.cache.add_index(selector_index.JOBS_BY_SELECTOR, selector_index.jobs_by_selector)
-        self._pods = informers.get(kinds.PODS, namespace=namespace)
+        self._pods = informers.get(kinds.PODS, namespace=namespace, reads=READS[kinds.PODS])
         self._pods.cache.add_index(selector_index.PODS_BY_JOB, selector_index.pods_by_job)
         self._recorder = context.recorder("job-controller")
         self._queue: WorkQueue[Key] = context.queue("job", pauses=_RETRIES)

@@ -17,7 +17,7 @@ from longshore.api.facts import conditions, kinds, pod_state
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, PatchType, Unreachable
-from longshore.client.source import Projection
+from longshore.client.projection import Projection
 from longshore.controllers.podgc.decide import (
     TERMINATED_POD_THRESHOLD,
     Cause,
@@ -34,10 +34,8 @@ from longshore.machinery.time.clock import Clock
 _MAX_WRITES: Final = 20
 _READS_PER_TURN: Final = 200
 """Pods read, in about 3 ms, before other tasks in the event loop run."""
-_POD: Final = Projection(
-    "metadata.creationTimestamp", "metadata.deletionTimestamp", "metadata.ownerReferences",
-    "spec.nodeName", "status.phase", "status.reason",
-)  # fmt: skip
+_POD: Final = Projection("metadata.creationTimestamp", "spec.nodeName", "status.phase", "status.reason")
+READS: Final = {kinds.PODS: _POD}
 """All that decisions read of a pod."""
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ import msgspec
 
 from longshore.api.facts.kinds import Kind
 from longshore.api.types import Obj
-from longshore.client.source import Projection
+from longshore.client.projection import Projection
 from longshore.controllers.scheduled.plan import ScheduledPlan
 from longshore.controllers.scheduled.view import ScheduledView
 from longshore.machinery.catalogue import Event
@@ -35,8 +35,8 @@ class Dialect(msgspec.Struct, frozen=True):
     """Returns the key of a CronJob's Jobs in that index."""
     matters: Callable[[Obj, Obj], bool]
     """Whether a change of a Job causes a sync of its CronJob."""
-    reads: Projection | None = None
-    """The fields of Jobs that the cache keeps; None keeps all."""
+    reads: Projection
+    """The fields of Jobs that are read."""
     gone_is_deleted: bool = False
     """Whether the delete of a Job that no longer exists counts as success."""
     late_metric: tuple[str, str] | None = None

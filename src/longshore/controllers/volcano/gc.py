@@ -12,11 +12,11 @@ from longshore.api.facts import kinds, volcano_job_state
 from longshore.api.time import rfc3339
 from longshore.api.time.instants import Instant
 from longshore.api.types import Obj
-from longshore.client.source import Projection
+from longshore.client.projection import Projection
 from longshore.controllers.expiring import dialect, loop
 from longshore.controllers.expiring.dialect import Dialect, ExpiryPlan
 
-READS: Final = Projection("metadata.deletionTimestamp", "spec.ttlSecondsAfterFinished", "status.state")
+READS: Final = {kinds.VOLCANO_JOBS: Projection("spec.ttlSecondsAfterFinished", "status.state")}
 """All that decisions read of a Job."""
 
 
@@ -43,7 +43,7 @@ DIALECT: Final = Dialect(
     component="vc-controller-manager",
     queue="volcano_gc",
     workers=1,
-    reads=READS,
+    reads=READS[kinds.VOLCANO_JOBS],
     wanted=wanted,
     decide=decide,
     harmless=(404, 409),  # gone, or replaced
@@ -51,4 +51,4 @@ DIALECT: Final = Dialect(
 
 run = partial(loop.run, DIALECT)
 
-__all__ = ["DIALECT", "run"]
+__all__ = ["DIALECT", "READS", "run"]

@@ -25,6 +25,7 @@ from longshore.api.facts import settled_objects
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.client.ask import known
+from longshore.client.projection import Projection
 from longshore.client.source import (
     Begin,
     Bookmark,
@@ -33,7 +34,6 @@ from longshore.client.source import (
     Entry,
     Listed,
     ListEnded,
-    Projection,
     Seen,
     Unpacked,
 )
@@ -144,7 +144,7 @@ class FollowedSelection:
         clock: Clock,
         rng: random.Random,
         resync: float | None,
-        reads: Projection | None,
+        reads: Projection,
     ) -> None:
         self.cache = Cache()
         self.audience = Audience()
@@ -165,8 +165,8 @@ class FollowedSelection:
         """The objects of the list under way, if it is not the first list."""
         self._is_read = False
         """Whether one list was read completely."""
-        self._reflector = Reflector(client, selection, self.take, clock=clock, rng=rng)
-        row = None if reads is not None else known(selection.what)
+        self._reflector = Reflector(client, selection, self.take, clock=clock, rng=rng, reads=reads)
+        row = known(selection.what)
         self._has_settled = None if row is None else settled_objects.RULES.get((row.group_version, row.kind))
 
     def tell_each_update(self) -> None:
@@ -310,7 +310,7 @@ class FollowedSelection:
         old = cache.get(*key)
         if kind is Kind.LISTED and old is None and self._tell_settled(key, entry):
             return
-        obj = entry.obj if self._reads is None or kind is Kind.RESYNC else self._reads.of(entry.obj)
+        obj = entry.read(self._reads)
         if kind is Kind.MODIFIED or kind is Kind.ADDED or kind is Kind.LISTED:
             if old is None:
                 self._put(key, obj, entry)

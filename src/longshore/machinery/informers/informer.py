@@ -12,26 +12,27 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import TypeAlias
 
+from longshore.api.facts.kinds import Kind
 from longshore.client import Client, What
-from longshore.client.source import Projection
+from longshore.client.projection import WHOLE, Projection
 from longshore.machinery.informers.cache import Cache, Indexer
 from longshore.machinery.informers.followed_selection import FollowedSelection
 from longshore.machinery.informers.heard_objects import Handler, OnChange
 from longshore.machinery.informers.reflector import Selection, named
 from longshore.machinery.time.clock import Clock
 
-Selected: TypeAlias = "dict[tuple[Selection, Projection | None], FollowedSelection]"
+Selected: TypeAlias = "dict[tuple[Selection, Projection], FollowedSelection]"
 """The selections that the informers of one process share, by `Selection.key` and projection."""
 
 
 class Informer:
     """Follows one selection; every `resync` seconds handlers get an update for each object (None: never).
 
-    Cache and handlers get the fields that a user `reads` (None: all), and the rest takes no memory unless
-    another user wants it. Indexes of a shared cache must have different names. Updates of one object that
+    Cache and handlers get the fields that a user `reads`, and the rest takes no memory unless another user
+    wants it. Indexes of a shared cache must have different names. Updates of one object that
     arrive together are folded, unless `each_update`. Informers with the same `selected` share one watch per
     selection; with None this informer has its own.
     """
@@ -44,7 +45,7 @@ class Informer:
         clock: Clock,
         rng: random.Random,
         resync: float | None = None,
-        reads: Projection | None = None,
+        reads: Projection = WHOLE,
         each_update: bool = False,
         selected: Selected | None = None,
     ) -> None:
@@ -94,8 +95,8 @@ class Informer:
 class Informers:
     """Makes informers while controllers are wired; `run` follows them all.
 
-    `whole` names resources of which the process caches all fields in any case, so projections of those would
-    save nothing and are ignored. Informers with the same projection are shared.
+    `reads` has the kinds of which the process follows all objects in any case, with everything that it reads
+    of them: a user that reads no more than that shares the watch and the cache.
     """
 
     def __init__(
@@ -105,10 +106,10 @@ class Informers:
         clock: Clock,
         rng: random.Random,
         resync: float | None = None,
-        whole: Collection[What] = (),
+        reads: Mapping[Kind, Projection] | None = None,
     ) -> None:
         self._client, self._clock, self._rng, self._resync = client, clock, rng, resync
-        self._whole = frozenset(named(what) for what in whole)
+        self._reads = {named(kind): projection for kind, projection in (reads or {}).items()}
         self._selected: Selected = {}
         self._informers: dict[Selection, Informer] = {}
         self._tasks: asyncio.TaskGroup | None = None
@@ -117,12 +118,13 @@ class Informers:
     def share(self) -> Informers:
         """Informers for another user in this process, which share the watches and caches."""
         made = Informers(self._client, clock=self._clock, rng=self._rng, resync=self._resync)
-        made._whole, made._selected, made._expected = self._whole, self._selected, self._expected
+        made._reads, made._selected, made._expected = self._reads, self._selected, self._expected
         return made
 
-    def follows_whole(self, what: What) -> bool:
-        """Whether the process caches all objects of this resource untrimmed in any case."""
-        return named(what) in self._whole
+    def follows_all(self, what: What, reads: Projection = WHOLE) -> bool:
+        """Whether the process caches these fields of all objects of this resource in any case."""
+        wide = self._reads.get(named(what))
+        return wide is not None and wide.covers(reads)
 
     def get(
         self,
@@ -132,7 +134,7 @@ class Informers:
         labels: str = "",
         fields: str = "",
         indexers: Mapping[str, Indexer] | None = None,
-        reads: Projection | None = None,
+        reads: Projection = WHOLE,
         each_update: bool = False,
     ) -> Informer:
         """The informer of this selection. Adds the indexes that it lacks."""
@@ -140,8 +142,8 @@ class Informers:
         key = selection.key
         informer = self._informers.get(key)
         if informer is None:
-            if self.follows_whole(what):
-                reads = None
+            if self.follows_all(what, reads):
+                reads = self._reads[named(what)]
             informer = self._informers[key] = Informer(
                 self._client,
                 selection,

@@ -17,6 +17,7 @@ from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.client import Client, Garbled, Unreachable, What
 from longshore.client.ask import built_in, known
+from longshore.client.projection import WHOLE, Projection
 from longshore.client.source import Begin, Bookmark, Changed, Listed, ListEnded, Seen, Taker
 from longshore.machinery.queues.backoff import Backoff
 from longshore.machinery.time.clock import Clock
@@ -74,11 +75,13 @@ class Reflector:
         *,
         clock: Clock,
         rng: random.Random,
+        reads: Projection = WHOLE,
     ) -> None:
         self._client, self._taker, self._clock, self._rng = client, taker, clock, rng
         self._what = selection.what
         self._selected: dict[str, Any] = selection._asdict()
         del self._selected["what"]
+        self._reads = reads
         self._streaming = True
         self._version = ""
         """The version to resume from; empty if everything must be read again."""
@@ -142,7 +145,11 @@ class Reflector:
     async def _step(self) -> None:
         if self._version:
             async with self._client.watch(
-                self._what, **self._selected, resource_version=self._version, timeout=self._timeout()
+                self._what,
+                **self._selected,
+                resource_version=self._version,
+                timeout=self._timeout(),
+                reads=self._reads,
             ) as events:
                 self._is_open = True
                 await events.hand_to(self._take)
@@ -175,7 +182,7 @@ class Reflector:
         resource = known(self._what) or await self._client.resource(self._what)
         self._taker(Begin())
         version = ""
-        async for page in self._client.pages(self._what, **self._selected):
+        async for page in self._client.pages(self._what, **self._selected, reads=self._reads):
             if not page.resource_version:
                 raise Garbled(f"a list of {_name(self._what)} without a version")
             if revision_of(page.resource_version) < revision_of(newest):
@@ -190,7 +197,7 @@ class Reflector:
     async def _stream(self) -> None:
         """Follows by one watch that sends first the existing objects, then the changes."""
         async with self._client.watch(
-            self._what, **self._selected, initial_events=True, timeout=self._timeout()
+            self._what, **self._selected, initial_events=True, timeout=self._timeout(), reads=self._reads
         ) as events:
             self._is_open = True
             if await events.list_to(self._take):

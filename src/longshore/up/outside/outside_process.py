@@ -15,7 +15,7 @@ import random
 import socket
 import sys
 import uuid
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -24,6 +24,7 @@ from msgspec.structs import replace
 from longshore import __version__
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
+from longshore.api.facts.kinds import Kind
 from longshore.api.metrics import Registry
 from longshore.apiserver.http.begun import Begun, Ready
 from longshore.apiserver.http.listener import Listener
@@ -33,15 +34,17 @@ from longshore.apiserver.http.timeouts import Timeouts
 from longshore.client import Client, CredentialsError, Unreachable
 from longshore.client.config.connection import Connection, from_kubeconfig
 from longshore.client.http import HttpClient
-from longshore.client.http.trimmed_objects import FOR_CONTROLLERS
+from longshore.client.projection import Projection
 from longshore.machinery.fence import Fence
+from longshore.machinery.informers.informer import Informers
 from longshore.machinery.queues.backoff import Backoff, RetryLimiter
 from longshore.machinery.reason_book import Tellers, Untold
 from longshore.machinery.records import Record
 from longshore.machinery.sharding import replica
 from longshore.machinery.time.clock import Clock, RealClock
+from longshore.plane.controllers import reads_of
 from longshore.plane.supervising import cancelled
-from longshore.plane.wiring import Wiring, informers_of
+from longshore.plane.wiring import FOLLOWED_WHOLE, Wiring
 from longshore.up import foreground, logs, spare_memory, startup
 from longshore.up.keys import RsaKeys
 from longshore.up.local_zone import local_zone
@@ -85,13 +88,14 @@ async def _until_stopped(connection: Connection, settings: Settings) -> None:
     async with contextlib.AsyncExitStack() as stack:
         shard = leading.OwnShard(settings) if settings.shards else None
         fence = replica.fence(clock) if shard else Fence(clock)
-        clients = await _clients(stack, connection, fence, shard, settings)
+        reads = FOLLOWED_WHOLE if settings.schedulers else reads_of(settings.controllers)
+        clients = await _clients(stack, connection, fence, shard, reads, settings)
         client = clients.working
         reasons = EventReasons(client, clock, rng) if settings.keep_reasons else Untold()
         wiring = Wiring(
             clock,
             rng,
-            informers_of(client, settings.controllers, clock=clock, rng=rng, resync=settings.limits.resync),
+            Informers(client, clock=clock, rng=rng, resync=settings.limits.resync, reads=reads),
             zone=local_zone(),
             keys=RsaKeys(),
             namespace=settings.namespace,
@@ -123,17 +127,17 @@ async def _clients(
     connection: Connection,
     fence: Fence,
     shard: leading.OwnShard | None,
+    reads: Mapping[Kind, Projection],
     settings: Settings,
 ) -> Clients:
     """Makes the clients, each with connections of its own, so that no renewal waits behind other requests."""
-    trimmed = None if settings.schedulers else FOR_CONTROLLERS
     turns = RetryLimiter(RealClock(), settings.qps, settings.burst) if settings.qps else None
 
     working = HttpClient(
         connection,
         manager=MANAGER,
         fence=fence.check if settings.leader_elect else None,
-        trimmed=trimmed,
+        reads=reads,
         shortcuts=shortcuts_are_on(os.environ),
         only=None if shard is None else shard.reads,
         pace=None if turns is None else turns.pause,

@@ -22,7 +22,7 @@ from longshore.apiserver.http.begun import Begun, Ready, Waits
 from longshore.apiserver.http.request import Request
 from longshore.apiserver.http.response import Reply
 from longshore.client import Client, Unreachable, What
-from longshore.client.source import Projection
+from longshore.client.projection import Projection
 from longshore.machinery.informers.cache import Cache
 from longshore.machinery.informers.informer import Informers
 from longshore.machinery.time.clock import Clock

@@ -9,16 +9,15 @@ from longshore.api import cron
 from longshore.api.facts import kinds
 from longshore.api.facts.owners import controller_of
 from longshore.api.types import Obj
-from longshore.client.source import Projection
+from longshore.client.projection import Projection
 from longshore.controllers.scheduled import loop
 from longshore.controllers.scheduled.dialect import Dialect
 from longshore.controllers.scheduled.view import ScheduledView
 from longshore.controllers.volcano.cronjob.decide import decide, timing
 from longshore.controllers.volcano.cronjob.draft import ended
 
-_JOB: Final = Projection(
-    "metadata.creationTimestamp", "metadata.deletionTimestamp", "metadata.ownerReferences", "status.state"
-)
+READS: Final = {kinds.VOLCANO_JOBS: Projection("metadata.creationTimestamp", "status.state")}
+"""All that decisions read of a Job."""
 
 
 def _by_uid(job: Obj) -> tuple[str, ...]:
@@ -58,10 +57,10 @@ DIALECT: Final = Dialect(
     by_owner=_by_uid,
     owner_key=_owner_key,
     matters=_matters,
-    reads=_JOB,
+    reads=READS[kinds.VOLCANO_JOBS],
     gone_is_deleted=True,
 )
 
 run = partial(loop.run, DIALECT)
 
-__all__ = ["DIALECT", "run"]
+__all__ = ["DIALECT", "READS", "run"]

@@ -12,7 +12,7 @@ from longshore.api.facts import kinds
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions
-from longshore.client.source import Projection
+from longshore.client.projection import Projection
 from longshore.controllers.volcano.flow.decide import (
     BY_FLOW,
     BY_TEMPLATE,
@@ -40,9 +40,9 @@ _COUNTERS: Final = {
     "Succeed": "volcano_jobflow_succeed_phase_count",
     "Failed": "volcano_jobflow_failed_phase_count",
 }
-_JOB: Final = Projection(
-    "metadata.labels", "metadata.creationTimestamp", "metadata.deletionTimestamp", "status"
-)
+READS: Final = {
+    kinds.VOLCANO_JOBS: Projection("metadata.labels", "metadata.creationTimestamp", "status"),
+}
 """All that flows need of a Job."""
 _BACKGROUND: Final = DeleteOptions(propagation="Background")
 
@@ -69,7 +69,9 @@ class FlowController(Handler):
         self._flows = informers.get(kinds.JOB_FLOWS, namespace=namespace, indexers={"template": _entries})
         self._templates = informers.get(kinds.JOB_TEMPLATES, namespace=namespace)
         indexers = {"flow": _flow, _TEMPLATE_INDEX: _by_template}
-        self._jobs = informers.get(kinds.VOLCANO_JOBS, namespace=namespace, indexers=indexers, reads=_JOB)
+        self._jobs = informers.get(
+            kinds.VOLCANO_JOBS, namespace=namespace, indexers=indexers, reads=READS[kinds.VOLCANO_JOBS]
+        )
         self._queue, self._listed = context.queue("jobflow"), context.queue("jobtemplate")
         self._ended = {
             phase: registry.counter(name, f"Number of jobflow {phase.lower()} phase", ("jobflow_namespace",))

@@ -8,8 +8,9 @@ from functools import lru_cache
 from typing import Final
 
 from longshore.api import errors
-from longshore.api.facts import kinds
+from longshore.api.facts import kinds, pod_state
 from longshore.api.types import Obj
+from longshore.client.projection import WRITABLE, Projection
 from longshore.controllers.volcano.job import observe
 from longshore.controllers.volcano.job.act import Act, Tools
 from longshore.controllers.volcano.job.memory import JobMemory, Memory
@@ -35,6 +36,15 @@ from longshore.machinery.queues.workqueue import WorkQueue
 COMPONENT: Final = "vc-controller-manager"
 WORKERS: Final = 64
 """Workers mostly wait for durable writes; the writes of many Jobs become durable together."""
+READS: Final = {
+    kinds.VOLCANO_JOBS: WRITABLE,
+    kinds.POD_GROUPS: WRITABLE,
+    kinds.PODS: Projection(
+        *(f"metadata.{name}" for name in ("annotations", "creationTimestamp", "labels")),
+        *pod_state.STATUS_FIELDS,
+    ),
+}
+"""All that is read of Jobs, their groups and pods, by kind."""
 log = logging.getLogger(__name__)
 _BASIS: Final = 2166136261
 _PRIME: Final = 16777619
@@ -52,10 +62,10 @@ class VolcanoJobController:
         client, clock, informers = context.client, context.clock, context.informers
         self._client, self._clock, self._informers = client, clock, informers
         self._explanations, self._limits = context.explanations, context.limits
-        self._jobs = informers.get(kinds.VOLCANO_JOBS, namespace=namespace)
-        self._pods = informers.get(kinds.PODS, namespace=namespace)
+        self._jobs = informers.get(kinds.VOLCANO_JOBS, namespace=namespace, reads=READS[kinds.VOLCANO_JOBS])
+        self._pods = informers.get(kinds.PODS, namespace=namespace, reads=READS[kinds.PODS])
         self._pods.cache.add_index(observe.PODS_BY_JOB, observe.pods_by_job)
-        self._groups = informers.get(kinds.POD_GROUPS, namespace=namespace)
+        self._groups = informers.get(kinds.POD_GROUPS, namespace=namespace, reads=READS[kinds.POD_GROUPS])
         commands = informers.get(kinds.COMMANDS, namespace=namespace)
         self._queue_objects = informers.get(kinds.QUEUES)
         self._priorities = informers.get(kinds.PRIORITY_CLASSES)

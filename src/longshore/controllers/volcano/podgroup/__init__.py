@@ -1,5 +1,5 @@
 """Creates PodGroups for pods of Volcano's scheduler that have none: bare pods and pods of other workloads."""
 
-from longshore.controllers.volcano.podgroup.controller import run
+from longshore.controllers.volcano.podgroup.controller import READS, run
 
-__all__ = ["run"]
+__all__ = ["READS", "run"]

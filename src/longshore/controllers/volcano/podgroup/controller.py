@@ -19,8 +19,8 @@ from longshore.api.errors import StatusError
 from longshore.api.facts import kinds, owners
 from longshore.api.types import Obj
 from longshore.client import Client
+from longshore.client.projection import Projection
 from longshore.client.protocol import Packed
-from longshore.client.source import Projection
 from longshore.controllers.volcano.podgroup.decide import Ask, PodGroupPlan, PodGroupView, decide, group_of
 from longshore.controllers.volcano.podgroup.wanted import GROUP, name_of
 from longshore.machinery.controller_context import ControllerContext
@@ -32,7 +32,12 @@ SCHEDULER: Final = "volcano"
 WORKERS: Final = 5
 _WORKLOADS: Final = (kinds.REPLICA_SETS, kinds.STATEFUL_SETS)
 _QUEUE: Final = "volcano_podgroup"
-_POD: Final = Projection("metadata.annotations", "metadata.labels", "metadata.ownerReferences", "spec")
+_POD: Final = Projection(
+    *("metadata.annotations", "metadata.labels", "spec.schedulerName", "spec.priorityClassName"),
+    *("spec.overhead", "spec.resources", "spec.containers.resources"),
+    *(f"spec.initContainers.{name}" for name in ("resources", "restartPolicy")),
+)
+READS: Final = {kinds.PODS: _POD}
 _BY_OWNER: Final = "by the owner of a pod that may need a group"
 Request = tuple[str, Key]
 """The kind and the key of an object to sync."""
@@ -76,7 +81,7 @@ class PodGroupController(Handler):
     def __init__(self, context: ControllerContext, namespace: str, workloads: dict[str, Informer]) -> None:
         self._context, self._workloads, self.queue = context, workloads, context.queue(_QUEUE)
         informers = context.informers
-        self._selects = not informers.follows_whole(kinds.PODS)
+        self._selects = not informers.follows_all(kinds.PODS, _POD)
         """Whether the watch excludes pods of other schedulers."""
         self._pods = informers.get(
             kinds.PODS,

@@ -1,5 +1,5 @@
 """Volcano's queues: opens and closes them, by command or with their parents."""
 
-from longshore.controllers.volcano.queue.controller import run
+from longshore.controllers.volcano.queue.controller import READS, run
 
-__all__ = ["run"]
+__all__ = ["READS", "run"]

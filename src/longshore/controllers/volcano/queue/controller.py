@@ -14,7 +14,7 @@ from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client
-from longshore.client.source import Projection
+from longshore.client.projection import Projection
 from longshore.controllers.volcano.queue import decide as deciding
 from longshore.controllers.volcano.queue.decide import SYNC, QueuePlan, QueueView, decide, state_of
 from longshore.machinery.controller_context import ControllerContext
@@ -28,7 +28,7 @@ from longshore.machinery.queues.workqueue import WorkQueue
 COMPONENT: Final = "vc-controller-manager"
 WORKERS: Final = 5
 _PHASES: Final = ("Pending", "Running", "Unknown", "Inqueue", "Completed")
-_GROUP: Final = Projection("spec.queue", "status.phase")
+READS: Final = {kinds.POD_GROUPS: Projection("spec.queue", "status.phase")}
 _VERBS: Final = {deciding.OPEN: "Open", deciding.CLOSE: "Close"}
 Request = tuple[str, str]
 """The name of a queue, and the action."""
@@ -63,7 +63,7 @@ class QueueController(Handler):
         informers = context.informers
         self._queues = informers.get(kinds.QUEUES, indexers={"parent": _parent})
         indexers = {"queue": _queue, "phase": _phase}
-        self._groups = informers.get(kinds.POD_GROUPS, indexers=indexers, reads=_GROUP)
+        self._groups = informers.get(kinds.POD_GROUPS, indexers=indexers, reads=READS[kinds.POD_GROUPS])
         commands = informers.get(kinds.COMMANDS)
         self._shards: Shards[Request] = Shards(
             partial(context.queue, "volcano_queue"), context.workers(WORKERS), lambda request: request[0]

@@ -1,8 +1,9 @@
-"""A client may leave out of lists and watches what its reader does not need, and keep its own pace."""
+"""A client decodes only the fields that are read of an object, and keeps its own pace."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,12 +12,17 @@ from client.http.scripted_server import Script, made
 from longshore.api.errors import StatusError
 from longshore.client import What
 from longshore.client.ask import known
-from longshore.client.http.trimmed_objects import FOR_CONTROLLERS, SharedParts
+from longshore.client.http.shared_parts import SharedParts
+from longshore.client.projection import WHOLE, Projection
+from longshore.plane.controllers import reads_of
 from support.http_server import Asked, Reply
 
 pytestmark = pytest.mark.anyio
 PODS = ("v1", "Pod")
-KINDS = (PODS, ("batch/v1", "Job"))
+JOBS = ("batch/v1", "Job")
+KINDS = (PODS, JOBS)
+READS = reads_of(["job", "volcano-job", "volcano-podgroup"])
+OF_PODS = READS[PODS]
 POD: dict[str, Any] = {
     "metadata": {
         "name": "p",
@@ -32,9 +38,9 @@ POD: dict[str, Any] = {
     },
     "status": {"phase": "Running"},
 }
-TRIMMED = {
+PROJECTED = {
     "metadata": {"name": "p", "namespace": "ns", "resourceVersion": "5", "labels": {"a": "b"}},
-    "spec": {"nodeName": "n", "containers": [{"name": "c", "resources": {"limits": {}}}]},
+    "spec": {"nodeName": "n", "containers": [{"resources": {"limits": {}}}]},
     "status": {"phase": "Running"},
 }
 
@@ -46,23 +52,35 @@ async def test_pods_come_without_what_no_rule_reads(script: Script) -> None:
         return Reply((line).encode())
 
     script.answers = [made({"items": [POD], "metadata": {}}), stream, made(POD)]
-    async with script.client(trimmed=FOR_CONTROLLERS) as client:
-        assert (await client.list(PODS, "ns")).items == [TRIMMED]
-        async with client.watch(PODS, "ns") as events:
-            assert [event.object async for event in events] == [TRIMMED]
-        assert await client.create(PODS, POD) == TRIMMED
-        assert await client.patch(PODS, "p", {}, "ns") == TRIMMED
+    async with script.client(reads=READS) as client:
+        assert [page.items async for page in client.pages(PODS, "ns", reads=OF_PODS)] == [[PROJECTED]]
+        async with client.watch(PODS, "ns", reads=OF_PODS) as events:
+            assert [event.object async for event in events] == [PROJECTED]
+        assert await client.create(PODS, POD) == PROJECTED
+        assert await client.patch(PODS, "p", {}, "ns") == PROJECTED
         assert await client.get(PODS, "p", "ns") == POD  # may be written back
 
 
 async def test_pods_of_one_template_share_its_parts(script: Script) -> None:
     other = {**POD, "metadata": {**POD["metadata"], "name": "q"}}
     script.answers = [made({"items": [POD, other], "metadata": {}}), made(POD)]
-    async with script.client(trimmed=FOR_CONTROLLERS) as client:
-        one, two = (await client.list(PODS, "ns")).items
+    async with script.client() as client:
+        ((one, two),) = [page.items async for page in client.pages(PODS, "ns", reads=OF_PODS)]
         assert one["spec"] is two["spec"]
         assert one["metadata"]["labels"] is two["metadata"]["labels"]
         assert one["metadata"] is not two["metadata"]
+
+
+def _shared() -> Callable[[bytes], Any]:
+    """Reads pods that share their parts."""
+    parts = SharedParts()
+
+    def read(body: bytes) -> Any:
+        pod = OF_PODS.one(body)
+        parts.share(pod)
+        return pod
+
+    return read
 
 
 def _running(name: str, ready_since: str, **more: Any) -> bytes:
@@ -78,12 +96,13 @@ def _running(name: str, ready_since: str, **more: Any) -> bytes:
 
 
 def test_running_pods_that_became_ready_together_share_their_status() -> None:
-    read = FOR_CONTROLLERS["pods"].one
+    read = _shared()
     since, later = "2026-01-01T00:00:09Z", "2026-01-01T00:00:10Z"
     one, two, third = read(_running("p", since)), read(_running("pp", since)), read(_running("p", later))
     assert one["status"] is two["status"]
     assert one["status"] is not third["status"]
     assert one["status"]["containerStatuses"][0] is third["status"]["containerStatuses"][0]
+    assert one["status"]["containerStatuses"] == [{"name": "c", "restartCount": 0, "state": {}}]
     times = {c["type"]: c.get("lastTransitionTime") for c in third["status"]["conditions"]}
     assert times == {
         "Initialized": None,
@@ -94,7 +113,7 @@ def test_running_pods_that_became_ready_together_share_their_status() -> None:
 
 
 def test_of_a_pod_that_has_ended_nothing_is_shared_that_is_its_own() -> None:
-    read = FOR_CONTROLLERS["pods"].one
+    read = _shared()
     ended = {"exitCode": 3, "startedAt": "2026-01-01T00:00:01Z", "finishedAt": "2026-01-01T00:00:02Z"}
     body = _running(
         "p", "2026-01-01T00:00:09Z", phase="Failed", containerStatuses=[{"state": {"terminated": ended}}]
@@ -120,16 +139,18 @@ def test_parts_are_shared_again_after_all_were_forgotten() -> None:
     assert one["spec"] is two["spec"]
 
 
-@pytest.mark.parametrize("trimmed", [None, FOR_CONTROLLERS])
+@pytest.mark.parametrize("reads", [WHOLE, Projection(), *READS.values()])
 @pytest.mark.parametrize("what", KINDS)
-async def test_a_watch_that_ends_with_an_error_says_which(script: Script, what: What, trimmed: Any) -> None:
+async def test_a_watch_that_ends_with_an_error_says_which(
+    script: Script, what: What, reads: Projection
+) -> None:
     status = {"kind": "Status", "status": "Failure", "code": 410, "reason": "Expired", "message": "too old"}
 
     async def stream(request: Asked) -> Reply:
         return Reply((json.dumps({"type": "ERROR", "object": status}) + "\n").encode())
 
     script.answers = [stream]
-    async with script.client(trimmed=trimmed) as client, client.watch(what, "ns") as events:
+    async with script.client() as client, client.watch(what, "ns", reads=reads) as events:
         with pytest.raises(StatusError) as caught:
             await anext(events)
     assert (caught.value.code, caught.value.message) == (410, "too old")
@@ -148,9 +169,34 @@ async def test_every_other_event_is_read_in_part(script: Script, what: tuple[str
         return Reply((json.dumps(line) + "\n").encode())
 
     script.answers = [stream]
-    async with script.client(trimmed=FOR_CONTROLLERS) as client, client.watch(what, "ns") as events:
+    async with script.client() as client, client.watch(what, "ns", reads=READS[what]) as events:
         (event,) = [event async for event in events]
+    if type == "BOOKMARK":  # it is no object: all of it is read
+        event.object["metadata"].pop("managedFields")
     assert (event.type, event.object) == (type, {"metadata": place, "spec": {}, "status": {}})
+
+
+async def test_the_end_of_initial_events_is_seen_by_who_reads_no_annotations(script: Script) -> None:
+    mark = {"resourceVersion": "7", "annotations": {"k8s.io/initial-events-end": "true"}}
+
+    async def stream(request: Asked) -> Reply:
+        return Reply((json.dumps({"type": "BOOKMARK", "object": {"metadata": mark}}) + "\n").encode())
+
+    script.answers = [stream]
+    async with script.client() as client, client.watch(PODS, "ns", reads=Projection()) as events:
+        assert [event.ends_initial_events async for event in events] == [True]
+
+
+def test_a_projection_decodes_what_it_cuts_out_and_covers_its_parts() -> None:
+    body = json.dumps(
+        POD | {"status": {"containerStatuses": None, "conditions": [{"type": "Ready"}]}}
+    ).encode()
+    for reads in (OF_PODS, Projection(), WHOLE, Projection(("metadata", "labels", "a"), "spec.volumes")):
+        assert reads.one(body) == reads.of(json.loads(body))
+        assert (OF_PODS | reads).covers(reads)
+        assert reads.covers(Projection())
+        assert reads.covers(WHOLE) is (reads is WHOLE)
+    assert not OF_PODS.covers(Projection("spec.volumes"))
 
 
 async def test_a_packed_object_gives_itself_back(script: Script) -> None:
@@ -169,22 +215,24 @@ async def test_pods_of_others_are_held_packed_unless_they_are_read_as_a_whole(sc
     assert row is not None
     owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": True}
     pod = {"metadata": {"name": "p", "ownerReferences": [owner]}}
-    async with script.client() as whole, script.client(trimmed=FOR_CONTROLLERS) as trimmed:
+    async with script.client() as whole, script.client(reads=READS) as projected:
         assert whole.entry(row, pod).packed(False) is None
-        packed = trimmed.entry(row, pod).packed(False)
+        packed = projected.entry(row, pod).packed(False)
         assert packed is not None
         assert packed.obj == pod
         owner["kind"], owner["apiVersion"] = "Job", "batch/v1"
-        assert trimmed.entry(row, pod).packed(False) is None
+        assert projected.entry(row, pod).packed(False) is None
 
 
 async def test_without_shortcuts_objects_are_read_and_kept_whole(script: Script) -> None:
     row = known(PODS)
     assert row is not None
     script.answers = [made({"items": [POD], "metadata": {}})]
-    async with script.client(trimmed=FOR_CONTROLLERS, shortcuts=False) as client:
-        assert (await client.list(PODS, "ns")).items == [POD]
-        assert client.entry(row, POD).packed(True) is None
+    async with script.client(reads=READS, shortcuts=False) as client:
+        assert [page.items async for page in client.pages(PODS, "ns", reads=OF_PODS)] == [[POD]]
+        entry = client.entry(row, POD)
+        assert entry.packed(True) is None
+        assert entry.read(OF_PODS) == PROJECTED
 
 
 async def test_every_request_waits_for_its_turn(script: Script) -> None:
