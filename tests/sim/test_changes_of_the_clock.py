@@ -55,14 +55,14 @@ def test_times_of_day_are_those_of_the_zone_also_after_a_change(day: str, said: 
     found = simulate(Settings(objects, start, "Europe/Berlin", 60 * HOUR, rules=rules))
     ended = [f"{found.clock(row.ended):%d %b %H:%M}" for row in found.jobs if row.ended is not None]
     assert ended[-1] == said
-    assert len(checks.broken(found, {"cronjob/x": "done before 06:30"})) == len(ended)
-    assert checks.broken(found, {"cronjob/x": "done before 06:31"}) == []
+    assert len(checks.broken(found, checks.expectations({"cronjob/x": "done before 06:30"}))) == len(ended)
+    assert checks.broken(found, checks.expectations({"cronjob/x": "done before 06:31"})) == []
 
 
 def test_a_run_over_a_change_has_the_hour_less_that_the_clock_skips() -> None:
     start = datetime(2027, 3, 27, 23, tzinfo=ZoneInfo("Europe/Berlin"))
     objects, rules = [cron_job("x", "0 1 * * *")], [Rule("*", (Run(4.5 * HOUR + 30),))]
     found = simulate(Settings(objects, start, "Europe/Berlin", 8 * HOUR, rules=rules))
-    (said,) = checks.broken(found, {"cronjob/x": "done before 06:30"})
+    (said,) = checks.broken(found, checks.expectations({"cronjob/x": "done before 06:30"}))
     assert "it was done at 28 Mar 06:30:" in said
-    assert checks.broken(found, {"cronjob/x": "done before 06:31"}) == []
+    assert checks.broken(found, checks.expectations({"cronjob/x": "done before 06:31"})) == []

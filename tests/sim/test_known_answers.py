@@ -68,7 +68,15 @@ def test_jobs_of_one_file_start_in_its_order() -> None:
     assert starts == {f"job/{name}": pytest.approx(100 * n, abs=SOON) for n, name in enumerate(names)}
 
 
-def test_gangs_of_one_second_start_by_name_as_with_volcano() -> None:
+def test_gangs_of_one_file_start_in_its_order() -> None:
     found = played(*(gang(name, 2, "2") for name in ("z", "m", "a")), rules=[Rule("*", (Run(100.0),))])
     starts = sorted((row.started or 0.0, row.name) for row in found.jobs)
-    assert [name for _, name in starts] == ["vcjob/a", "vcjob/m", "vcjob/z"]
+    assert [name for _, name in starts] == ["vcjob/z", "vcjob/m", "vcjob/a"]
+    assert [row.queued for row in found.jobs] == [pytest.approx(n, abs=SOON) for n in range(3)]
+
+
+def test_many_gangs_of_one_file_are_queued_within_a_minute() -> None:
+    found = played(*(gang(f"g-{n}", 1, "10m") for n in range(120)), rules=[Rule("*", (Run(100.0),))])
+    assert [row.queued for row in found.jobs] == [pytest.approx(n / 2, abs=SOON) for n in range(120)]
+    short = played(gang("a", 1, "1"), gang("b", 1, "1"), seconds=1.0)
+    assert [row.queued for row in short.jobs] == [pytest.approx(0, abs=SOON), pytest.approx(0.25, abs=SOON)]

@@ -42,7 +42,7 @@ def refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], work: Obj, outco
         ("nodes: {repair: -1}", "nodes.repair: -1 is not a duration"),
         ("evictions: 3", "evictions: 3 is no mapping"),
         ("evictions: {mean: .inf}", "evictions.mean: inf is not a duration"),
-        ("expect: [a]", "expect: ['a'] is no mapping"),
+        ("expect: [a]", "expect: 'a' is no mapping"),
     ],
 )
 def test_odd_files(outcomes: str | bytes, said: str, tmp_path: Path, capsys: Any) -> None:

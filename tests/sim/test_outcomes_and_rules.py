@@ -9,7 +9,7 @@ import pytest
 
 from longshore.scripts import annotated_pods, script_documents
 from longshore.scripts.pod_rules import Rule
-from longshore.scripts.runs import Run, chosen
+from longshore.scripts.runs import Exit, Run, chosen
 from longshore.sim import checks, many
 from longshore.sim.pictures import table
 from longshore.sim.settings import amounts, nodes, outcomes_of
@@ -65,7 +65,7 @@ def test_a_file_says_how_pods_go_and_what_is_expected() -> None:
     assert len(found.rules) == 2
     assert (found.troubles.node_mtbf, found.troubles.node_repair) == (30 * 86400, 600)
     assert found.troubles.eviction_mean == 12 * 3600
-    assert found.expect == {"job/x": "complete"}
+    assert found.expect == (checks.Expectation("job/x", "complete"),)
 
 
 def test_attempts_take_what_they_leave_out_from_beside_them() -> None:
@@ -120,7 +120,7 @@ def test_annotations_of_a_cron_job_reach_its_pods() -> None:
     ],
 )
 def test_expectations_hold_or_are_broken_in_a_sentence(rule: str, said: str) -> None:
-    found = checks.broken(played(job()), {"job/x": rule})
+    found = checks.broken(played(job()), checks.expectations({"job/x": rule}))
     assert (not found) if not said else (said in found[0])
 
 
@@ -128,15 +128,42 @@ def test_expectations_hold_or_are_broken_in_a_sentence(rule: str, said: str) -> 
     ("expect", "rule"),
     [
         ({"job/y": "complete"}, "there is no job/y"),
-        ({"job/x": "soon"}, "no rule"),
-        ({"job/x": "done before noon"}, "no time of day"),
+        ({"cronjob/*": "complete"}, r"there is no cronjob/\*"),
+        ({"team/job/x": "complete"}, "there is no team/job/x"),
+        ({"job/x": "soon"}, "expect: job/x: soon: 'soon' is no rule"),
+        ({"job/x": "done before noon"}, "'noon' is no time of day"),
         ({"job/x": "done within x"}, "expect: job/x: done within x: 'x' is not a duration"),
-        ({"job/x": "never skipped"}, "no CronJob"),
+        ({"job/x": "never skipped"}, "job/x is no CronJob"),
+        ([{"job/x": ["complete", "soon"]}], "'soon' is no rule"),
+        (["job/x complete"], "'job/x complete' is no mapping of a name to a rule"),
     ],
 )
-def test_a_bad_expectation_is_refused(expect: dict[str, str], rule: str) -> None:
+def test_a_bad_expectation_is_refused_before_anything_is_simulated(expect: Any, rule: str) -> None:
     with pytest.raises(ValueError, match=rule):
-        checks.broken(played(job()), expect)
+        checks.check_names(checks.expectations(expect), [job()])
+
+
+@pytest.mark.parametrize(
+    "expect",
+    [
+        {"job/x": ["complete", "done before 06:00"], "cronjob/*": "complete"},
+        [{"job/x": "complete"}, {"job/x": "done before 06:00"}, {"cronjob/*": ["complete"]}],
+    ],
+)
+def test_expectations_are_a_mapping_or_a_list_with_patterns(expect: Any) -> None:
+    found = checks.expectations(expect)
+    checks.check_names(found, [job(), cron_job("c", "0 3 * * *")])
+    assert [(each.name, each.text) for each in found] == [
+        ("job/x", "complete"),
+        ("job/x", "done before 06:00"),
+        ("cronjob/*", "complete"),
+    ]
+    result = played(job(), cron_job("c", "0 3 * * *"), rules=[Rule("c-*", (Exit(1),))])
+    assert [said.partition(":")[0].partition("-")[0] for said in checks.broken(result, found)] == ["job/c"]
+
+
+def test_a_job_that_a_cron_job_makes_can_be_expected() -> None:
+    checks.check_names(checks.expectations({"job/c-30101850": "complete"}), [cron_job("c", "0 3 * * *")])
 
 
 def test_an_expectation_of_a_cron_job_is_about_the_runs_of_its_namespace() -> None:
@@ -144,9 +171,11 @@ def test_an_expectation_of_a_cron_job_is_about_the_runs_of_its_namespace() -> No
     slow["metadata"]["namespace"] = "team"
     rules = [Rule("*", (Run(1800.0),), namespace="team")]
     found = played(slow, quick, rules=rules)
-    expect = {"cronjob/backup": "done within 10m", "team/cronjob/backup": "done within 1h"}
+    expect = checks.expectations(
+        {"cronjob/backup": "done within 10m", "team/cronjob/backup": "done within 1h"}
+    )
     assert checks.broken(found, expect) == []
-    broken = checks.broken(found, {"team/cronjob/backup": "done within 10m"})
+    broken = checks.broken(found, checks.expectations({"team/cronjob/backup": "done within 10m"}))
     assert len(broken) == 1
     assert "after 30m" in broken[0]
     whole = {each.name: each.p50 for each in many.spreads([found])}

@@ -80,7 +80,7 @@ def test_a_gang_that_had_to_wait_for_its_queue_says_so_afterwards() -> None:
     )
     first, second = found.jobs
     assert (first.waited_for, second.waits_for) == ("", "")
-    assert second.waited_for == "needs 4 × 1 cpu, queue small has 0 cpu left, 1 node fits 64"
+    assert second.waited_for == "needs 4 × 1 cpu, queue small has 0 cpu left, 1 node fits 60"
     assert second.started == pytest.approx(60, abs=2)
     assert f"waited: {second.waited_for}" in table.of(found)
 

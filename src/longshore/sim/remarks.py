@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from longshore.api.types import Obj
-from longshore.node.capacity import number
 from longshore.sim.checks import spoken
 from longshore.sim.chronicle import Chronicle
-from longshore.sim.sim_result import Result
+from longshore.sim.sim_result import Result, most
 
 _NAMES_TOLD: Final = 3
 
@@ -68,7 +67,7 @@ def _short(why: str) -> str:
 
 
 def _never_started(result: Result, nodes: Sequence[Obj], chronicle: Chronicle) -> Iterator[str]:
-    largest, whole = _most(nodes, max), _most(nodes, operator.add)
+    largest, whole = most(nodes, max), most(nodes, operator.add)
     for work in chronicle.works.values():
         if work.started is not None or work.ended is not None:
             continue
@@ -90,16 +89,6 @@ def _never_started(result: Result, nodes: Sequence[Obj], chronicle: Chronicle) -
             yield f"{work.reference} can never start: {too_large[0]}"
         else:
             yield f"{work.reference} has not started{': ' + said if said else ''}"
-
-
-def _most(nodes: Sequence[Obj], together: Callable[[int, int], int]) -> dict[str, int]:
-    """The amounts of all nodes by resource, combined by `together`: the largest, or the sum."""
-    found: dict[str, int] = {}
-    for node in nodes:
-        status = node.get("status") or {}
-        for name, amount in (status.get("allocatable") or status.get("capacity") or {}).items():
-            found[name] = together(found.get(name, 0), number(name, amount))
-    return found
 
 
 def _amount(name: str, value: int) -> str:

@@ -4,13 +4,13 @@ default: {duration: 3m±20s}                      # default and pods: see script
 nodes: {mtbf: 30d, repair: 10m}               # or, beside it: {at: "03:00", for: 20m, name: node-0}
 evictions: {mean: 12h}
 expect:
-  job/report: done before 06:00
+  job/report: done before 06:00              # or a list of rules: see checks.py
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, time, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 import msgspec
@@ -19,6 +19,7 @@ from longshore.api import quantity
 from longshore.api.types import Obj
 from longshore.scripts import script_documents
 from longshore.scripts.pod_rules import Rule
+from longshore.sim.checks import Expectation, expectations, seconds_until
 from longshore.testing.troubles import NodeFailure, Troubles
 
 DAY_SECONDS: Final = 86_400.0
@@ -50,6 +51,8 @@ class Settings(msgspec.Struct, frozen=True):
     """How pods go. The latest rule that matches counts; without one, the pod's annotations."""
     troubles: Troubles = Troubles()
     """Moments of failures are in seconds from the start."""
+    windows: tuple[Expectation, ...] = ()
+    """The answer says how late the work of `done before` rules ends."""
     shortcuts: bool = True
     """Whether shortcuts spare work where the result stays the same (`apiserver/shortcuts`)."""
 
@@ -107,7 +110,7 @@ class Outcomes(msgspec.Struct, frozen=True):
 
     rules: tuple[Rule, ...] = ()
     troubles: Troubles = Troubles()
-    expect: Mapping[str, str] = {}
+    expect: tuple[Expectation, ...] = ()
 
 
 def outcomes_of(document: Any, start: datetime) -> Outcomes:
@@ -117,9 +120,6 @@ def outcomes_of(document: Any, start: datetime) -> Outcomes:
     script = script_documents.script_of(found, DEFAULT_RUN_SECONDS)
     nodes = script_documents.mapping(found.get("nodes") or {}, "nodes", _NODE_FIELDS)
     evictions = script_documents.mapping(found.get("evictions") or {}, "evictions", ("mean",))
-    expect = found.get("expect") or {}
-    if not isinstance(expect, dict):
-        raise ValueError(f"expect: {expect!r} is no mapping")
     troubles = Troubles(
         node_mtbf=_seconds(nodes.get("mtbf", 0), "nodes.mtbf"),
         node_repair=_seconds(nodes.get("repair", 600), "nodes.repair"),
@@ -127,9 +127,7 @@ def outcomes_of(document: Any, start: datetime) -> Outcomes:
         failures=_failures(nodes, start),
     )
     default = () if script.default is None else (script.default,)
-    return Outcomes(
-        (*default, *script.rules), troubles, {str(key): str(value) for key, value in expect.items()}
-    )
+    return Outcomes((*default, *script.rules), troubles, expectations(found.get("expect")))
 
 
 def _failures(nodes: Mapping[str, Any], start: datetime) -> tuple[NodeFailure, ...]:
@@ -146,20 +144,6 @@ def _failures(nodes: Mapping[str, Any], start: datetime) -> tuple[NodeFailure, .
     except ValueError as err:
         raise ValueError(f"nodes.at: {err}") from None
     return (NodeFailure(str(nodes.get("name") or ""), at, _seconds(nodes.get("for", 600), "nodes.for")),)
-
-
-def seconds_until(clock: str, moment: datetime) -> float:
-    """The seconds from a moment to a time of day in its zone, of the next day if that is past.
-
-    Raises ValueError for a text that is no time of day."""
-    try:
-        at = time.fromisoformat(clock)
-    except ValueError:
-        raise ValueError(f"{clock!r} is no time of day, such as 06:00") from None
-    end = moment.replace(hour=at.hour, minute=at.minute, second=0, microsecond=0)
-    if end <= moment:
-        end += timedelta(days=1)
-    return end.timestamp() - moment.timestamp()  # clocks may change meanwhile
 
 
 def _seconds(value: Any, where: str) -> float:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence, Set
+import operator
+from collections.abc import Callable, Iterator, Sequence, Set
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
@@ -13,6 +14,8 @@ import msgspec
 from longshore.api import cron
 from longshore.api.time.instants import SECOND
 from longshore.api.types import Obj
+from longshore.node.capacity import number
+from longshore.sim import over_time
 from longshore.sim.chronicle import Chronicle, PodLine, WorkLine
 
 if TYPE_CHECKING:
@@ -64,7 +67,17 @@ class CronJobRow(msgspec.Struct):
     failed: int
     skipped: list[SkippedRun]
     longest: float
-    """The seconds of the longest run."""
+    """Seconds from the creation of a run to its end, of the run for which that is longest."""
+    longest_wait: float = 0.0
+    """Seconds from the creation of a run until its first pod runs, likewise."""
+    longest_run: float = 0.0
+    """Seconds from there to its end, likewise."""
+    earliest_end: float | None = None
+    """The end of the run that ends soonest after its time."""
+    latest_end: float | None = None
+    """The end of the run that ends latest after its time."""
+    last_end: float | None = None
+    """The end of the run that ends last."""
     more_skipped: int = 0
     """How many runs are skipped beyond those that are listed."""
     late: int = 0
@@ -84,6 +97,9 @@ class QueueRow(msgspec.Struct):
     """The queue's share of all cpu time that was used."""
     mean_wait: float
     longest_wait: float
+    over_time: list[float] = []
+    """The share of all nodes that its pods request, of the resource of which they request the most: means of
+    equal slices of the time (`over_time.py`)."""
 
 
 class NodeRow(msgspec.Struct):
@@ -91,6 +107,8 @@ class NodeRow(msgspec.Struct):
     pods: int
     used: dict[str, float]
     """The used share of its capacity, by resource, over the whole time."""
+    over_time: list[float] = []
+    """The share that is requested, of the resource of which the most is: means of equal slices."""
 
 
 class Bar(msgspec.Struct):
@@ -119,6 +137,17 @@ class FailureRow(msgspec.Struct):
     """When the node is back; None if that is after the end."""
 
 
+class WindowRow(msgspec.Struct):
+    """A time of day before which work has to be done, in the night that ends latest."""
+
+    before: str
+    at: float
+    """The time of day, in seconds since the start."""
+    ended: float | None
+    """The end of the last work of that night; None if it does not end."""
+    work: str
+
+
 class Result(msgspec.Struct):
     seed: int
     start: str
@@ -135,6 +164,9 @@ class Result(msgspec.Struct):
     unsaid: list[str]
     """Work without a rule or annotation: its pods took the default, a minute and success."""
     remarks: list[str] = []
+    windows: list[WindowRow] = []
+    waiting: list[float] = []
+    """Pods that wait for a node: means of equal slices."""
 
     def clock(self, seconds: float) -> datetime:
         """The time of day in the zone, `seconds` after the start."""
@@ -177,7 +209,7 @@ def of(
             _cron_job(obj, runs.get(_place(obj), []), settings, began, seconds)
             for obj in chronicle.cron_jobs.values()
         ],
-        queues=_queues(chronicle, began, ended),
+        queues=_queues(chronicle, most(nodes, operator.add), began, ended),
         nodes=[_node(node, on_nodes.get(node["metadata"]["name"], []), began, ended) for node in nodes],
         bars=[_bar(line, began) for line in chronicle.pods.values()],
         node_failures=[
@@ -189,9 +221,11 @@ def of(
             for each in failures
         ],
         unsaid=[_named(*each) for each in chronicle.unsaid],
+        waiting=over_time.means(over_time.waiting(works, chronicle.pods.values(), ended), began, ended),
     )
-    from longshore.sim import remarks
+    from longshore.sim import checks, remarks
 
+    answer.windows = checks.windows(answer, settings.windows)
     answer.remarks = remarks.of(answer, nodes, chronicle)
     return answer
 
@@ -258,6 +292,19 @@ def _cron_job(obj: Obj, mine: list[WorkLine], settings: Settings, began: float, 
     )
     if spec.get("concurrencyPolicy") == "Replace":
         row.replaced = sum(work.result == "deleted" for work in mine)
+    ended = sorted(
+        (work.ended - (work.created - _late(work, settings, began)), work.ended - began)
+        for work in mine
+        if work.ended is not None and work.result != "deleted"
+    )
+    if ended:
+        row.earliest_end, row.latest_end = ended[0][1], ended[-1][1]
+        row.last_end = max(end for _, end in ended)
+    begun = [work for work in mine if work.started is not None]
+    row.longest_wait = max(((work.started or 0.0) - work.created for work in begun), default=0.0)
+    row.longest_run = max(
+        (work.ended - (work.started or 0.0) for work in begun if work.ended is not None), default=0.0
+    )
     delays = [_late(work, settings, began) for work in mine]
     row.late, row.latest = sum(each > _LATE_SECONDS for each in delays), max(delays, default=0.0)
     ran = {int(work.scheduled) for work in mine if work.scheduled is not None}
@@ -305,9 +352,10 @@ def _why_skipped(spec: Obj, mine: list[WorkLine], moment: float) -> str:
     return "a later run was due already"
 
 
-def _queues(chronicle: Chronicle, began: float, ended: float) -> list[QueueRow]:
+def _queues(chronicle: Chronicle, whole: dict[str, int], began: float, ended: float) -> list[QueueRow]:
     used: dict[str, float] = {}
     waits: dict[str, list[float]] = {}
+    pods: dict[str, list[PodLine]] = {}
     for work in chronicle.works.values():
         if work.queue:
             first = min((pod.bound for pod in work.pods if pod.bound is not None), default=None)
@@ -316,6 +364,7 @@ def _queues(chronicle: Chronicle, began: float, ended: float) -> list[QueueRow]:
         if line.queue and line.bound is not None:
             length = (line.ended if line.ended is not None else ended) - line.bound
             used[line.queue] = used.get(line.queue, 0.0) + line.requests.get("cpu", 0) * length
+            pods.setdefault(line.queue, []).append(line)
     total = sum(used.values())
     return [
         QueueRow(
@@ -324,18 +373,14 @@ def _queues(chronicle: Chronicle, began: float, ended: float) -> list[QueueRow]:
             used.get(name, 0.0) / total if total else 0.0,
             sum(found) / len(found),
             max(found),
+            over_time.use(pods.get(name, ()), whole, began, ended),
         )
         for name, found in sorted(waits.items())
     ]
 
 
 def _node(node: Obj, pods: list[PodLine], began: float, ended: float) -> NodeRow:
-    from longshore.node.capacity import number
-
-    status, name = node.get("status") or {}, node["metadata"]["name"]
-    has = {
-        key: number(key, amount) for key, amount in (status.get("allocatable") or status["capacity"]).items()
-    }
+    has, name = _amounts(node), node["metadata"]["name"]
     used = dict.fromkeys((key for key in has if key != "pods"), 0.0)
     for line in pods:
         assert line.bound is not None, "a pod on a node"
@@ -343,7 +388,24 @@ def _node(node: Obj, pods: list[PodLine], began: float, ended: float) -> NodeRow
         for key in used:
             used[key] += line.requests.get(key, 0) * length
     span = max(ended - began, 1e-9)
-    return NodeRow(name, len(pods), {key: used[key] / (has[key] * span) if has[key] else 0.0 for key in used})
+    shares = {key: used[key] / (has[key] * span) if has[key] else 0.0 for key in used}
+    return NodeRow(name, len(pods), shares, over_time.use(pods, has, began, ended))
+
+
+def _amounts(node: Obj) -> dict[str, int]:
+    """The amounts of a node by resource."""
+    status = node.get("status") or {}
+    given = status.get("allocatable") or status.get("capacity") or {}
+    return {name: number(name, amount) for name, amount in given.items()}
+
+
+def most(nodes: Sequence[Obj], together: Callable[[int, int], int]) -> dict[str, int]:
+    """The amounts of all nodes by resource, combined by `together`: the largest, or the sum."""
+    found: dict[str, int] = {}
+    for node in nodes:
+        for name, amount in _amounts(node).items():
+            found[name] = together(found.get(name, 0), amount)
+    return found
 
 
 def _bar(line: PodLine, began: float) -> Bar:

@@ -47,6 +47,9 @@ _WORK: Final = ("Command", "Job", "JobFlow", "Pod")
 """Kinds that are created at the start; all others are created before it."""
 _LEAD_SECONDS: Final = 2.0
 """From the first moment of the clock to the start: 1 s for the plane, 1 s for objects created before."""
+_GANGS_SECONDS: Final = 60.0
+"""Gangs are created a second apart, but all within this time: those of one second start in the order of their
+names, as Volcano has it, and not in that of their file."""
 _STEP_SECONDS: Final = 3600.0
 _QUIET_SECONDS: Final = 7200.0
 """A simulation in which no pod runs ends after this time without a change: every pause of a controller is
@@ -105,7 +108,7 @@ async def _play(
         chronicle.follow(informers, events=not plane.api.shortcuts.on)
         following = asyncio.create_task(informers.run())
         try:
-            await _create_all(plane, [obj for obj in settings.objects if obj["kind"] != "Node"], chronicle)
+            await _create_all(plane, settings, chronicle)
             ended = await _wait(settings, chronicle, world, days, progress)
         finally:
             await cancelled([following])
@@ -190,10 +193,11 @@ def _unruled(chronicle: Chronicle, pod: Obj) -> Outcome:
     return Run(DEFAULT_RUN_SECONDS)
 
 
-async def _create_all(plane: Plane, objects: list[Obj], chronicle: Chronicle) -> None:
+async def _create_all(plane: Plane, settings: Settings, chronicle: Chronicle) -> None:
     """Creates the manifests and missing namespaces: work at the start, and what work relies on a second
     before. Tells the chronicle of kinds that longshore does not have. Raises StatusError, or ValueError if a
     StatusError would not name the object."""
+    objects = [obj for obj in settings.objects if obj["kind"] != "Node"]
 
     def order(obj: Obj) -> int:
         return _FIRST.index(obj["kind"]) if obj["kind"] in _FIRST else len(_FIRST)
@@ -207,7 +211,17 @@ async def _create_all(plane: Plane, objects: list[Obj], chronicle: Chronicle) ->
     await _until(plane, _LEAD_SECONDS - 1.0)
     await _create(plane, [obj for obj in ordered if not _begins_at_the_start(obj)], chronicle)
     await _until(plane, _LEAD_SECONDS)  # by now namespaces have their service accounts
-    await _create(plane, [obj for obj in ordered if _begins_at_the_start(obj)], chronicle)
+    work = [obj for obj in ordered if _begins_at_the_start(obj)]
+    await _create(plane, [obj for obj in work if not _is_gang(obj)], chronicle)
+    gangs = [obj for obj in work if _is_gang(obj)]
+    for number, gang in enumerate(gangs):
+        pause = min(1.0, min(_GANGS_SECONDS, settings.seconds / 2) / len(gangs))
+        await _until(plane, _LEAD_SECONDS + number * pause)
+        await _create(plane, [gang], chronicle)
+
+
+def _is_gang(obj: Obj) -> bool:
+    return obj["kind"] == "Job" and str(obj["apiVersion"]).startswith("batch.volcano.sh/")
 
 
 def _begins_at_the_start(obj: Obj) -> bool:

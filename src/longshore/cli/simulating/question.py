@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -20,7 +20,8 @@ from longshore.cli.arguments import manifest_files
 from longshore.cli.main import Failure
 from longshore.scripts import annotated_pods, past_runs
 from longshore.scripts.pod_rules import Rule
-from longshore.sim import many
+from longshore.sim import checks, many
+from longshore.sim.checks import Expectation
 from longshore.sim.many import Variant
 from longshore.sim.settings import (
     DAY_SECONDS,
@@ -30,7 +31,6 @@ from longshore.sim.settings import (
     amounts,
     nodes,
     outcomes_of,
-    seconds_until,
 )
 from longshore.testing.troubles import Troubles
 from longshore.up.local_zone import local_zone
@@ -75,7 +75,8 @@ class Question(NamedTuple):
     until_done: bool
     rules: Sequence[Rule]
     troubles: Troubles
-    expect: Mapping[str, str]
+    expect: tuple[Expectation, ...]
+    windows: tuple[Expectation, ...]
 
     def settings(self, variant: Variant, seed: int) -> Settings:
         return Settings(
@@ -88,6 +89,7 @@ class Question(NamedTuple):
             nodes=variant.nodes,
             rules=self.rules,
             troubles=self.troubles,
+            windows=self.windows,
             shortcuts=shortcuts_are_on(os.environ),
         )
 
@@ -113,6 +115,7 @@ def read(arguments: Namespace) -> Question:
     if arguments.outcomes:
         try:
             outcomes = outcomes_of(_yaml(arguments.outcomes), start)
+            checks.check_names(outcomes.expect, objects)
         except ValueError as err:
             raise Failure(f"--outcomes {arguments.outcomes}: {err}", 2) from None
     rules = list(outcomes.rules)
@@ -122,6 +125,7 @@ def read(arguments: Namespace) -> Question:
         except ValueError as err:
             raise Failure(f"--outcomes-from {arguments.outcomes_from}: {err}", 2) from None
     length = _length(arguments, start)
+    by_clock = {"*": f"done before {arguments.until}"} if arguments.until not in ("", "done") else {}
     has, counts = amounts(arguments.node), arguments.nodes or [1]
     if len(counts) > 1 and any(obj["kind"] == "Node" for obj in objects):
         raise Failure("--nodes: the manifests have nodes of their own, which are used in each run", 2)
@@ -138,6 +142,7 @@ def read(arguments: Namespace) -> Question:
         rules=rules,
         troubles=outcomes.troubles,
         expect=outcomes.expect,
+        windows=outcomes.expect if not by_clock else (*outcomes.expect, *checks.expectations(by_clock)),
     )
 
 
@@ -148,7 +153,7 @@ def _length(arguments: Namespace, start: datetime) -> float:
     if arguments.length:
         raise Failure(f"--for and --until {arguments.until} are two ends: give one of them", 2)
     try:
-        return seconds_until(arguments.until, start)
+        return checks.seconds_until(arguments.until, start)
     except ValueError as err:
         raise Failure(f"--until: {err}, nor done", 2) from None
 

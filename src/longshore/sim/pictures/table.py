@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from longshore.sim.checks import spoken
 from longshore.sim.many import Spread
-from longshore.sim.sim_result import JobRow, Result
+from longshore.sim.over_time import drawn
+from longshore.sim.sim_result import JobRow, Result, WindowRow
 
 MAX_JOB_ROWS = 30
+OVER_TIME_COLUMNS = 48
 
 
 def of(result: Result) -> str:
     """All tables of a result, and its remarks."""
-    parts = [_jobs(result), _cron_jobs(result), _queues(result), _nodes(result)]
+    parts = [_jobs(result), _cron_jobs(result), _queues(result), _nodes(result), _windows(result)]
     if result.remarks:
         parts.append("".join(f"! {text}\n" for text in result.remarks))
     return "\n".join(part for part in parts if part)
@@ -59,15 +62,21 @@ def _cron_jobs(result: Result) -> str:
             str(row.complete),
             str(row.failed),
             str(len(row.skipped) + row.more_skipped),
-            spoken(row.longest),
+            spoken(row.latest),
+            spoken(row.longest_wait),
+            spoken(row.longest_run),
+            _time(result, row.earliest_end),
+            _time(result, row.latest_end),
+            _clock(result, row.last_end),
         )
         for row in result.cron_jobs
     ]
-    return (
-        columns(("CRONJOB", "SCHEDULE", "RUNS", "COMPLETE", "FAILED", "SKIPPED", "LONGEST"), rows)
-        if rows
-        else ""
-    )
+    head = ("CRONJOB", "SCHEDULE", "RUNS", "COMPLETE", "FAILED", "SKIPPED")
+    return columns((*head, "LATE", "WAIT", "RUN", "EARLIEST", "LATEST", "LAST END"), rows) if rows else ""
+
+
+def _time(result: Result, seconds: float | None) -> str:
+    return "" if seconds is None else f"{result.clock(seconds):%H:%M:%S}"
 
 
 def _queues(result: Result) -> str:
@@ -81,10 +90,35 @@ def _queues(result: Result) -> str:
 def _nodes(result: Result) -> str:
     names = sorted({name for node in result.nodes for name in node.used})
     rows = [
-        (node.name, str(node.pods), *(f"{node.used.get(name, 0.0):.1%}" for name in names))
+        (
+            node.name,
+            str(node.pods),
+            *(f"{node.used.get(name, 0.0):.1%}" for name in names),
+            drawn(node.over_time, OVER_TIME_COLUMNS),
+        )
         for node in result.nodes[:MAX_JOB_ROWS]
     ]
-    return columns(("NODE", "PODS", *(name.upper() for name in names)), rows)
+    if most := max(result.waiting, default=0.0):
+        blank = [""] * len(names)
+        rows.append(
+            ("pods that wait", f"≤ {math.ceil(most)}", *blank, drawn(result.waiting, OVER_TIME_COLUMNS, most))
+        )
+    return columns(("NODE", "PODS", *(name.upper() for name in names), "OVER TIME"), rows)
+
+
+def _windows(result: Result) -> str:
+    return "".join(f"{window(result, row)}\n" for row in result.windows)
+
+
+def window(result: Result, row: WindowRow) -> str:
+    """When a night ends, and by how much that is too late or early enough."""
+    day = f"{result.clock(row.at):%d %b}"
+    if row.ended is None:
+        return f"the window ends on {day} at {row.before}, the night does not: {row.work} has not ended"
+    left = row.at - row.ended
+    verdict = f"{spoken(left)} to spare" if left > 0 else f"{spoken(-left)} too late"
+    ended = f"{result.clock(row.ended):%d %b %H:%M:%S}"
+    return f"the night ends on {ended} with {row.work}, the window on {day} at {row.before}: {verdict}"
 
 
 def of_spreads(spreads: Sequence[Spread], runs: int) -> str:
