@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from longshore.api.types import Obj
-from simulation import kept, more_deeds
+from simulation import kept, more_deeds, more_work
 from simulation.scenario import GANG_PREFIX, Crash, Deed, Scenario, Trouble, Verb, Who
 
 CALM_SECONDS = 120.0
@@ -44,7 +44,9 @@ def scenario(seed: int) -> Scenario:
         cpus=2 if is_crowded else 4,
     )
     # Late watches alone, where no write fails: what controllers do twice then is nobody's fault but theirs.
-    return replace(drawn, trouble=Trouble(0.0, rng.choice((1.0, 4.0)))) if rng.random() < 0.15 else drawn
+    if rng.random() < 0.15:
+        drawn = replace(drawn, trouble=Trouble(0.0, rng.choice((1.0, 4.0))))
+    return drawn if seed in kept.KEPT else more_work.drawn(drawn)
 
 
 class _Drawing:

@@ -162,7 +162,8 @@ class _Model:
         spec, status = self.gang["spec"], self.gang["status"]
         match before, now:
             case (("" | "Pending" | "Running"), ("Restarting" | "Completing" | "Terminating" | "Aborting")):
-                return self._spend(now, version)
+                gives_up = now == "Terminating" and self.record.scenario.is_rationed
+                return self._spend(now, version) or gives_up
             case (("Aborting" | "Aborted"), "Restarting"):
                 return self._spend("Resumed", version)
             case (("Completing" | "Terminating" | "Aborting"), _):

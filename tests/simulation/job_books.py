@@ -11,6 +11,7 @@ from longshore.api import indexes
 from longshore.api.facts import job_state, owners, pod_state
 from longshore.api.types import Obj
 from longshore.testing.promises import TRACKING
+from simulation import job_oracle
 from simulation.record import JOBS, PODS, Change, Record
 
 CountsAs: TypeAlias = Literal["succeeded", "failed", "ignored", "spared", "released"]
@@ -105,7 +106,8 @@ class JobBook:
             if only_failed and "FailureTarget" not in self._verdicts:
                 return "spared"
         # Rules also speak of pods that a Job which failed has killed: one may have been evicted before.
-        return "ignored" if _is_ignored(self.job, pod) else "failed"
+        rules = (self.job["spec"].get("podFailurePolicy") or {}).get("rules") or ()
+        return "ignored" if job_oracle.action(rules, pod) == "Ignore" else "failed"
 
     @property
     def _verdicts(self) -> set[str]:
@@ -132,14 +134,3 @@ def listed(status: Obj, name: str, size: int) -> set[int]:
     """The indexes of a list in the status of a Job with so many completions."""
     runs = indexes.read(status.get(name) or "", size)
     return {number for first, last in runs for number in range(first, last + 1)}
-
-
-def _is_ignored(job: Obj, pod: Obj) -> bool:
-    """Whether the first rule of the podFailurePolicy that matches says so."""
-    code = pod_state.main_end(pod).get("exitCode")
-    types = {each["type"] for each in pod["status"].get("conditions") or () if each["status"] == "True"}
-    for rule in (job["spec"].get("podFailurePolicy") or {}).get("rules") or ():
-        codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions") or ()
-        if (codes and code in codes["values"]) or any(each["type"] in types for each in conditions):
-            return bool(rule["action"] == "Ignore")
-    return False

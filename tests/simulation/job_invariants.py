@@ -147,11 +147,13 @@ def a_suspended_job_runs_nothing(record: Record) -> Iterator[str]:
 
 
 def a_job_starts_soon(record: Record) -> Iterator[str]:
-    """A Job has its first pod soon after it was created.
+    """A Job has its first pod soon after it was created, unless a quota may refuse it.
 
     At once, where no request fails and nobody dies; else once it is calm.
     """
     scenario = record.scenario
+    if scenario.is_rationed:
+        return
     waiting: dict[str, tuple[str, float]] = {}
     for change in record.changes:
         uid = change.obj["metadata"]["uid"]

@@ -61,17 +61,17 @@ class _Pod:
             return
         index = (self.state["metadata"].get("annotations") or {}).get(_INDEX)
         number = None if index is None else int(index)
-        action = _action(rules, self.state)
+        said = action(rules, self.state)
         if self.ended_at is not None:
             is_sure = self.deleted_at is None or self.deleted_at > self.ended_at
             is_sure = is_sure and not self.is_released and self.ended_at < verdict_at
             succeeded = self.state["status"]["phase"] == "Succeeded"
             is_seen = not succeeded or self.ended_at < given_up_at - _REACTION_SECONDS
-            yield _End(self.ended_at, number, succeeded, action, is_sure and is_seen)
+            yield _End(self.ended_at, number, succeeded, said, is_sure and is_seen)
             if not is_seen:
                 yield _End(self.ended_at, number, False, "Count", False)
         if self.deleted_at is not None and (self.ended_at is None or self.deleted_at <= self.ended_at):
-            yield _End(self.deleted_at, number, False, action, False)
+            yield _End(self.deleted_at, number, False, said, False)
             yield _End(self.deleted_at, number, False, "Count", False)
 
 
@@ -207,7 +207,9 @@ class _Sums:
         if name == "succeeded" and self._spec["completionMode"] == "Indexed":
             return len(self.completedIndexes(inf, sure=sure))
         ends = self._until(inf, sure)
-        return sum(end.succeeded == (name == "succeeded") and end.action != "Ignore" for end in ends)
+        if name == "succeeded":
+            return sum(end.succeeded for end in ends)
+        return sum(not end.succeeded and end.action != "Ignore" for end in ends)
 
     def completedIndexes(self, until: float, *, sure: bool) -> set[int]:
         done = {end.index for end in self._until(until, sure) if end.succeeded and end.index is not None}
@@ -287,7 +289,7 @@ def _is_met(rule: Obj, done: set[int], size: int) -> bool:
     return wanted <= done or len(wanted & done) >= rule.get("succeededCount", inf)
 
 
-def _action(rules: Iterable[Obj], pod: Obj) -> str:
+def action(rules: Iterable[Obj], pod: Obj) -> str:
     """What the first rule that matches a failed pod says; Count without one."""
     status = pod.get("status") or {}
     for rule in rules:

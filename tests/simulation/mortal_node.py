@@ -56,13 +56,15 @@ class MortalRuntime(ScriptedRuntime):
             await asyncio.get_running_loop().create_future()
 
 
-async def run(client: Client, wiring: Wiring, machine: ScriptedMachine, life: Life, *, cpus: int) -> None:
+async def run(
+    client: Client, wiring: Wiring, name: str, machine: ScriptedMachine, life: Life, *, cpus: int
+) -> None:
     """Runs a node until cancelled."""
     capacity = Capacity({"cpu": str(cpus), "memory": "8Gi", "ephemeral-storage": "9Gi", "pods": "30"})
     runtimes: dict[str, Any] = {"process": MortalRuntime(machine, life)}
     agent = Agent(
         wiring.context(client, wiring.reasons.teller("pod", "node")),
-        name="node",
+        name=name,
         runtimes=runtimes,
         preparer=ScriptedPreparer(_NOWHERE),
         root=_NOWHERE,

@@ -24,6 +24,8 @@ class Outcomes:
         self._ran: Counter[str] = Counter()
 
     def __call__(self, container: Container) -> Run:
+        if container.key.container != "main":
+            return self._helper(container)
         owner = container.pod.partition("-")[0]
         who = container.pod if owner.startswith(GANG_PREFIX) else owner
         self._ran[who] += 1
@@ -31,3 +33,11 @@ class Outcomes:
         seconds = rng.choice(_SECONDS) + rng.random() / 8
         on_term = rng.choice((0.0, 0.5, 8.0, None))
         return Run(seconds=seconds, code=rng.choice(_EXIT_CODES), on_term=on_term)
+
+    def _helper(self, container: Container) -> Run:
+        """How a container goes that comes before the main one, or runs beside it."""
+        key = container.key
+        rng = random.Random(f"helper {self._seed} {container.pod} {key.container} {key.attempt}")
+        if key.container == "beside":
+            return Run.forever(on_term=rng.choice((0.0, 0.5, None)))
+        return Run(seconds=rng.choice(_SECONDS[:3]), code=rng.choice((0, 0, 0, 0, 0, 0, 7)))

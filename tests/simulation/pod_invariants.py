@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from math import inf
 
@@ -9,9 +10,12 @@ from longshore.api import quantity
 from longshore.api.facts import owners, pod_state
 from longshore.api.pod_resources import pod_requests
 from longshore.api.types import Obj
+from longshore.node.runtime import Key
 from longshore.testing.promises import TRACKING
 from simulation.record import JOBS, NODES, PODS, Record
 
+_SIDECAR = "beside"
+"""The container that is started again whenever it ends."""
 _KILLED = 137
 """The exit code of a container that was killed."""
 _WHOLE_SECOND = 1.0
@@ -20,7 +24,8 @@ _WHOLE_SECOND = 1.0
 
 def a_container_starts_at_most_once(record: Record) -> Iterator[str]:
     """One attempt of a container of a pod is started once, whoever dies meanwhile."""
-    for key, times in record.machine.started.items():
+    started = sum((machine.started for machine in record.machines.values()), Counter[Key]())
+    for key, times in started.items():
         if times > 1:
             yield f"{key}: started {times} times"
 
@@ -30,8 +35,8 @@ def a_pod_that_never_restarts_runs_once(record: Record) -> Iterator[str]:
     policies = {
         change.obj["metadata"]["uid"]: change.obj["spec"]["restartPolicy"] for change in record.of(PODS)
     }
-    for key in record.machine.started:
-        if key.attempt and policies.get(key.pod_uid) == "Never":
+    for key in (key for machine in record.machines.values() for key in machine.started):
+        if key.attempt and policies.get(key.pod_uid) == "Never" and key.container != _SIDECAR:
             yield f"{key}: attempt {key.attempt} of a pod that never restarts"
 
 
@@ -93,8 +98,9 @@ def nothing_runs_on_in_the_end(record: Record) -> Iterator[str]:
     if not record.ended_quietly:
         return
     jobs = record.last(JOBS)
-    for key in record.machine.running:
-        yield f"{key} still runs"
+    for machine in record.machines.values():
+        for key in machine.running:
+            yield f"{key} still runs"
     for pod in record.last(PODS).values():
         meta = pod["metadata"]
         if pod_state.has_ended(pod) and carries_failures(pod, jobs):

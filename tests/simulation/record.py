@@ -33,10 +33,11 @@ class Change(NamedTuple):
 
 @dataclass
 class Record:
-    """Of a run that is no scenario `scenario` and `machine` are not known: judges of Jobs need neither."""
+    """Of a run that is no scenario `scenario` and `machines` are not known: judges of Jobs need neither."""
 
     scenario: Scenario = field(default_factory=lambda: Scenario(0, ()))
-    machine: ScriptedMachine = field(init=False)
+    machines: dict[str, ScriptedMachine] = field(default_factory=dict)
+    """By node."""
     changes: list[Change] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     """Log records that tell of a bug."""

@@ -31,9 +31,9 @@ def acknowledged_writes_survive(record: Record) -> Iterator[str]:
         if _version(obj) not in stored:
             yield f"{obj['metadata']['name']} was answered, and is lost"
     for uid, obj in wanted.items():
-        now = last[uid]["spec"] if uid in last else {}
-        if uid in last and {**now, **obj["spec"]} != now:  # a controller may add what nobody said
-            yield f"{obj['metadata']['name']}: {obj['spec']} was answered, and is {now}"
+        now, spec = (last[uid].get("spec") or {} if uid in last else {}), obj.get("spec") or {}
+        if uid in last and {**now, **spec} != now:  # a controller may add what nobody said
+            yield f"{obj['metadata']['name']}: {spec} was answered, and is {now}"
 
 
 def every_job_ends(record: Record) -> Iterator[str]:

@@ -26,6 +26,7 @@ Verb = Literal[
 
 GANG_PREFIX = "g"
 """Names of gangs begin with it, and no others do."""
+NAMESPACE, OTHER_NAMESPACE = "default", "other"
 
 
 class Deed(msgspec.Struct, frozen=True):
@@ -39,6 +40,7 @@ class Deed(msgspec.Struct, frozen=True):
     name: str = ""
     body: Obj = {}
     """The object, the patch, or what else the verb needs."""
+    namespace: str = NAMESPACE
 
 
 class Trouble(msgspec.Struct, frozen=True):
@@ -77,7 +79,11 @@ class Scenario(msgspec.Struct, frozen=True):
     quiet_watches: bool = False
     """Whether watches neither end nor send bookmarks while nothing happens."""
     cpus: int = 4
-    """What the node has. A gang of six takes three."""
+    """What a node has. A gang of six takes three."""
+    nodes: tuple[Obj, ...] = ()
+    """The Nodes beside the first."""
+    upgrades: bool = False
+    """Whether the process that comes back after its first death finds the journal of an older version."""
     calm_at: float = 120.0
     """From then on nothing goes wrong any more, and nobody does anything."""
 
@@ -87,9 +93,18 @@ class Scenario(msgspec.Struct, frozen=True):
         return frozenset(deed.kind for deed in self.deeds if deed.verb == "create")
 
     @property
+    def namespaces(self) -> tuple[str, ...]:
+        return tuple(sorted({NAMESPACE, *(deed.namespace for deed in self.deeds)}))
+
+    @property
     def loses_sight(self) -> bool:
         """Whether all watches of a resource are cut for a while."""
         return any(deed.verb == "lose sight" for deed in self.deeds)
+
+    @property
+    def is_rationed(self) -> bool:
+        """Whether a quota may refuse pods and Jobs."""
+        return any(deed.kind == "quota" for deed in self.deeds)
 
     @property
     def is_smooth(self) -> bool:

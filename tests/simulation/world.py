@@ -30,15 +30,14 @@ from longshore.plane import controllers, scheduling
 from longshore.plane.plane import Parts, Plane
 from longshore.plane.wiring import FOLLOWED_WHOLE, Wiring
 from longshore.testing import Death, FaultyClient, MortalClient, ScriptedMachine, SeededKeys
-from simulation import mortal_node, shuffled, story_invariants
+from simulation import mortal_node, older_journal, shuffled, story_invariants
 from simulation.mortal_node import Life
 from simulation.old_looks import OldLooks
 from simulation.outcomes import Outcomes
 from simulation.record import CRONJOBS, GANGS, JOBS, PODS, WORK, BugLog, Record, RecordingStore
-from simulation.scenario import Crash, Deed, Scenario, Who
+from simulation.scenario import NAMESPACE, Crash, Deed, Scenario, Who
 from simulation.sight import Shortsighted, Sight
 
-NS: Final = "default"
 KINDS: Final[dict[str, What]] = {
     "job": kinds.JOBS,
     "cronjob": kinds.CRON_JOBS,
@@ -46,7 +45,12 @@ KINDS: Final[dict[str, What]] = {
     "queue": kinds.QUEUES,
     "podgroup": kinds.POD_GROUPS,
     "pod": kinds.PODS,
+    "priorityclass": ("scheduling.k8s.io/v1", "PriorityClass"),
+    "budget": ("policy/v1", "PodDisruptionBudget"),
+    "quota": ("v1", "ResourceQuota"),
 }
+_OF_NO_NAMESPACE: Final = ("queue", "priorityclass")
+_FIRST_NODE: Final = "node"
 _TOLD: Final = {JOBS: "job", CRONJOBS: "cronjob", GANGS: "vcjob", PODS: "pod"}
 """The words of `longshore why` for what is stored."""
 _ALWAYS: Final = ("garbage", "job", "podgc", "ttl")
@@ -65,7 +69,7 @@ _RETRY_SECONDS: Final = 620.0
 """A Job that keeps failing starts its next pod after ten minutes at most."""
 _UNREST_SECONDS: Final = 12_800.0
 """What has not come to rest by then never does."""
-_REFUSALS: Final = frozenset((400, 404, 409, 422, 429))
+_REFUSALS: Final = frozenset((400, 403, 404, 409, 422, 429))
 """Answers to a deed that comes at the wrong moment."""
 
 
@@ -76,9 +80,10 @@ def play(scenario: Scenario) -> Record:
 
 async def _play(scenario: Scenario, clock: VirtualClock) -> Record:
     record = Record(scenario)
-    record.machine = ScriptedMachine(clock, Outcomes(scenario.seed))
-    store = RecordingStore.of(record, clock)
-    world = _World(scenario, clock, store, record)
+    outcomes = Outcomes(scenario.seed)
+    for node in (_FIRST_NODE, *(each["metadata"]["name"] for each in scenario.nodes)):
+        record.machines[node] = ScriptedMachine(clock, outcomes)
+    world = _World(scenario, clock, record)
     handler = BugLog(record)
     logging.getLogger("longshore").addHandler(handler)
     try:
@@ -90,21 +95,20 @@ async def _play(scenario: Scenario, clock: VirtualClock) -> Record:
                 await world.ask_why()
     finally:
         logging.getLogger("longshore").removeHandler(handler)
-        await store.close()
+        await world.close()
     return record
 
 
 class _World:
-    def __init__(
-        self, scenario: Scenario, clock: VirtualClock, store: RecordingStore, record: Record
-    ) -> None:
-        self._scenario, self._clock, self._store, self._record = scenario, clock, store, record
+    def __init__(self, scenario: Scenario, clock: VirtualClock, record: Record) -> None:
+        self._scenario, self._clock, self._record = scenario, clock, record
+        self._store = RecordingStore.of(record, clock)
         self._up, self._calm = asyncio.Event(), asyncio.Event()
         self._faulty: list[FaultyClient] = []
         self._dying: list[asyncio.Task[None]] = []
         self._lives = 0
-        self._node: asyncio.Task[None] | None = None
-        self._boot = Life()
+        self._nodes: dict[str, asyncio.Task[None]] = {}
+        self._boots: dict[str, Life] = {}
         self._sights: dict[str, Sight] = {"controllers": Sight(clock), "scheduler": Sight(clock)}
         extra = [name for kind in sorted(scenario.kinds) for name in _FOR.get(kind, ())]
         self._controllers = tuple(sorted((*_ALWAYS, *extra)))
@@ -125,7 +129,13 @@ class _World:
     async def begin(self) -> None:
         """All that is there before the first deed."""
         await self._plane.prepare()
-        await self._plane.client.create(("v1", "ServiceAccount"), {"metadata": {"name": "default"}}, NS)
+        client = self._plane.client
+        for namespace in self._scenario.namespaces:
+            if namespace != NAMESPACE:
+                await client.create(("v1", "Namespace"), {"metadata": {"name": namespace}})
+            await client.create(("v1", "ServiceAccount"), {"metadata": {"name": "default"}}, namespace)
+        for node in self._scenario.nodes:
+            await client.create(kinds.NODES, node)
         self._up.set()
 
     @asynccontextmanager
@@ -156,6 +166,8 @@ class _World:
                 self._up.clear()
             await self._clock.sleep(crash.away)
             if who == "all":
+                if self._scenario.upgrades and self._lives == 1:
+                    self._store = older_journal.reopened(self._store)
                 self._plane = self._served()
                 self._up.set()
         await self._run(who, self._client(who, stale), Life())
@@ -209,30 +221,34 @@ class _World:
                 place_by = plane.api.shortcuts.place_by if who == "all" else None
                 tasks += scheduling.start(client, wiring, place_by=place_by)
             if who in ("all", "node"):
-                tasks.append(asyncio.create_task(self._run_node(client, wiring, life)))
+                for name in self._record.machines:
+                    tasks.append(asyncio.create_task(self._run_node(client, wiring, name, life)))
             await asyncio.gather(*tasks)
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _run_node(self, client: Client, wiring: Wiring, life: Life) -> None:
-        """The node, again and again: its machine may go down."""
+    async def _run_node(self, client: Client, wiring: Wiring, name: str, life: Life) -> None:
+        """A node, again and again: its machine may go down."""
+        machine, cpus = self._record.machines[name], self._scenario.cpus
         while True:
-            boot = self._boot = Life()
+            boot = self._boots[name] = Life()
             # What a node knows is gone with its machine: it looks at everything anew.
             fresh = Informers(client, clock=self._clock, rng=wiring.rng)
             own = msgspec.structs.replace(wiring, informers=fresh)
-            cpus = self._scenario.cpus
-            node = mortal_node.run(client, own, self._record.machine, boot, cpus=cpus)
-            self._node = asyncio.create_task(node)
+            node = asyncio.create_task(mortal_node.run(client, own, name, machine, boot, cpus=cpus))
+            self._nodes[name] = node
             try:
-                await asyncio.wait([self._node])
+                await asyncio.wait([node])
             finally:
                 boot.is_over = boot.is_over or life.is_over
-                self._node.cancel()
-            if not self._node.cancelled():
-                self._node.result()
+                node.cancel()
+            if not node.cancelled():
+                node.result()
+
+    async def close(self) -> None:
+        await self._store.close()
 
     # What people do
 
@@ -251,36 +267,35 @@ class _World:
             client.calm()
 
     async def _do(self, deed: Deed) -> None:
-        client = self._plane.client
+        client, namespace = self._plane.client, deed.namespace
         match deed.verb:
             case "create":
                 body = {"metadata": {"name": deed.name}, **deed.body}
-                namespace = "" if deed.kind == "queue" else NS
+                namespace = "" if deed.kind in _OF_NO_NAMESPACE else namespace
                 self._record.acknowledged.append(await client.create(KINDS[deed.kind], body, namespace))
             case "patch":
-                self._record.acknowledged.append(
-                    await client.patch(KINDS[deed.kind], deed.name, deed.body, NS)
-                )
+                answer = await client.patch(KINDS[deed.kind], deed.name, deed.body, namespace)
+                self._record.acknowledged.append(answer)
             case "delete":
                 options = DeleteOptions(propagation=deed.body["propagation"])
-                await client.delete(KINDS[deed.kind], deed.name, NS, options)
+                await client.delete(KINDS[deed.kind], deed.name, namespace, options)
             case "delete a pod":
                 for name in await self._pods(deed):
-                    await client.delete(kinds.PODS, name, NS)
+                    await client.delete(kinds.PODS, name, namespace)
             case "evict a pod":
                 for name in await self._pods(deed):
                     eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
-                    await client.create(kinds.PODS, eviction, NS, name=name, subresource="eviction")
+                    await client.create(kinds.PODS, eviction, namespace, name=name, subresource="eviction")
             case "relabel a pod":
                 for name in await self._pods(deed):
-                    await self._relabel(client, name, deed.body["seconds"])
+                    await self._relabel(client, (namespace, name), deed.body["seconds"])
             case "command":
                 await self._command(client, deed)
             case "lose the machine":
-                self._record.machine.lose()
-                if self._node is not None:
-                    self._boot.is_over = True
-                    self._node.cancel()
+                self._record.machines[_FIRST_NODE].lose()
+                if (node := self._nodes.get(_FIRST_NODE)) is not None:
+                    self._boots[_FIRST_NODE].is_over = True
+                    node.cancel()
             case "lose sight":
                 who = "controllers" if self._scenario.together else deed.body["who"]
                 self._sights[who].lose(KINDS[deed.kind], deed.body["seconds"])
@@ -289,39 +304,40 @@ class _World:
 
     async def _pods(self, deed: Deed) -> list[str]:
         """The pod that is meant, if there is one."""
-        pods = (await self._plane.client.list(kinds.PODS, NS)).items
+        pods = (await self._plane.client.list(kinds.PODS, deed.namespace)).items
         names = sorted(
             p["metadata"]["name"] for p in pods if p["metadata"]["name"].startswith(f"{deed.name}-")
         )
         nth = deed.body["nth"]
         return names[nth : nth + 1]
 
-    async def _relabel(self, client: LocalClient, name: str, seconds: float | None) -> None:
+    async def _relabel(self, client: LocalClient, key: tuple[str, str], seconds: float | None) -> None:
         """Takes a pod out of its Job's selection, and puts it back unless `seconds` is None. Not one that has
         ended: it was counted, and would be once more when it comes back."""
-        pod = await client.get(kinds.PODS, name, NS)
+        namespace, name = key
+        pod = await client.get(kinds.PODS, name, namespace)
         if pod_state.has_ended(pod):
             return
         own = pod["metadata"]["labels"][job_labels.CONTROLLER_UID]
-        await client.patch(kinds.PODS, name, _labelled("stranger"), NS)
+        await client.patch(kinds.PODS, name, _labelled("stranger"), namespace)
         if seconds is not None:
             await self._clock.sleep(seconds)
-            await client.patch(kinds.PODS, name, _labelled(own), NS)
+            await client.patch(kinds.PODS, name, _labelled(own), namespace)
 
     async def _command(self, client: LocalClient, deed: Deed) -> None:
-        gang = await client.get(kinds.VOLCANO_JOBS, deed.name, NS)
+        gang = await client.get(kinds.VOLCANO_JOBS, deed.name, deed.namespace)
         target: Obj = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": deed.name}
         target |= {"uid": gang["metadata"]["uid"], "controller": True}
         command = {"metadata": {"generateName": "c-"}, "action": deed.body["action"], "target": target}
-        await client.create(("bus.volcano.sh/v1alpha1", "Command"), command, NS)
+        await client.create(("bus.volcano.sh/v1alpha1", "Command"), command, deed.namespace)
 
     async def rest(self) -> None:
         """Waits until nothing happens any more. CronJobs are suspended for it."""
         await self._up.wait()
-        for cron_job in (await self._plane.client.list(kinds.CRON_JOBS, NS)).items:
-            name, suspend = cron_job["metadata"]["name"], {"spec": {"suspend": True}}
+        for cron_job in (await self._plane.client.list(kinds.CRON_JOBS)).items:
+            meta, suspend = cron_job["metadata"], {"spec": {"suspend": True}}
             self._record.acknowledged.append(
-                await self._plane.client.patch(kinds.CRON_JOBS, name, suspend, NS)
+                await self._plane.client.patch(kinds.CRON_JOBS, meta["name"], suspend, meta["namespace"])
             )
         begun = self._clock.monotonic()
         while (now := self._clock.monotonic()) < begun + _UNREST_SECONDS:
@@ -343,7 +359,9 @@ class _World:
         """Has the stories of all objects told that are left."""
         for storage, word in _TOLD.items():
             for uid, obj in self._record.last(storage).items():
-                path = f"/apis/longshore.dev/v1/namespaces/{NS}/explanations/{word}.{obj['metadata']['name']}"
+                meta = obj["metadata"]
+                namespace = f"/apis/longshore.dev/v1/namespaces/{meta['namespace']}"
+                path = f"{namespace}/explanations/{word}.{meta['name']}"
                 answer = await self._plane.client.request("GET", path)
                 self._record.stories[uid] = msgspec.json.decode(answer.body)
 

@@ -197,6 +197,13 @@ def test_a_command_that_somebody_took_is_not_executed() -> None:
     assert codes(end)[-1] == "CommandGone"
 
 
+def test_a_command_for_an_earlier_job_of_the_name_is_deleted_and_not_executed() -> None:
+    request = Request("CommandIssued", uid="earlier", action="AbortJob", command="c")
+    plans, end = through(view(a_job(), a_pod(0), requests=(request,)))
+    assert in_order(plans) == [["delete Command c"]]
+    assert codes(end)[-1] == "EarlierJob"
+
+
 def test_an_action_that_was_begun_is_gone_on_with_and_its_request_answered_by_that() -> None:
     pod = a_pod(0, "Failed")
     job = a_job(policies=[when("PodFailed", "RestartTask")])

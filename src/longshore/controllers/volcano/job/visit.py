@@ -178,7 +178,12 @@ def _attempt(draft: Draft, request: Request, action: str) -> Course[Synced]:
 
 
 def _take(draft: Draft, request: Request, action: str) -> Course[bool]:
-    """Deletes a Command, so that it is executed only once. Returns False if it was already deleted."""
+    """Deletes a Command, so that it is executed only once. Returns False if it was already deleted, or meant
+    an earlier Job of this name."""
+    if request.uid and request.uid != draft.job["metadata"]["uid"]:
+        yield from _delete_command(draft, request)
+        draft.because("EarlierJob", event=request.event, about=request.command)
+        return False
     if table.step(phase_of(draft.job), action).decisive:
         yield from _intend(draft, action, request)
     if not (yield from _delete_command(draft, request)):

@@ -138,7 +138,10 @@ def of_group(group: Obj) -> Request:
 
 def of_command(command: Obj) -> Request:
     return Request(
-        names.COMMAND_ISSUED, action=command.get("action") or "", command=command["metadata"]["name"]
+        names.COMMAND_ISSUED,
+        uid=(command.get("target") or {}).get("uid") or "",
+        action=command.get("action") or "",
+        command=command["metadata"]["name"],
     )
 
 
