@@ -8,6 +8,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from simulation import (
+    asked_invariants,
     cron_invariants,
     cron_oracle,
     event_invariants,
@@ -28,6 +29,7 @@ from simulation.scenario import Scenario, Trouble
 INVARIANTS = (
     *rest_invariants.INVARIANTS,
     *pod_invariants.INVARIANTS,
+    *asked_invariants.INVARIANTS,
     *job_invariants.INVARIANTS,
     *retry_invariants.INVARIANTS,
     *job_oracle.INVARIANTS,

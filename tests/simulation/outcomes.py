@@ -39,5 +39,7 @@ class Outcomes:
         key = container.key
         rng = random.Random(f"helper {self._seed} {container.pod} {key.container} {key.attempt}")
         if key.container == "beside":
-            return Run.forever(on_term=rng.choice((0.0, 0.5, None)))
+            is_weak = rng.random() < 0.3
+            on_term = rng.choice((0.0, 0.5, None))
+            return Run(seconds=1.0, code=1) if is_weak else Run.forever(on_term=on_term)
         return Run(seconds=rng.choice(_SECONDS[:3]), code=rng.choice((0, 0, 0, 0, 0, 0, 7)))

@@ -10,6 +10,19 @@ from simulation import drawing, judging, kept, shortcut_invariants, world
 from simulation.scenario import Scenario, Verb
 
 PLAIN = range(20)
+MORE_WORK = (
+    "NotIn",
+    "containerName",
+    "dependsOn",
+    "exitCode",
+    "initContainers",
+    "nodeSelector",
+    "priorityClassName",
+    "taints",
+    "timeZone",
+    "timeout",
+    "tolerations",
+)
 
 
 @pytest.mark.parametrize("seed", kept.KEPT)
@@ -37,7 +50,15 @@ def test_shortcuts_on_and_off_end_in_the_same_state() -> None:
 def test_every_kind_of_work_trouble_and_death_is_drawn() -> None:
     drawn = [drawing.scenario(seed) for seed in range(300)]
     verbs = {deed.verb for scenario in drawn for deed in scenario.deeds}
-    assert {kind for scenario in drawn for kind in scenario.kinds} == {"cronjob", "gang", "job", "queue"}
+    assert {kind for scenario in drawn for kind in scenario.kinds} == {
+        "budget",
+        "cronjob",
+        "gang",
+        "job",
+        "priorityclass",
+        "queue",
+        "quota",
+    }
     assert verbs == {*get_args(Verb)}
     assert {crash.who for scenario in drawn for crash in scenario.crashes} == {
         "all",
@@ -51,6 +72,11 @@ def test_every_kind_of_work_trouble_and_death_is_drawn() -> None:
         "unobserved state",
     }
     assert {scenario.shortcuts for scenario in drawn} == {True, False}
+    assert {scenario.upgrades for scenario in drawn} == {True, False}
+    assert {len(scenario.nodes) for scenario in drawn} == {0, 1, 2}
+    assert {len(scenario.namespaces) for scenario in drawn} == {1, 2}
+    words = str(drawn)
+    assert not [word for word in MORE_WORK if f"'{word}'" not in words]
 
 
 def test_a_scenario_that_is_wrong_is_made_smaller() -> None:
