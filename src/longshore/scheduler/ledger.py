@@ -24,9 +24,11 @@ class Node:
     """One node and the pods that count on it. Without `obj` it is only a name in pods' specs."""
 
     __slots__ = (
+        "affine",
         "allocatable",
         "compared_cpu",
         "compared_memory",
+        "judged",
         "labels",
         "name",
         "nominated",
@@ -34,6 +36,7 @@ class Node:
         "pods",
         "ports",
         "remembered",
+        "scored",
         "taints",
         "unschedulable",
         "used",
@@ -48,12 +51,18 @@ class Node:
         self.allocatable: Amounts = {}
         self.used: Amounts = {}
         self.compared_cpu = self.compared_memory = 0
+        self.affine = 0
+        """The number of its pods that have an affinity."""
         self.pods: dict[str, Pod] = {}
         self.ports: dict[Port, int] = {}
         self.nominated: dict[str, Pod] = {}
         """Pods for which pods on this node are being evicted."""
         self.remembered: dict[Shape, Failure | None] = {}
         """Results of selectors, taints and such for each shape; valid until the node itself changes."""
+        self.judged: dict[Shape, Failure | None] = {}
+        """Results of all filters for each shape that they alone concern, and `scored` the scores of those for
+        which only resources count. Valid until the node or its pods change."""
+        self.scored: dict[Shape, float] = {}
 
     def describe(self, obj: Obj) -> None:
         """Takes labels, taints and capacity from the Node object."""
@@ -63,16 +72,25 @@ class Node:
         self.taints = tuple(spec.get("taints") or ())
         self.unschedulable = bool(spec.get("unschedulable"))
         self.allocatable = amounts.parse(status.get("allocatable") or status.get("capacity"))
-        self.remembered = {}
+        self.remembered, self.judged, self.scored = {}, {}, {}
 
     def remember(self, shape: Shape, failure: Failure | None) -> None:
         if len(self.remembered) >= _REMEMBERED:
             self.remembered.clear()
         self.remembered[shape] = failure
 
+    def judge(self, shape: Shape, failure: Failure | None) -> Failure | None:
+        """Keeps the result of all filters, and returns it."""
+        if len(self.judged) >= _REMEMBERED:
+            self.judged = {}
+        self.judged[shape] = failure
+        return failure
+
     def add(self, pod: Pod) -> None:
         self.pods[pod.uid] = pod
+        self.judged, self.scored = {}, {}
         shape, used = pod.shape, self.used
+        self.affine += shape.affinity is not None
         for name, amount in shape.requests.items():
             used[name] = used.get(name, 0) + amount
         self.compared_cpu += shape.compared_cpu
@@ -82,7 +100,9 @@ class Node:
 
     def remove(self, pod: Pod) -> None:
         pod = self.pods.pop(pod.uid)  # what was added, even when the pod was resized since
+        self.judged, self.scored = {}, {}
         shape, used = pod.shape, self.used
+        self.affine -= shape.affinity is not None
         for name, amount in shape.requests.items():
             used[name] -= amount
         self.compared_cpu -= shape.compared_cpu
@@ -124,7 +144,7 @@ class Node:
             dict(self.ports),
         )
         new.compared_cpu, new.compared_memory = self.compared_cpu, self.compared_memory
-        new.nominated, new.remembered = self.nominated, self.remembered
+        new.nominated, new.remembered, new.affine = self.nominated, self.remembered, self.affine
         return new
 
 

@@ -1,7 +1,8 @@
 """Whether a node fits a pod: upstream's filters in upstream's order; the first that fails answers.
 
-Results that depend only on the node and the pod's shape are cached on the node until it changes, so that the
-thousandth pod of a Job costs a look-up and a few comparisons. Gangs use the same function.
+Results that depend only on the node and the pod's shape are kept on the node until it changes, those that
+also depend on its pods until these change. So the thousandth pod of a Job costs a look-up for each node but
+the one that took the pod before. Gangs use the same function.
 """
 
 from __future__ import annotations
@@ -80,6 +81,15 @@ def prepare(
 
 def check(pod: Pod, node: Node, context: Context) -> Failure | None:
     """Why the node does not fit; None if it does."""
+    if context is not _PLAIN:
+        return _check(pod, node, context)
+    shape = pod.shape
+    if shape in node.judged:
+        return node.judged[shape]
+    return node.judge(shape, _check(pod, node, context))
+
+
+def _check(pod: Pod, node: Node, context: Context) -> Failure | None:
     shape = pod.shape
     try:
         lasting = node.remembered[shape]

@@ -39,6 +39,8 @@ def best(pod: Pod, nodes: Sequence[Node], namespaces: NamespaceLabels) -> Node:
     """The node with the highest score; `nodes` must not be empty."""
     if len(nodes) == 1:
         return nodes[0]
+    if only_resources_count(pod.shape, nodes) and not _any_affinity(nodes):
+        return max(nodes, key=lambda node: _of_resources(pod, node))
     scored = scores(pod, nodes, namespaces)
     return max(nodes, key=lambda node: scored[node.name])
 
@@ -79,7 +81,15 @@ def only_resources_count(shape: Shape, nodes: Iterable[Node]) -> bool:
 
 
 def _any_affinity(nodes: Sequence[Node]) -> bool:
-    return any(other.shape.affinity is not None for node in nodes for other in node.pods.values())
+    return any(node.affine for node in nodes)
+
+
+def _of_resources(pod: Pod, node: Node) -> float:
+    """`by_resources`, kept on the node until its pods change."""
+    score = node.scored.get(pod.shape)
+    if score is None:
+        score = node.scored[pod.shape] = by_resources(pod, node)
+    return score
 
 
 def by_resources(pod: Pod, node: Node, weights: Weights = UPSTREAMS) -> float:
