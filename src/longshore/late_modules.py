@@ -24,18 +24,57 @@ else:
 LATE = frozenset(
     f"longshore.{name}"
     for name in (
-        "apiserver.http.begin",  # the first connection to the server
+        # the first gang
+        "scheduler.gang.scheduler",
+        # a connection to the server
+        "apiserver.http.begin",
         "apiserver.http.client_connection",
-        "apiserver.http.dashboard",
         "apiserver.http.handshakes",
-        "scheduler.gang.scheduler",  # the first PodGroup
-        "ui.bundle",  # the first page of the dashboard
-        "why.observe",  # the first story
+        "apiserver.request.router",
+        # a page of the dashboard
+        "apiserver.http.dashboard",
+        "ui.bundle",
+        # a story
+        "why.gang_now",
+        "why.observe",
+        "why.restarts",
         "why.tell",
         "why.text",
+        # a definition of custom resources
+        "apiserver.crd.naming",
+        "apiserver.crd.rows",
+        "apiserver.crd.scale",
+        "api.structural.composed",
+        "api.structural.patterns",
+        # a request with a body that is seldom seen
+        "api.codec.protoread",
+        "api.patch.json_patch",
+        "api.patch.strategic",
+        "api.patch.unstructured",
+        "apiserver.request.apply_body",
+        "apiserver.request.delete_options",
+        "apiserver.subresources.eviction",
+        "apiserver.subresources.link",
+        # a pod with such a field
+        "api.validation.pod.affinity",
+        "api.validation.pod.probes",
+        "api.validation.pod.security",
+        "api.validation.pod.windows",
+        "node.preparing.volumes.making",
+        # a Volcano object
+        "api.validation.volcano.cronjob",
+        "api.validation.volcano.hypernode",
+        "api.validation.volcano.jobflow",
+        "api.validation.volcano.pod",
+        # a journal on disk
+        "store.sql",
+        "up.node_name",
+        "up.snapshots",
+        # a choice between several nodes
+        "scheduler.single.scoring",
     )
 )
-"""Each with what loads it."""
+"""Each below what loads it."""
 
 _ONE_AT_A_TIME = RLock()
 

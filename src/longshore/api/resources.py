@@ -7,7 +7,8 @@ the first group wins when a short name is ambiguous, so `batch` stands before `b
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Final, Literal
 
 import msgspec
@@ -41,7 +42,7 @@ class PrinterColumn(msgspec.Struct, frozen=True):
     priority: int = 0
 
 
-class Resource(msgspec.Struct, frozen=True):
+class Resource(msgspec.Struct, frozen=True, dict=True):
     """One row. `storage` is the key space in the store: the events of both groups share one."""
 
     group: str
@@ -50,7 +51,8 @@ class Resource(msgspec.Struct, frozen=True):
     plural: str
     singular: str
     namespaced: bool
-    strategy: Strategy
+    behaviour: Strategy | Callable[[], Strategy] = Strategy
+    """The strategy, or the function that imports or makes it at its first use."""
     message: str = ""
     """Id of the schema message, e.g. `batch/v1.Job`; empty for custom resources with their own schema."""
     short_names: tuple[str, ...] = ()
@@ -78,6 +80,10 @@ class Resource(msgspec.Struct, frozen=True):
             msgspec.structs.force_setattr(self, "storage", storage)
         group_version = f"{self.group}/{self.version}" if self.group else self.version
         msgspec.structs.force_setattr(self, "group_version", group_version)
+
+    @cached_property
+    def strategy(self) -> Strategy:
+        return self.behaviour if isinstance(self.behaviour, Strategy) else self.behaviour()
 
     @property
     def storage_group(self) -> str:

@@ -299,8 +299,12 @@ class LocalEvents(Watching):
         if end.metadata is None:
             raise StatusError.from_status(end.status or {}, 500)
         taker(Begin())
-        resource, made = self._call.resource, _sort_of(self._call.resource)
-        taker(Listed([made(resource, event.entry) for event in first if isinstance(event, Event)]))
+        found = [event.entry for event in first if isinstance(event, Event)]
+        resource = self._call.resource
+        made = (
+            _sort_of(resource) if found else StoredEntry
+        )  # a kind without objects may be without a strategy
+        taker(Listed([made(resource, entry) for entry in found]))
         taker(ListEnded(end.metadata["resourceVersion"]))
         return True
 
@@ -308,9 +312,9 @@ class LocalEvents(Watching):
         if not self._api.shortcuts.on:
             return await super().hand_to(taker)
         resource = self._call.resource
-        made = _sort_of(resource)
 
         def take(events: Sequence[Event]) -> None:
+            made = _sort_of(resource)
             changes = [(event.type, made(resource, event.entry)) for event in events]
             taker(Changed(changes, str(events[-1].revision)))
 

@@ -233,7 +233,7 @@ def test_custom_kinds_are_read_by_their_own_schema() -> None:
         "type": "object",
         "properties": {"data": {"type": "object", "additionalProperties": {"type": "string"}}},
     }
-    ruled = msgspec.structs.replace(CUSTOM, strategy=structural_strategy(lambda: schema))
+    ruled = msgspec.structs.replace(CUSTOM, behaviour=structural_strategy(lambda: schema))
     raw = b'{"apiVersion":"x.io/v1","kind":"Thing","metadata":{"name":"x"},"data":{"a":"b"},"bogus":1}'
     warnings: list[str] = []
     assert read(raw, ruled, warnings=warnings) == {"metadata": {"name": "x"}, "data": {"a": "b"}}

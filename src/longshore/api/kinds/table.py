@@ -9,38 +9,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Final
+from importlib import import_module
+from typing import Any, Final
 
-from longshore.api.kinds import (
-    configmap,
-    cronjob,
-    customresourcedefinition,
-    endpoints,
-    event,
-    job,
-    lease,
-    limitrange,
-    namespace,
-    networkpolicy,
-    node,
-    persistentvolume,
-    persistentvolumeclaim,
-    pod,
-    poddisruptionbudget,
-    podtemplate,
-    priorityclass,
-    rbac,
-    replicationcontroller,
-    resourcequota,
-    runtimeclass,
-    secret,
-    service,
-    serviceaccount,
-    storageclass,
-    volcano,
-)
 from longshore.api.resources import ALL_VERBS, STATUS_VERBS, Resource, Subresource
 from longshore.api.strategy import Strategy
 
@@ -48,8 +21,18 @@ _CREATE: Final = ("create",)
 _CONNECT: Final = ("create", "get")
 _PROXY: Final = ("create", "delete", "get", "patch", "update")
 _NO_COLLECTION: Final = tuple(v for v in ALL_VERBS if v != "deletecollection")
-_PLAIN: Final = Strategy()
 _ALL: Final = ("all",)
+
+
+def _of(module: str, name: str = "STRATEGY", *arguments: str, **options: bool) -> Callable[[], Strategy]:
+    """Imports the strategy of a kind, or the function that makes it with these arguments, when it is used."""
+
+    def found() -> Strategy:
+        made: Any = getattr(import_module(f"longshore.api.kinds.{module}"), name)
+        strategy: Strategy = made if isinstance(made, Strategy) else made(*arguments, **options)
+        return strategy
+
+    return found
 
 
 def _status(kind: str) -> dict[str, Subresource]:
@@ -60,7 +43,7 @@ def _row(
     group: str,
     kind: str,
     plural: str,
-    strategy: Strategy = _PLAIN,
+    strategy: str | Callable[[], Strategy] = Strategy,
     *short_names: str,
     namespaced: bool = True,
     categories: tuple[str, ...] = (),
@@ -69,7 +52,7 @@ def _row(
     subresources: tuple[Subresource, ...] = (),
     storage: str = "",
 ) -> Resource:
-    """One of Kubernetes' own kinds; the core group is empty."""
+    """One of Kubernetes' own kinds; the core group is empty. A strategy may be named by its module."""
     subs = {each.name: each for each in subresources}
     return Resource(
         group=group,
@@ -78,7 +61,7 @@ def _row(
         plural=plural,
         singular=kind.lower(),
         namespaced=namespaced,
-        strategy=strategy,
+        behaviour=_of(strategy) if isinstance(strategy, str) else strategy,
         message=f"{group.partition('.')[0] or 'core'}/v1.{kind}",
         short_names=short_names,
         categories=categories,
@@ -91,14 +74,14 @@ def _row(
 def _core() -> Iterable[Resource]:
     row = partial(_row, "")
     yield row("Binding", "bindings", verbs=_CREATE)
-    yield row("ConfigMap", "configmaps", configmap.STRATEGY, "cm")
-    yield row("Endpoints", "endpoints", endpoints.STRATEGY, "ep")
-    yield row("Event", "events", event.CORE, "ev")
-    yield row("LimitRange", "limitranges", limitrange.STRATEGY, "limits")
+    yield row("ConfigMap", "configmaps", "configmap", "cm")
+    yield row("Endpoints", "endpoints", "endpoints", "ep")
+    yield row("Event", "events", _of("event", "CORE"), "ev")
+    yield row("LimitRange", "limitranges", "limitrange", "limits")
     yield row(
         "Namespace",
         "namespaces",
-        namespace.STRATEGY,
+        "namespace",
         "ns",
         namespaced=False,
         verbs=_NO_COLLECTION,
@@ -108,19 +91,17 @@ def _core() -> Iterable[Resource]:
     yield row(
         "Node",
         "nodes",
-        node.STRATEGY,
+        "node",
         "no",
         namespaced=False,
         subresources=(Subresource("proxy", _PROXY, "NodeProxyOptions"),),
         status=True,
     )
-    yield row(
-        "PersistentVolumeClaim", "persistentvolumeclaims", persistentvolumeclaim.STRATEGY, "pvc", status=True
-    )
+    yield row("PersistentVolumeClaim", "persistentvolumeclaims", "persistentvolumeclaim", "pvc", status=True)
     yield row(
         "PersistentVolume",
         "persistentvolumes",
-        persistentvolume.STRATEGY,
+        "persistentvolume",
         "pv",
         namespaced=False,
         status=True,
@@ -128,7 +109,7 @@ def _core() -> Iterable[Resource]:
     yield row(
         "Pod",
         "pods",
-        pod.STRATEGY,
+        "pod",
         "po",
         categories=_ALL,
         subresources=(
@@ -144,25 +125,25 @@ def _core() -> Iterable[Resource]:
         ),
         status=True,
     )
-    yield row("PodTemplate", "podtemplates", podtemplate.STRATEGY)
+    yield row("PodTemplate", "podtemplates", "podtemplate")
     yield row(
         "ReplicationController",
         "replicationcontrollers",
-        replicationcontroller.STRATEGY,
+        "replicationcontroller",
         "rc",
         categories=_ALL,
         status=True,
     )
-    yield row("ResourceQuota", "resourcequotas", resourcequota.STRATEGY, "quota", status=True)
-    yield row("Secret", "secrets", secret.STRATEGY)
+    yield row("ResourceQuota", "resourcequotas", "resourcequota", "quota", status=True)
+    yield row("Secret", "secrets", "secret")
     yield row(
         "ServiceAccount",
         "serviceaccounts",
-        serviceaccount.STRATEGY,
+        "serviceaccount",
         "sa",
         subresources=(Subresource("token", _CREATE, "TokenRequest", "authentication.k8s.io/v1"),),
     )
-    yield row("Service", "services", service.STRATEGY, "svc", categories=_ALL, status=True)
+    yield row("Service", "services", "service", "svc", categories=_ALL, status=True)
 
 
 def _groups() -> Iterable[Resource]:
@@ -171,38 +152,35 @@ def _groups() -> Iterable[Resource]:
     def review(group: str, kind: str, namespaced: bool = False) -> Resource:
         return _row(group, kind, kind.lower() + "s", namespaced=namespaced, verbs=_CREATE)
 
-    yield _row("events.k8s.io", "Event", "events", event.NEW, "ev", storage="events")
+    yield _row("events.k8s.io", "Event", "events", _of("event", "NEW"), "ev", storage="events")
     yield review("authentication.k8s.io", "SelfSubjectReview")
     yield review("authentication.k8s.io", "TokenReview")
     yield review("authorization.k8s.io", "LocalSubjectAccessReview", namespaced=True)
     yield review("authorization.k8s.io", "SelfSubjectAccessReview")
     yield review("authorization.k8s.io", "SelfSubjectRulesReview")
     yield review("authorization.k8s.io", "SubjectAccessReview")
-    yield _row("batch", "CronJob", "cronjobs", cronjob.STRATEGY, "cj", categories=_ALL, status=True)
-    yield _row("batch", "Job", "jobs", job.STRATEGY, categories=_ALL, status=True)
-    yield _row("networking.k8s.io", "NetworkPolicy", "networkpolicies", networkpolicy.STRATEGY, "netpol")
+    yield _row("batch", "CronJob", "cronjobs", "cronjob", "cj", categories=_ALL, status=True)
+    yield _row("batch", "Job", "jobs", "job", categories=_ALL, status=True)
+    yield _row("networking.k8s.io", "NetworkPolicy", "networkpolicies", "networkpolicy", "netpol")
     yield _row(
         "policy",
         "PodDisruptionBudget",
         "poddisruptionbudgets",
-        poddisruptionbudget.STRATEGY,
+        "poddisruptionbudget",
         "pdb",
         status=True,
     )
     for namespaced, prefix in ((False, "Cluster"), (True, "")):
-        for kind, strategy in (("RoleBinding", rbac.role_binding), ("Role", rbac.role)):
+        for kind, strategy in (("RoleBinding", "role_binding"), ("Role", "role")):
             plural = f"{prefix}{kind}s".lower()
-            yield _row(
-                rbac.GROUP, prefix + kind, plural, strategy(namespaced=namespaced), namespaced=namespaced
-            )
-    yield _row(
-        "storage.k8s.io", "StorageClass", "storageclasses", storageclass.STRATEGY, "sc", namespaced=False
-    )
+            found = _of("rbac", strategy, namespaced=namespaced)
+            yield _row("rbac.authorization.k8s.io", prefix + kind, plural, found, namespaced=namespaced)
+    yield _row("storage.k8s.io", "StorageClass", "storageclasses", "storageclass", "sc", namespaced=False)
     yield _row(
         "apiextensions.k8s.io",
         "CustomResourceDefinition",
         "customresourcedefinitions",
-        customresourcedefinition.STRATEGY,
+        "customresourcedefinition",
         "crd",
         "crds",
         categories=("api-extensions",),
@@ -213,12 +191,12 @@ def _groups() -> Iterable[Resource]:
         "scheduling.k8s.io",
         "PriorityClass",
         "priorityclasses",
-        priorityclass.STRATEGY,
+        "priorityclass",
         "pc",
         namespaced=False,
     )
-    yield _row("coordination.k8s.io", "Lease", "leases", lease.STRATEGY)
-    yield _row("node.k8s.io", "RuntimeClass", "runtimeclasses", runtimeclass.STRATEGY, namespaced=False)
+    yield _row("coordination.k8s.io", "Lease", "leases", "lease")
+    yield _row("node.k8s.io", "RuntimeClass", "runtimeclasses", "runtimeclass", namespaced=False)
 
 
 def _volcano() -> Iterable[Resource]:
@@ -240,7 +218,7 @@ def _volcano() -> Iterable[Resource]:
             plural=plural,
             singular=kind.lower(),
             namespaced=namespaced,
-            strategy=volcano.strategy(f"{group}.volcano.sh/{version}", kind, status=status),
+            behaviour=_of("volcano", "strategy", f"{group}.volcano.sh/{version}", kind, status=status),
             short_names=short_names,
             subresources=_status(kind) if status else {},
             style="custom",

@@ -46,7 +46,7 @@ def _row(spec: Obj, names: Obj, version: Obj, *, mixed: bool) -> Resource:
         plural=names["plural"],
         singular=names.get("singular", ""),
         namespaced=spec["scope"] == "Namespaced",
-        strategy=_strategy(version, mixed=mixed),
+        behaviour=_strategy(version, mixed=mixed),
         short_names=tuple(names.get("shortNames") or ()),
         categories=tuple(names.get("categories") or ()),
         subresources=_subresources(version, kind),

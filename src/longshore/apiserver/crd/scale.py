@@ -31,7 +31,7 @@ _SCALE: Final = Resource(
     plural="scales",
     singular="scale",
     namespaced=True,
-    strategy=Strategy(),
+    behaviour=Strategy(),
     message="autoscaling/v1.Scale",
 )
 _COPIED: Final = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
