@@ -33,6 +33,8 @@ class JobBook:
     """Pods that were deleted, and whether they ran on until then though the Job had succeeded."""
     _indexes_of_deleted: dict[str, int | None] = field(default_factory=dict)
 
+    _active: set[str] = field(default_factory=set)
+    """Pods that have neither ended nor been deleted."""
     _claimed: dict[str, CountsAs] = field(default_factory=dict)
     """Pods that the status listed as uncounted: as what, which they stay however they end."""
 
@@ -51,11 +53,12 @@ class JobBook:
 
     def _spare_terminating(self) -> None:
         """With podReplacementPolicy Failed a pod that is going has not failed yet. Those which the verdict
-        itself counts as going are spared, though one may have failed before its writer was told."""
+        itself counts as going, maybe with those that it is about to kill, are spared, though one may have
+        failed before its writer was told."""
         completed = listed(self.job["status"], "completedIndexes", self.job["spec"].get("completions") or 0)
         going = [uid for uid, index in self._indexes_of_deleted.items() if index not in completed]
         going = [uid for uid in going if uid not in self.pods]
-        is_told = self.job["status"].get("terminating") == len(going)
+        is_told = self.job["status"].get("terminating") in (len(going), len(going) + len(self._active))
         if is_told and self.job["spec"]["podReplacementPolicy"] == "Failed":
             self._deleted |= dict.fromkeys(going, True)
 
@@ -76,6 +79,10 @@ class JobBook:
             self.late[uid] = meta["name"]
         if uid in self.late:
             return
+        if change.type == "DELETED" or pod_state.has_ended(pod) or "deletionTimestamp" in meta:
+            self._active.discard(uid)
+        else:
+            self._active.add(uid)
         if "deletionTimestamp" in meta:
             spared = "SuccessCriteriaMet" in self._verdicts and not pod_state.has_ended(pod)
             self._deleted.setdefault(uid, spared)
