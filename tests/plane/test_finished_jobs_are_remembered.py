@@ -65,8 +65,8 @@ def test_start_and_end_are_known_to_the_millisecond() -> None:
     document = record.document()
     assert document["startTime"] == "2026-01-01T00:00:05.250Z"
     assert document["endTime"] == "2026-01-01T00:00:07.750Z"
-    again = history_cli.of_job(ended, document)
-    gone = history_cli.of_gone(document)
+    again = history_cli.of_finished(document, "server")
+    gone = history_cli.of_finished(document, "deleted")
     for row in (again, gone):
         assert (row.document()["begun"], row.document()["ended"]) == (
             document["startTime"],

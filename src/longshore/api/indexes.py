@@ -1,10 +1,10 @@
 """Lists of indexes as Indexed Jobs write them: `0,2-5,9`, kept as runs and never as single numbers.
 
-`status.completedIndexes` of a Job with 100,000 completions must be read, merged and written on every
-sync, so an index list is a tuple of (first, last) pairs, ordered and apart from each other, and each
-operation here is one pass over the runs; only `add` and `discard` change a list of runs in place. `parse` is
-the strict grammar of validation; `read` is the forgiving one of the controller, which skips what is corrupt
-and cuts off what is beyond the Job.
+`status.completedIndexes` of a Job with 100,000 completions is read, merged and written on every sync. So an
+index list is a tuple of (first, last) pairs, ordered and apart from each other, and each operation goes over
+the runs once. Only `add` and `discard` change a list of runs in place. `parse` is the strict grammar of
+validation; `read` is the forgiving one of the controller, which skips what is corrupt and cuts off what is
+beyond the Job.
 """
 
 from __future__ import annotations

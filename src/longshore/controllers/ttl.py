@@ -102,7 +102,6 @@ DIALECT: Final = Dialect(
     kinds.JOBS,
     component="ttl-after-finished-controller",
     queue="ttl_jobs_to_delete",
-    workers=5,
     reads=READS[kinds.JOBS],
     wanted=wanted,
     decide=decide,

@@ -26,7 +26,8 @@ from longshore.machinery.work_limits import WorkLimits
 class ControllerContext:
     """Makes informers, metrics and explanations for this controller, unless shared ones are given.
 
-    `name` is the controller's name in logs and limits. Its queues accept the keys for which `belongs` returns
+    `name` is the controller's name in logs and limits; `workers`, the number of objects that it syncs in
+    parallel unless the limits say otherwise. Its queues accept the keys for which `belongs` returns
     true; None accepts all. Queues have metrics only if `measures` is true.
     """
 
@@ -41,12 +42,13 @@ class ControllerContext:
         explanations: Explanations | None = None,
         measures: bool = True,
         name: str = "",
+        workers: int = 5,
         limits: WorkLimits | None = None,
         belongs: Callable[[Any], bool] | None = None,
     ) -> None:
         self.limits = limits = limits or WorkLimits()
         self.client, self.clock, self.rng, self._name, self._measures = client, clock, rng, name, measures
-        self._belongs = belongs
+        self.workers, self._belongs = limits.workers.get(name, workers), belongs
         self._gauges: dict[str, QueueMetrics] = {}
         self._turns = RetryLimiter(clock, limits.rate, limits.burst)
         self.informers = informers or Informers(client, clock=clock, rng=rng, resync=limits.resync)
@@ -56,10 +58,6 @@ class ControllerContext:
     def recorder(self, component: str) -> Recorder:
         """A recorder of events; its `run` must run beside the controller."""
         return Recorder(self.client, component, clock=self.clock, rng=self.rng)
-
-    def workers(self, own: int) -> int:
-        """How many objects the controller syncs in parallel: the configured number, else `own`."""
-        return self.limits.workers.get(self._name, own)
 
     def queue(self, name: str = "", *, pauses: Doubling = DEFAULT_PAUSES) -> WorkQueue[Any]:
         """A work queue. If it has a name and metrics are wanted, its metrics are under that name."""

@@ -13,7 +13,7 @@ class WorkLimits(msgspec.Struct, frozen=True):
     """The limits of all controllers of one process."""
 
     workers: Mapping[str, int] = msgspec.field(default_factory=dict)
-    """Objects synced in parallel, by the controller's name; other controllers use their own numbers."""
+    """Objects synced in parallel, by the controller's name; other controllers keep their own numbers."""
     resync: float | None = None
     """Seconds after which every object is synced again without a change; None means never."""
     max_pause: float | None = None

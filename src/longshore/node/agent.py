@@ -90,7 +90,7 @@ class Agent:
         self._clock, self._informers, self._name = clock, informers, name
         self._preparer, self._heartbeats, self._hears = preparer, heartbeats, hears
         self._classes = classes or RuntimeClasses()
-        self._engines = OpenRuntimes(runtimes, self._changed, self._classes, by_image)
+        self._runtimes = OpenRuntimes(runtimes, self._changed, self._classes, by_image)
         self._recorder = context.recorder(COMPONENT)
         self._events = Events(self._recorder, clock)
         # If this process follows all pods anyway, a watch of our own would get each change twice.
@@ -120,27 +120,27 @@ class Agent:
             metrics=metrics,
             spawn=self._spawn,
         )
-        self._looks = PodSync(clock, context.explanations)
-        wake = self._looks.wake
+        self._sync = PodSync(clock, context.explanations)
+        wake = self._sync.wake
         self._actor = Actor(
             Starter(
                 preparer,
                 self._events,
                 clock,
-                engine_of=self._engines.of,
+                runtime_of=self._runtimes.of,
                 spawn=self._spawn,
                 wake=wake,
             ),
             handle,
         )
         self._writer = StatusWriter(client, clock, spawn=self._spawn, closed=self._endings.closed, wake=wake)
-        self._looks.connect(self._actor, self._writer, self._endings)
+        self._sync.connect(self._actor, self._writer, self._endings)
         self._bound = BoundPods(
             name,
             self.lives,
             clock,
-            looks=self._looks,
-            engines=self._engines,
+            sync=self._sync,
+            runtimes=self._runtimes,
             endings=self._endings,
             ledger=ledger,
             addresses=addresses,
@@ -155,10 +155,10 @@ class Agent:
             clock,
             name,
             capacity,
-            engines=tuple(runtimes),
+            runtimes=tuple(runtimes),
             machine=machine or Machine(),
             disk=disk,
-            problem=self._engines.problem,
+            problem=self._runtimes.problem,
         )
         self._background = Background()
 
@@ -176,7 +176,7 @@ class Agent:
         adopt, and `kill` stops them within some seconds and reports their pods as failed. `ready` is set once
         the node takes pods."""
         try:
-            await self._engines.open()
+            await self._runtimes.open()
         except Unavailable as err:
             await self._registration.cannot_run(str(err))
             raise
@@ -193,7 +193,7 @@ class Agent:
                 tasks.create_task(self._pods.run())
                 await self._pods.synced()
                 await self._reap()
-                features = await self._engines.features()
+                features = await self._runtimes.features()
                 self._registration.annotations = described(features)
                 await self._registration.register()
                 for warning in filter(None, (each.isolation_warning for each in features.values())):
@@ -209,14 +209,14 @@ class Agent:
                     await asyncio.get_running_loop().create_future()
                 finally:
                     if on_stop == "kill":
-                        await ending.stop_all(self.lives, self._clock, self._looks.wake)
+                        await ending.stop_all(self.lives, self._clock, self._sync.wake)
         finally:
-            self._looks.stopped = True
+            self._sync.stopped = True
             await asyncio.gather(*self._background.cancel(), return_exceptions=True)
             await self._actor.close()
             for life in self.lives.values():
                 ending.quiet(life)
-            await self._engines.close(kill=on_stop == "kill")
+            await self._runtimes.close(kill=on_stop == "kill")
 
     async def report(self) -> None:
         """Looks at the machine, and writes the node's status."""
@@ -224,7 +224,7 @@ class Agent:
 
     async def _reap(self) -> None:
         """Kills containers and removes files that belong to no pod."""
-        await self._engines.reap()
+        await self._runtimes.reap()
         present = {pod["metadata"]["uid"] for pod in self._pods.cache if self._bound.is_ours(pod)}
         await self._cleaner.remove_strangers(present | self.lives.keys())
 
@@ -234,7 +234,7 @@ class Agent:
         life = self.lives.get(state.key.pod_uid)
         if life is not None:
             self._actor.changed(life, state)
-        elif not self._engines.changed(runtime, state) and state.phase != "running":
+        elif not self._runtimes.changed(runtime, state) and state.phase != "running":
             self._cleaner.keys(runtime, [state.key])
 
     # ---- ends
@@ -243,10 +243,10 @@ class Agent:
         """Stops the pod, which fails with this verdict."""
         life.memory.verdict = verdict
         self._events.pod(life.memory.pod, "PodStopped", verdict=verdict.reason, message=verdict.message)
-        self._looks.wake(life)
+        self._sync.wake(life)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        if self._looks.stopped:
+        if self._sync.stopped:
             work.close()  # a timer fired too late: the next run does its work
         else:
             self._background.spawn(work)

@@ -1,10 +1,9 @@
 """Logs and exit records of failed pods, kept after the pods are deleted, so that the cause can be found a day
 later.
 
-A pod that failed leaves a directory with its logs and `record.json`. When all of them together are too large
-or too many, the oldest are removed; the last pod of each Job goes after all others, so that a Job with
-thousands of failures costs no other Job its last words. A pod that is killed because it was deleted did not
-fail.
+A pod that failed leaves a directory with its logs and `record.json`. When the directories are too large or
+too many, the oldest are removed. The last pod of each Job goes after all others: a Job with thousands of
+failures costs no other Job its last words. A pod that is killed because it was deleted did not fail.
 
 The index in memory is made from the files at the first question or the first failure.
 """

@@ -42,8 +42,8 @@ class BoundPods(Handler):
         lives: dict[str, Life],
         clock: Clock,
         *,
-        looks: PodSync,
-        engines: OpenRuntimes,
+        sync: PodSync,
+        runtimes: OpenRuntimes,
         endings: Endings,
         ledger: Ledger,
         addresses: Addresses,
@@ -52,8 +52,8 @@ class BoundPods(Handler):
         preparer: Preparation,
         spawn: Callable[[Coroutine[Any, Any, None]], None],
     ) -> None:
-        self._name, self._lives, self._clock, self._looks = name, lives, clock, looks
-        self._engines, self._endings, self._ledger, self._addresses = engines, endings, ledger, addresses
+        self._name, self._lives, self._clock, self._sync = name, lives, clock, sync
+        self._runtimes, self._endings, self._ledger, self._addresses = runtimes, endings, ledger, addresses
         self._cleaner, self._events, self._preparer, self._spawn = cleaner, events, preparer, spawn
 
     def is_ours(self, pod: Obj) -> bool:
@@ -63,7 +63,7 @@ class BoundPods(Handler):
         if not self.is_ours(obj):
             return
         uid = obj["metadata"]["uid"]
-        states = self._engines.take(uid)
+        states = self._runtimes.take(uid)
         status = obj.get("status") or {}
         is_over = pod_state.has_ended(obj)
         if uid in self._endings.reported:
@@ -80,7 +80,7 @@ class BoundPods(Handler):
     def on_settled(self, facts: Obj, packed: Packed) -> None:
         if self.is_ours(facts) and (
             facts["metadata"]["uid"] in self._endings.reported
-            or self._engines.remembers(facts["metadata"]["uid"])
+            or self._runtimes.remembers(facts["metadata"]["uid"])
         ):
             self.on_add(packed.obj, True)
 
@@ -96,12 +96,12 @@ class BoundPods(Handler):
             phase = (new.get("status") or {}).get("phase")
             if phase in pod_state.ENDED:
                 memory.terminal = phase  # written by another client; our own is noted when it is written
-                self._looks.wake(life)
+                self._sync.wake(life)
         if "deletionTimestamp" in new["metadata"]:
             self._deleted(life)
         elif new["spec"] is not memory.facts.spec and _differs(new["spec"], memory.facts):
             memory.see(facts_of(new))
-            self._looks.wake(life)
+            self._sync.wake(life)
 
     def on_delete(self, obj: Obj, stale: bool) -> None:
         if not self.is_ours(obj):
@@ -113,7 +113,7 @@ class BoundPods(Handler):
             self._cleaner.pod_gone(obj)
             return
         life.memory.gone = True
-        self._looks.wake(life)
+        self._sync.wake(life)
 
     def _deleted(self, life: Life) -> None:
         """Notes that the pod is being deleted, or that its grace period is shorter now."""
@@ -125,7 +125,7 @@ class BoundPods(Handler):
             memory.delete_grace = grace
         else:
             return
-        self._looks.wake(life)
+        self._sync.wake(life)
 
     def _new(self, pod: Obj) -> None:
         """Takes in a pod that was bound just now."""
@@ -140,8 +140,8 @@ class BoundPods(Handler):
             memory.rejected, memory.verdict = True, refused
             message = refused.message.removeprefix("Pod was rejected: ")
             self._events.pod(pod, "PodStopped", verdict=refused.reason, message=message)
-        memory.leaving = self._looks.stopped
-        self._looks.wake(life)
+        memory.leaving = self._sync.stopped
+        self._sync.wake(life)
 
     def _remember(self, pod: Obj, states: list[State]) -> None:
         """Takes in a pod that was here before longshore was restarted."""
@@ -168,7 +168,7 @@ class BoundPods(Handler):
     async def _adopted(self, life: Life) -> None:
         await adopt(life, self._preparer)
         life.adopting = False
-        self._looks.wake(life)
+        self._sync.wake(life)
 
     def _address(self, uid: str, pod: Obj) -> str:
         if pod["spec"].get("hostNetwork"):
@@ -176,7 +176,7 @@ class BoundPods(Handler):
         return self._addresses.of(uid, (pod.get("status") or {}).get("podIP") or "")
 
     def _life(self, pod: Obj, memory: Memory) -> Life:
-        life = self._lives[memory.facts.uid] = Life(memory, self._engines.of(pod))
+        life = self._lives[memory.facts.uid] = Life(memory, self._runtimes.of(pod))
         return life
 
 

@@ -86,7 +86,7 @@ class Cleaner:
             try:
                 await runtime.remove(forgotten)
             except Exception:  # an unavailable runtime is asked again with the next batch
-                log.exception("ended containers of engine %s could not be removed", runtime.name)
+                log.exception("ended containers of runtime %s could not be removed", runtime.name)
                 self._note(runtime, forgotten)
         for uid in uids:
             try:

@@ -20,7 +20,7 @@ class NodeMetrics:
     ) -> None:
         for name, help, number in (
             ("kubelet_active_pods", "Pods that run, start or stop.", pods),
-            ("longshore_node_container_starts", "Starts asked of an engine.", starts),
+            ("longshore_node_container_starts", "Starts asked of a runtime.", starts),
             ("longshore_node_status_writes", "Pod statuses written.", writes),
         ):
             registry.gauge(name, help).ask(number)

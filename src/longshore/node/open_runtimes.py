@@ -48,10 +48,10 @@ class OpenRuntimes:
             try:
                 states = await runtime.open(partial(self._changed, runtime))
             except Exception as err:  # runtimes fail in ways of their own, and others may do without this one
-                log.debug("engine %s", name, exc_info=True)
+                log.debug("runtime %s", name, exc_info=True)
                 if runtime is self._default:
-                    raise Unavailable(f"engine {name} cannot be used: {err}") from err
-                log.warning("engine %s cannot be used, and pods that ask for it wait: %s", name, err)
+                    raise Unavailable(f"runtime {name} cannot be used: {err}") from err
+                log.warning("runtime %s cannot be used, and pods that ask for it wait: %s", name, err)
                 del self._runtimes[name]
                 continue
             for state in states:
@@ -62,7 +62,7 @@ class OpenRuntimes:
                     self._by_image.settle(state.key.pod_uid, name)
         self._opening = False
         if self._by_image is not None:
-            self._by_image.engines = frozenset(self._runtimes)
+            self._by_image.runtimes = frozenset(self._runtimes)
 
     async def close(self, *, kill: bool) -> None:
         for runtime in self._runtimes.values():
@@ -80,7 +80,7 @@ class OpenRuntimes:
         """The runtime of a pod; None if the pod asks for one that this node does not have."""
         wanted = pod["spec"].get("runtimeClassName")
         if wanted:
-            return self._runtimes.get(self._classes.engine(wanted))
+            return self._runtimes.get(self._classes.runtime(wanted))
         return self._default if self._by_image is None else self._runtimes.get(self._by_image.of(pod))
 
     def remembers(self, uid: str) -> bool:
@@ -115,10 +115,10 @@ class OpenRuntimes:
                     await runtime.remove([state.key])
 
 
-def described(engines: Mapping[str, Features]) -> dict[str, str]:
+def described(runtimes: Mapping[str, Features]) -> dict[str, str]:
     """The node's annotations about its runtimes: how each enforces limits, and what it cannot do here."""
     told: dict[str, str] = {}
-    for name, features in engines.items():
+    for name, features in runtimes.items():
         told[own_names.ENGINE_LIMITS.format(name)] = features.limits
         if features.isolation:
             told[own_names.ENGINE_ISOLATION.format(name)] = features.isolation

@@ -42,20 +42,20 @@ class PodSync:
         self._ready.append(life)
         if not self._awake:
             self._awake = True
-            asyncio.get_running_loop().call_soon(self._look_at_all)
+            asyncio.get_running_loop().call_soon(self._sync_all)
 
-    def _look_at_all(self) -> None:
+    def _sync_all(self) -> None:
         self._awake = False
         ready, self._ready = self._ready, []
         wall, now = self._clock.now().timestamp(), self._clock.monotonic()
         for life in ready:
             life.queued = False
             try:
-                self._look(life, now, wall)
+                self._sync(life, now, wall)
             except Exception:  # a bug in one pod's decision must not stop the others'
                 log.exception("pod %s could not be looked at", life.memory.facts.title)
 
-    def _look(self, life: Life, now: float, wall: float) -> None:
+    def _sync(self, life: Life, now: float, wall: float) -> None:
         if life.adopting or life.closed:
             return
         memory = life.memory

@@ -60,7 +60,7 @@ class Machine(msgspec.Struct, frozen=True):
 
 
 class Registration:
-    """`engines` are the names of this node's runtimes, the default first. Every heartbeat checks `disk`, and
+    """`runtimes` are the names of this node's runtimes, the default first. Every heartbeat checks `disk`, and
     calls `problem` for the reason why the default runtime cannot run pods."""
 
     def __init__(
@@ -70,7 +70,7 @@ class Registration:
         name: str,
         capacity: Capacity,
         *,
-        engines: tuple[str, ...],
+        runtimes: tuple[str, ...],
         machine: Machine,
         disk: DiskPressure,
         problem: Callable[[], Awaitable[str]],
@@ -78,7 +78,7 @@ class Registration:
         self.annotations: dict[str, str] = {}
         """Facts of this node for people, e.g. how it enforces limits."""
         self._client, self._clock, self._name, self._capacity = client, clock, name, capacity
-        self._engines, self._machine = engines, machine
+        self._runtimes, self._machine = runtimes, machine
         self._disk, self._ask_problem = disk, problem
         self._problem = ""
         self._lease: Obj | None = None
@@ -222,7 +222,7 @@ class Registration:
                 {"type": "Hostname", "address": self._name},
             ],
             "nodeInfo": self._info(),
-            "runtimeHandlers": [{"name": name} for name in ("", *self._engines)],
+            "runtimeHandlers": [{"name": name} for name in ("", *self._runtimes)],
         }
 
     def _info(self) -> Obj:
@@ -233,7 +233,7 @@ class Registration:
             "bootID": machine.boot_id,
             "kernelVersion": machine.kernel,
             "osImage": machine.os_image,
-            "containerRuntimeVersion": f"{self._engines[0]}://{longshore.__version__}",
+            "containerRuntimeVersion": f"{self._runtimes[0]}://{longshore.__version__}",
             "kubeletVersion": f"v{longshore.__version__}{VERSION_SUFFIX}",
             "kubeProxyVersion": "",
             "operatingSystem": "linux",

@@ -20,7 +20,7 @@ class RuntimeClasses(Handler):
     def __init__(self) -> None:
         self._handlers: dict[str, str] = {}
 
-    def engine(self, name: str) -> str:
+    def runtime(self, name: str) -> str:
         """The handler of a class. A class that does not exist means the runtime of its name."""
         return self._handlers.get(name, name)
 
@@ -35,7 +35,7 @@ class RuntimeByImage:
     def __init__(self, images: ImagesFile) -> None:
         self._images = images
         self._chosen: dict[str, str] = {}
-        self.engines: frozenset[str] = frozenset()
+        self.runtimes: frozenset[str] = frozenset()
         """The runtimes that work here, once they are open."""
 
     def of(self, pod: Obj) -> str:
@@ -45,16 +45,16 @@ class RuntimeByImage:
             chosen = self._chosen[uid] = self._choice(pod["spec"])
         return chosen
 
-    def settle(self, uid: str, engine: str) -> None:
+    def settle(self, uid: str, runtime: str) -> None:
         """Notes the runtime of a pod that ran before longshore was started."""
-        self._chosen[uid] = engine
+        self._chosen[uid] = runtime
 
     def forget(self, uid: str) -> None:
         """Forgets a deleted pod."""
         self._chosen.pop(uid, None)
 
     def _choice(self, spec: Obj) -> str:
-        if "podman" not in self.engines:
+        if "podman" not in self.runtimes:
             return "process"
         images = [container.get("image") or "" for part in _PARTS for container in spec.get(part) or ()]
         return "process" if all(self._images.find(image) is not None for image in images) else "podman"

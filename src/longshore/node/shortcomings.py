@@ -26,7 +26,7 @@ def words(node: Obj) -> str:
     notes = (node["metadata"].get("annotations") or {}).get(own_names.ENGINE_NOTES.format("process"), "")
     found += [_part(sentence) for sentence in notes.split(". ") if sentence]
     handlers = {handler.get("name") for handler in status.get("runtimeHandlers") or ()}
-    found += [f"there is no {engine}" for engine in _WANTED if handlers and engine not in handlers]
+    found += [f"there is no {runtime}" for runtime in _WANTED if handlers and runtime not in handlers]
     return "; ".join(found)
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from longshore.api.types import Obj
     from longshore.client import Client
     from longshore.client.projection import Projection
+    from longshore.machinery.controller_context import ControllerContext
+    from longshore.machinery.explanations import Tell
     from longshore.machinery.informers.cache import Key
     from longshore.machinery.reasons import Reason
     from longshore.plane.first_objects import Awaited
@@ -57,7 +59,7 @@ def _of(*takes: str, kind: str, who: str, live: bool = False) -> Factory:
     """
 
     def run(client: Client, wiring: Wiring, name: str) -> Coroutine[Any, Any, None]:
-        context = wiring.context(client, wiring.reasons.teller(kind, who), name=name)
+        context = _context(client, wiring, name, wiring.reasons.teller(kind, who))
         if live:
             wiring.waits[kind] = context.explanations.of
         given = {part: value for part in takes if (value := getattr(wiring, part)) not in (None, "")}
@@ -72,11 +74,15 @@ def _package(name: str) -> Any:
     return import_module(f"longshore.controllers.{CONTROLLERS[name].package}")
 
 
+def _context(client: Client, wiring: Wiring, name: str, tell: Tell) -> ControllerContext:
+    return wiring.context(client, tell, name=name, workers=CONTROLLERS[name].workers)
+
+
 def _garbage(client: Client, wiring: Wiring, name: str) -> Coroutine[Any, Any, None]:
     from longshore.controllers import garbage
 
     tell = wiring.reasons.teller_of_many(_COLLECTED, "garbage collector")
-    return garbage.run(wiring.context(client, tell, name=name))
+    return garbage.run(_context(client, wiring, name, tell))
 
 
 _COLLECTED = {
@@ -99,7 +105,7 @@ def _volume(client: Client, wiring: Wiring, name: str) -> Coroutine[Any, Any, No
     def tell(key: Key, uid: str, at: float, reason: Reason) -> None:
         (of_claims if key[0] else of_volumes)(key, uid, at, reason)
 
-    return volume.run(wiring.context(client, tell, name=name), volumes=wiring.volumes)
+    return volume.run(_context(client, wiring, name, tell), volumes=wiring.volumes)
 
 
 def _differs_from_bootstrap(queue: Obj) -> bool:

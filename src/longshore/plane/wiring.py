@@ -65,9 +65,11 @@ class Wiring(msgspec.Struct, frozen=True):
     belongs: Callable[[Any], bool] | None = None
     """Whether the object of a key belongs to this process; None means that all do."""
 
-    def context(self, client: Client, tell: Tell | None = None, *, name: str = "") -> ControllerContext:
+    def context(
+        self, client: Client, tell: Tell | None = None, *, name: str = "", workers: int = 0
+    ) -> ControllerContext:
         """The context of one user. Its new reasons go to `tell`; per object, only the last sync is
-        remembered. `name` is the controller's name."""
+        remembered. `name` and `workers` are the controller's."""
         return ControllerContext(
             client,
             clock=self.clock,
@@ -77,6 +79,7 @@ class Wiring(msgspec.Struct, frozen=True):
             explanations=Explanations(tell if self.keeps_records else None, per_object=1),
             measures=self.keeps_records,
             name=name,
+            workers=workers,
             limits=self.limits,
             belongs=self.belongs,
         )

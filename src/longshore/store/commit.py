@@ -1,10 +1,10 @@
 """Group commit: writes that are staged while a transaction runs share the next transaction.
 
 An idle store commits a write at once. Under load batches grow: while a transaction runs, and for up to two
-turns of the event loop if each turn brings more writes. Where a commit only reaches the page cache
-(durability `normal`), a small commit runs in the event loop, because it takes less time than waking a thread
-(`bench/store.py`); everything that may wait for a disk goes to the writer thread. Between two commits there
-is room for one small step of housekeeping: removing dead rows, or a chore of the journal's own.
+turns of the event loop if each turn brings more writes. With durability `normal`, a commit only reaches the
+page cache: a small one then runs in the event loop, as it takes less time than waking a thread
+(`bench/store.py`). A commit that may wait for a disk goes to the writer thread. Between two commits there is
+room for one small step of housekeeping: removing dead rows, or a chore of the journal's own.
 
 A failed commit also fails every write staged after it, because those writes were computed from it.
 """

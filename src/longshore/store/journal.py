@@ -35,8 +35,8 @@ class Journal(Protocol):
         """Removes rows that nothing needs, and notes the revision before which history has gaps."""
 
     def note(self, bundle: Bundle, first: int) -> None:
-        """Queues notes to be written as a chore, which also removes the bundles of their shelf before the
-        number `first`."""
+        """Queues notes. The chore that writes them also removes earlier bundles of their shelf: those with a
+        number below `first`."""
 
     def chore(self) -> Callable[[], None] | None:
         """A small step of housekeeping that is due, to be run between two commits; None when none is due."""

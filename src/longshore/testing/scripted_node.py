@@ -1,4 +1,4 @@
-"""A node that runs nothing: the real agent over a scripted engine.
+"""A node that runs nothing: the real agent over a scripted runtime.
 
     node = ScriptedNode(clock, lambda container: Run(seconds=30.0))
     node = ScriptedNode(clock, Scripts(rng, [Rule("worker-*", (Exit(1, after="3s"), Exit(0)))]))
@@ -120,15 +120,15 @@ class ScriptedNode:
             await self._repaired.wait()
 
     def _agent_of(self, plane: Plane, pods: PodsByNode | None) -> Agent:
-        engine: Runtime = ScriptedRuntime(self.machine)
+        runtime: Runtime = ScriptedRuntime(self.machine)
         if pods is None:
-            engine = followed = FollowedRuntime(engine)
+            runtime = followed = FollowedRuntime(runtime)
             root = self.root or _NOWHERE
             door = NodeAccess(self.name, (followed,), root, plane.clock, Archive(root / "archive"))
             plane.api.use_node(NodeParts(door))
         return self.new_agent(
             plane.wiring.context(plane.client, plane.wiring.reasons.teller("pod", "node")),
-            runtimes={"process": engine},
+            runtimes={"process": runtime},
             hears=None if pods is None else pods.of(self.name),
         )
 

@@ -1,4 +1,4 @@
-"""An engine on the virtual clock that runs nothing: containers end when and how a script says.
+"""A runtime on the virtual clock that runs nothing: containers end when and how a script says.
 
 Implements `node.runtime`: a key starts at most once (a second start returns its state), containers are
 remembered until they are removed, ends are recorded before they are reported. A `ScriptedMachine` survives
@@ -40,7 +40,7 @@ _BACK_OFF_AFTER_SECONDS: Final = 1.0
 
 
 class ScriptedMachine(msgspec.Struct, eq=False):
-    """The machine below the engine: its containers and their states outlive longshore."""
+    """The machine below the runtime: its containers and their states outlive longshore."""
 
     clock: Clock
     script: RunScript = lambda container: Run()
@@ -212,7 +212,7 @@ def _backing_off(image: str, why: str, left: float) -> CannotStart:
 
 
 def _write_log(container: Container, text: str, now: float) -> None:
-    """Writes output in the form of an engine's log file."""
+    """Writes output in the form of a runtime's log file."""
     stamp = f"{rfc3339.from_seconds(int(now))[:-1]}.{int(now % 1 * 1e9):09d}Z"
     os.makedirs(os.path.dirname(container.log), exist_ok=True)
     with open(container.log, "a", encoding="utf-8") as opened:
@@ -220,7 +220,7 @@ def _write_log(container: Container, text: str, now: float) -> None:
 
 
 class ScriptedRuntime:
-    """An engine over a `ScriptedMachine`. `pause` is the time that each call takes."""
+    """A runtime over a `ScriptedMachine`. `pause` is the time that each call takes."""
 
     def __init__(self, machine: ScriptedMachine, *, name: str = "process", pause: float = 0.0) -> None:
         self.name, self.machine = name, machine

@@ -4,7 +4,7 @@
         async with World(clock, Run(30.0)).running() as world:
             await world.client.create(("batch/v1", "Job"), job, "default")
 
-Nodes are the real agent over a scripted engine (`scripted_node.py`). `Cluster` is a world with HTTP and a
+Nodes are the real agent over a scripted runtime (`scripted_node.py`). `Cluster` is a world with HTTP and a
 thread (`installation.py`), `longshore sim` one without.
 """
 

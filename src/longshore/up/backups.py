@@ -36,8 +36,8 @@ from longshore.store.disk import RESTORING
 from longshore.store.errors import SchemaTooNew, StoreError
 from longshore.store.journal_copy import Verified
 from longshore.store.lock import DataDirLock
-from longshore.up import files, node_name, volume_looks
-from longshore.up.volume_looks import Look
+from longshore.up import file_modes, files, node_name
+from longshore.up.file_modes import FileMode
 
 JOURNAL: Final = "journal.db"
 VOLUMES: Final = "volumes"
@@ -70,7 +70,7 @@ class Manifest(msgspec.Struct, frozen=True):
     revision: int
     objects: int
     files: dict[str, Member]
-    looks: dict[str, Look] = {}
+    looks: dict[str, FileMode] = {}
     """Modes, owners and links of everything in volumes; empty in backups of an older longshore."""
     node: str = ""
     """The name of the node, which keeps it after a restore; empty in backups of an older longshore."""
@@ -83,7 +83,7 @@ def pack(directory: Path, journal: Path, out: Path, *, volumes: bool) -> Manifes
     """
     facts = journal_copy.verified(journal)
     members = {JOURNAL: journal, **{str(path.relative_to(directory)): path for path in _secrets(directory)}}
-    looks = volume_looks.of(directory, directory / VOLUMES) if volumes else {}
+    looks = file_modes.of(directory, directory / VOLUMES) if volumes else {}
     beside, room = (out.with_name(f".{out.name}.{os.getpid()}{end}") for end in ("", ".volumes"))
     try:
         if volumes:
@@ -271,7 +271,7 @@ def restore(backup: Path, directory: Path) -> tuple[Manifest, Path | None]:
         with unpacked(backup, directory) as (manifest, room):
             before = acknowledged.revision_of(directory / "acknowledged")
             volumes = _volumes(manifest)
-            volume_looks.give(room, manifest.files, manifest.looks)
+            file_modes.give(room, manifest.files, manifest.looks)
             plain = [name for name in manifest.files if PurePosixPath(name).parts[0] != VOLUMES]
             kept = _keep_old(directory, plain, volumes)
             files.write_private(directory / RESTORING, os.fsencode(backup))

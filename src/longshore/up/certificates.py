@@ -1,7 +1,7 @@
 """Creates and reads certificates. The only file that loads the certificate library; see pki.py.
 
-Every certificate says what it is good for (key usage, server or client authentication), carries a random
-serial number, and is valid from an hour in the past, so that a slightly wrong clock does no harm.
+Every certificate has its key usage (server or client authentication) and a random serial number. It is valid
+from an hour in the past, so that a slightly wrong clock does no harm.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Wires the node of one longshore: its engines, the preparation of pods, and the agent that runs them."""
+"""Wires the node of one longshore: its runtimes, the preparation of pods, and the agent that runs them."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ async def run(options: Options, place: Place, plane: Plane, ready: asyncio.Event
     root = place.directory
     root.mkdir(mode=0o700, exist_ok=True)
     amounts = machine.capacity(root, declared=options.node_capacity)
-    engines = {name: FollowedRuntime(engine) for name, engine in _engines(options, root).items()}
+    runtimes = {name: FollowedRuntime(runtime) for name, runtime in _runtimes(options, root).items()}
     name = place.name
     wiring.local_nodes.add(name)
     archive = Archive(root / "archive", options.retention)
-    door = NodeAccess(name, tuple(engines.values()), root, wiring.clock, archive)
+    door = NodeAccess(name, tuple(runtimes.values()), root, wiring.clock, archive)
     classes = RuntimeClasses()
     by_image = RuntimeByImage(place.images) if options.runtime == "auto" else None
     image_pages = own_pages.images_page(place.images, _default(options), by_image)
@@ -62,7 +62,7 @@ async def run(options: Options, place: Place, plane: Plane, ready: asyncio.Event
     facts = NodeFacts(
         name,
         allocatable=amounts.amounts,
-        engine=_default(options),
+        runtime=_default(options),
         by_image=by_image,
         classes=classes,
         isolation=options.isolation,
@@ -70,10 +70,10 @@ async def run(options: Options, place: Place, plane: Plane, ready: asyncio.Event
     )
 
     async def can_mount() -> bool:
-        return (await engines["process"].features()).mounts
+        return (await runtimes["process"].features()).mounts
 
     async def strongest_walls() -> str:
-        return (await engines["process"].features()).strongest
+        return (await runtimes["process"].features()).strongest
 
     preparer = Preparer(
         client,
@@ -89,7 +89,7 @@ async def run(options: Options, place: Place, plane: Plane, ready: asyncio.Event
     agent = Agent(
         wiring.context(client, wiring.reasons.teller("pod", "node")),
         name=name,
-        runtimes=engines,
+        runtimes=runtimes,
         preparer=preparer,
         root=root,
         capacity=amounts,
@@ -107,8 +107,8 @@ async def run(options: Options, place: Place, plane: Plane, ready: asyncio.Event
         await cancelled([following])
 
 
-def _engines(options: Options, root: Path) -> dict[str, Runtime]:
-    """The engines by name, the default one first."""
+def _runtimes(options: Options, root: Path) -> dict[str, Runtime]:
+    """The runtimes by name, the default one first."""
     default = _default(options)
     from longshore.node.runtimes.process import ProcessRuntime
 
@@ -128,7 +128,7 @@ def _engines(options: Options, root: Path) -> dict[str, Runtime]:
 
 
 def _default(options: Options) -> str:
-    """The name of the default engine, which the node needs."""
+    """The name of the default runtime, which the node needs."""
     return "process" if options.runtime == "auto" else options.runtime
 
 

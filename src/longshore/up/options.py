@@ -55,7 +55,7 @@ class Options(msgspec.Struct, frozen=True):
     node_name: str = ""
     """The node's name; empty for the name in the data directory, which is the machine's at first."""
     runtime: str = "process"
-    """The engine of pods that name none: process, podman, or auto, which chooses by the image table."""
+    """The runtime of pods that name none: process, podman, or auto, which chooses by the image table."""
     images: Path | None = None
     """The file with the image table; None for `images.yaml` in the data directory."""
     isolation: Literal["none", "process", "full"] = "full"

@@ -3,7 +3,7 @@
     GET /longshore/failed/namespaces/NS                 records of failed pods that were deleted, oldest first
     GET /longshore/failed/namespaces/NS/jobs/NAME       of a Job; also pods/NAME: of pods with that name
     GET /longshore/failed/logs/UID/CONTAINER/ATTEMPT    the lines of one run
-    GET /longshore/images     the file and its state, the rows in force, the engine of pods that name none
+    GET /longshore/images     the file and its state, the rows in force, the runtime of pods that name none
     GET /longshore/kept       how much is kept of what is over, beside its limits
 
 A client that may read these paths (administrators, and others by a `nonResourceURLs` rule) may read them all.
@@ -75,9 +75,9 @@ IMAGES: Final = "/longshore/images"
 
 
 def images_page(
-    images: ImagesFile, engine: str, by_image: RuntimeByImage | None
+    images: ImagesFile, runtime: str, by_image: RuntimeByImage | None
 ) -> Callable[[str], Obj | None]:
-    """Makes the function that answers `IMAGES`. `engine` is the default unless `by_image` chooses."""
+    """Makes the function that answers `IMAGES`. `runtime` is the default unless `by_image` chooses."""
 
     def answer(rest: str) -> Obj | None:
         if rest:
@@ -87,7 +87,7 @@ def images_page(
             "kind": "Images",
             "file": str(images.path or ""),
             "problem": images.problem,
-            "runtime": engine if by_image is None or "podman" not in by_image.engines else "auto",
+            "runtime": runtime if by_image is None or "podman" not in by_image.runtimes else "auto",
             "items": rows,
         }
 

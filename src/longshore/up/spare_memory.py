@@ -2,10 +2,14 @@
 
 Objects of all sizes come and go, and the free memory between them is in pieces. Under a steady load of 20
 Jobs a second longshore grew by 16 % from the fifth minute to the thirtieth (bench/soak.py), and nothing in it
-was new. So large blocks are always mapped from the system (the C library would otherwise raise the size that
-counts as large with each block that is freed), threads share one heap, and once a minute all free memory is
-given back, which takes some milliseconds in a thread of its own. If the C library has no such calls (musl),
-nothing is done.
+was new. So:
+
+- large blocks are always mapped from the system: by default the C library raises the size that counts as
+  large with each block that is freed;
+- threads share one heap;
+- once a minute all free memory is given back, which takes some milliseconds in a thread of its own.
+
+If the C library has no such calls (musl), nothing is done.
 """
 
 from __future__ import annotations

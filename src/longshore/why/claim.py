@@ -5,11 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from longshore.machinery import catalogue
-from longshore.machinery.catalogue import Place
-from longshore.machinery.records import PROBLEM, Record
-from longshore.why.deletion import deleted
-from longshore.why.story import Line, StoryView, could_not, merged, of_event, of_record, once
+from longshore.why.deletion import line
+from longshore.why.story import Line, StoryView, merged, of_event, once
 
 _UNBOUND: Final = ("ExternalProvisioning", "FailedBinding", "ProvisioningFailed", "WaitForFirstConsumer")
 _NO_CLASS: Final = re.compile(r'storageclass\.storage\.k8s\.io "([^"]+)" not found')
@@ -17,18 +14,8 @@ _EXTERNAL: Final = re.compile(r"provisioner '?\"?([^'\" ]+)")
 
 
 def lines(view: StoryView) -> list[Line]:
-    found = [line for record in view.own if (line := _line(view, record)) is not None]
+    found = [each for record in view.own if (each := line(record, view.kind.title)) is not None]
     return once(found) if found else merged(of_event(event) for event in view.events)
-
-
-def _line(view: StoryView, record: Record) -> Line | None:
-    if catalogue.place(record.code) is Place.STEP:
-        return None  # the state is told under `now`
-    if gone := deleted(record, view.kind.title):
-        return gone
-    if record.code == PROBLEM:
-        return could_not(record)
-    return of_record(record)
 
 
 def now(view: StoryView) -> list[str]:

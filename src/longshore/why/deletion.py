@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from longshore.machinery.records import Record
-from longshore.why.story import Line, StoryView, of_record
+from longshore.machinery import catalogue
+from longshore.machinery.catalogue import Place
+from longshore.machinery.records import PROBLEM, Record
+from longshore.why.story import Line, StoryView, could_not, of_record
 
 ASKED: Final = "DeletedBy"
 """The code of the API server's record that a user asked to delete the object."""
@@ -80,3 +82,12 @@ def deleted(record: Record, title: str) -> Line | None:
     if record.code == "TtlOver":
         return of_record(record)
     return None
+
+
+def line(record: Record, title: str) -> Line | None:
+    """The line of a record that needs no words of its kind; None for a step, which `now` tells."""
+    if catalogue.place(record.code) is Place.STEP:
+        return None
+    if gone := deleted(record, title):
+        return gone
+    return could_not(record) if record.code == PROBLEM else of_record(record)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api.facts import conditions
-from longshore.machinery.records import PROBLEM, Record
-from longshore.why.deletion import deleted
-from longshore.why.story import Line, StoryView, could_not, of_event, of_record, once
+from longshore.why.deletion import line
+from longshore.why.story import Line, StoryView, of_event, once
 
 _HOLDING: Final = (
     "NamespaceDeletionDiscoveryFailure",
@@ -19,16 +18,8 @@ _HOLDING: Final = (
 
 
 def lines(view: StoryView) -> list[Line]:
-    found = [line for record in view.own if (line := _line(record)) is not None]
+    found = [each for record in view.own if (each := line(record, "namespace")) is not None]
     return once(found) if found else once(of_event(event) for event in view.events)
-
-
-def _line(record: Record) -> Line | None:
-    if gone := deleted(record, "namespace"):
-        return gone
-    if record.code == PROBLEM:
-        return could_not(record)
-    return of_record(record)
 
 
 def now(view: StoryView) -> list[str]:

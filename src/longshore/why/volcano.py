@@ -13,7 +13,7 @@ from longshore.machinery.catalogue import Place
 from longshore.machinery.records import PROBLEM, Record
 from longshore.machinery.sentences import counted, exit_words, quoted
 from longshore.why import gang_now, pod_now
-from longshore.why.deletion import deleted
+from longshore.why.deletion import line
 from longshore.why.kinds import KINDS
 from longshore.why.needs import Step
 from longshore.why.story import (
@@ -21,7 +21,6 @@ from longshore.why.story import (
     Created,
     Line,
     StoryView,
-    could_not,
     merged,
     of_event,
     of_record,
@@ -36,7 +35,7 @@ _GANG_WAITS: Final = ("Pending", "Inqueue")
 
 def lines(view: StoryView) -> list[Line]:
     created = Created(view.pods)
-    found = [line for record in _after_start(view.own) if (line := _line(view, record, created)) is not None]
+    found = [each for record in _after_start(view.own) if (each := _line(view, record, created)) is not None]
     if not found:
         return merged(of_event(event) for event in view.events)
     if view.kind.word != "vcjob":
@@ -78,19 +77,13 @@ def _failures(view: StoryView) -> Iterator[Line]:
 
 
 def _line(view: StoryView, record: Record, created: Created) -> Line | None:
-    if catalogue.place(record.code) is Place.STEP:
-        return None
-    if gone := deleted(record, view.kind.title):
-        return gone
-    if record.code == PROBLEM:
-        return could_not(record)
     if record.code == "PodsDeleted" and not record.numbers.get("pods"):
         return None
     if record.code == "PodsCreated":
         many = created.at(record.at, int(record.numbers.get("pods", 0)))
         if any((each.code, each.at) == (PROBLEM, record.at) for each in view.own):
             return of_record(record, record.then(pods=many)) if many else None
-    return of_record(record)
+    return line(record, view.kind.title)
 
 
 # ---- Jobs

@@ -97,10 +97,10 @@ def test_a_job_that_failed_without_a_reason_has_a_row() -> None:
         "spec": {"managedBy": "example.com/other"},
         "status": {"conditions": [{"type": "Failed", "status": "True"}]},
     }
-    row = history.of_job(job, {})
+    row = history.of_job(job)
     assert (row.result, row.failure) == ("failed", "")
     told = {**job["status"]["conditions"][0], "reason": "Lost"}
-    assert history.of_job({**job, "status": {"conditions": [told]}}, {}).failure == "Lost"
+    assert history.of_job({**job, "status": {"conditions": [told]}}).failure == "Lost"
 
 
 def test_a_job_that_is_gone_and_failed_without_a_reason_has_a_row() -> None:
@@ -112,5 +112,8 @@ def test_a_job_that_is_gone_and_failed_without_a_reason_has_a_row() -> None:
         "succeeded": 0,
         "failed": 0,
     }
-    assert history.of_gone(record).failure == ""
-    assert history.of_gone({**record, "message": "its node is away"}).failure == "its node is away"
+    assert history.of_finished(record, "deleted").failure == ""
+    assert (
+        history.of_finished({**record, "message": "its node is away"}, "deleted").failure
+        == "its node is away"
+    )

@@ -65,7 +65,7 @@ def test_namespaces_that_are_deleted_together_share_what_was_found_out() -> None
             for number in range(27):
                 await client.create(SPACES, {"metadata": {"name": f"n{number}"}})
                 await client.create(MAPS, {"metadata": {"name": "m", "finalizers": ["x/y"]}}, f"n{number}")
-            async with beside(run(ControllerContext(theirs, clock=clock, rng=clock.rng))):
+            async with beside(run(ControllerContext(theirs, clock=clock, rng=clock.rng, workers=1))):
                 for number in range(27):
                     await client.delete(SPACES, f"n{number}")
                 await clock.sleep(60)

@@ -45,7 +45,7 @@ def test_a_pod_whose_class_names_no_engine_waits_and_says_so() -> None:
                 await world.create(runtimeClassName="safe")
                 told = (
                     "FailedCreatePodSandBox",
-                    'RuntimeClass "safe" asks for an engine that this node does not have',
+                    'RuntimeClass "safe" asks for a runtime that this node does not have',
                 )
                 assert told in await world.events()
                 assert (await world.status())["phase"] == "Pending"

@@ -84,7 +84,7 @@ async def test_a_container_with_nothing_to_run_is_told_the_way_out(
 
 @pytest.mark.anyio
 async def test_a_container_of_podman_takes_nothing_from_the_table(world: World) -> None:
-    world.preparer = world.another(node=NodeFacts("node-1", engine="podman"))
+    world.preparer = world.another(node=NodeFacts("node-1", runtime="podman"))
     found = await made(world, "busybox")
     assert (words(found), found.path) == ((), ())
 
@@ -103,7 +103,7 @@ def test_auto_gives_pods_of_unknown_images_to_podman(
 ) -> None:
     (tmp_path / "images.yaml").write_text(TABLE)
     by_image = RuntimeByImage(ImagesFile(tmp_path / "images.yaml"))
-    by_image.engines = frozenset(engines)
+    by_image.runtimes = frozenset(engines)
     pod = {"metadata": {"uid": "u"}, "spec": {"containers": [{"image": image} for image in images]}}
     assert by_image.of(pod) == engine
 
@@ -112,7 +112,7 @@ def test_a_pod_keeps_its_engine_when_the_table_changes(tmp_path: Path) -> None:
     file = tmp_path / "images.yaml"
     images = ImagesFile(file)
     by_image = RuntimeByImage(images)
-    by_image.engines = frozenset({"process", "podman"})
+    by_image.runtimes = frozenset({"process", "podman"})
     pod = {"metadata": {"uid": "u"}, "spec": {"containers": [{"image": "tool"}]}}
     assert by_image.of(pod) == "podman"
     file.write_text(TABLE)

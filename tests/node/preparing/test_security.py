@@ -51,7 +51,7 @@ async def test_a_container_that_must_not_be_root_is_never_started_as_root(
         (None, {"runAsNonRoot": True}, {"runAsNonRoot": False}),
         (USER, {"runAsNonRoot": True}, {}),
         (USER, {"runAsUser": 1000, "runAsGroup": 1000}, {}),
-        (NodeFacts("n", user=0, engine="podman"), {"runAsNonRoot": True}, {}),
+        (NodeFacts("n", user=0, runtime="podman"), {"runAsNonRoot": True}, {}),
     ],
 )
 async def test_what_is_fine_runs(world: World, node: NodeFacts | None, whole: Obj, own: Obj) -> None:
@@ -59,7 +59,7 @@ async def test_what_is_fine_runs(world: World, node: NodeFacts | None, whole: Ob
 
 
 async def test_podman_is_asked_for_the_rights_of_the_manifest(world: World) -> None:
-    node = NodeFacts("n", user=0, engine="podman")
+    node = NodeFacts("n", user=0, runtime="podman")
     own = {
         "capabilities": {"add": ["NET_ADMIN"], "drop": ["ALL"]},
         "allowPrivilegeEscalation": False,
@@ -85,7 +85,7 @@ async def test_what_a_process_cannot_have_is_said(world: World) -> None:
         "capabilities are not dropped",
         "allowPrivilegeEscalation: false is not enforced",
     )
-    assert (await world.another(node=NodeFacts("n", engine="podman")).pod(pod)).warnings == ()
+    assert (await world.another(node=NodeFacts("n", runtime="podman")).pod(pod)).warnings == ()
 
 
 async def test_a_plain_pod_gives_no_warnings(world: World) -> None:
@@ -103,4 +103,4 @@ async def test_a_limit_of_storage_says_what_it_counts(world: World) -> None:
     walled = world.another(node=NodeFacts("n", isolation="full"), strongest_walls=strongest)
     (said,) = (await walled.pod(pod)).warnings
     assert said.startswith("limits of ephemeral-storage count logs, emptyDirs and a /tmp of its own, not")
-    assert (await world.another(node=NodeFacts("n", engine="podman")).pod(pod)).warnings == ()
+    assert (await world.another(node=NodeFacts("n", runtime="podman")).pod(pod)).warnings == ()

@@ -1,8 +1,8 @@
 """The fast reading: each message becomes a msgspec struct, so that C checks and cleans a whole body.
 
-It accepts a subset of what `walk.py` accepts and must give the very same result; whatever it is not
-sure of (nulls in odd places, unknown fields, wrong types, zero times) it refuses by returning None,
-and the exact reading takes over. How Go's habits are expressed in struct defaults:
+It accepts a subset of what `walk.py` accepts and gives the very same result. For nulls in odd places, unknown
+fields, wrong types and zero times it returns None, and the exact reading takes over. How Go's habits are
+expressed in struct defaults:
 
 - a plain default is left out again when the value equals it: `omitempty`;
 - a default *factory* is always written, so fields without `omitempty` get one;

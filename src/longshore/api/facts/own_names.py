@@ -47,7 +47,7 @@ ISOLATION: Final = "longshore.dev/isolation"
 NETWORK: Final = "longshore.dev/network"
 """`none`: the pod can reach nothing but itself."""
 
-# ---- on nodes, with the name of an engine
+# ---- on nodes, with the name of a runtime
 
 OF_ENGINES: Final = ".engines.longshore.dev/"
 ENGINE_LIMITS: Final = "{}.engines.longshore.dev/limits"

@@ -4,13 +4,13 @@ metadata, whatever the schema says of it, and they must have apiVersion and kind
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any, Final
 
 from longshore.api import codec, field, names
 from longshore.api.codec import DecodeError
 from longshore.api.field import FieldError
-from longshore.api.structural.node import Node
+from longshore.api.structural.node import Node, walked
 from longshore.api.types import Obj
 from longshore.api.validation import metadata
 
@@ -39,8 +39,7 @@ def coerce_metadata(obj: Obj, path: str) -> list[str]:
 def coerce(value: Any, node: Node) -> list[str]:
     """Reads the metadata of all embedded resources; returns the paths of unknown fields in them."""
     unknown: list[str] = []
-
-    def read(obj: Obj, path: str) -> None:
+    for obj, path in _embedded(value, node):
         for key in ("apiVersion", "kind"):
             if key in obj and not isinstance(obj[key], str):
                 raise DecodeError(str(field.invalid(f"{path}.{key}", obj[key], "must be a string")))
@@ -52,32 +51,19 @@ def coerce(value: Any, node: Node) -> list[str]:
                 raise DecodeError(str(problem)) from None
             if obj["metadata"].get("creationTimestamp") is None:
                 obj["metadata"].pop("creationTimestamp", None)
-
-    _each(value, node, "", read)
     return unknown
 
 
 def problems(value: Any, node: Node) -> list[FieldError]:
     """All problems with the type and metadata of embedded resources."""
-    found: list[FieldError] = []
-    _each(value, node, "", lambda obj, path: found.extend(_wrong(obj, path)))
-    return found
+    return [problem for obj, path in _embedded(value, node) for problem in _wrong(obj, path)]
 
 
-def _each(value: Any, node: Node, path: str, visit: Callable[[Obj, str], None]) -> None:
-    """Visits every embedded resource, outer ones first."""
-    if type(value) is dict:
-        if node.embedded and path:
-            visit(value, path)
-        for key, inner in value.items():
-            child = node.properties.get(key)
-            if child is not None and child.embeds_below:
-                _each(inner, child, f"{path}.{key}" if path else key, visit)
-            elif child is None and node.additional is not None and node.additional.embeds_below:
-                _each(inner, node.additional, f"{path}[{key}]", visit)
-    elif type(value) is list and node.items is not None and node.items.embeds_below:
-        for index, item in enumerate(value):
-            _each(item, node.items, f"{path}[{index}]", visit)
+def _embedded(value: Any, node: Node) -> Iterator[tuple[Obj, str]]:
+    """Every embedded resource with its path, outer ones first."""
+    for obj, own, path in walked(value, node, lambda below: below.embeds_below):
+        if own.embedded and path and type(obj) is dict:
+            yield obj, path
 
 
 def _wrong(obj: Obj, path: str) -> list[FieldError]:

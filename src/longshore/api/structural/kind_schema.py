@@ -13,7 +13,7 @@ from longshore.api.errors import StatusError
 from longshore.api.field import FieldError
 from longshore.api.shape import ListShape, ListType, MapShape, Shape
 from longshore.api.structural import embedded, prune, validate
-from longshore.api.structural.node import ABSENT, Node, of_kind
+from longshore.api.structural.node import ABSENT, Node, of_kind, walked
 from longshore.api.structural.wording import Problem
 from longshore.api.types import Obj, copy_of, decode, encode, is_same
 
@@ -161,29 +161,15 @@ def _list(node: Node) -> ListShape:
 # ---- Lists of type set and map hold nothing twice: no equal items, no two items with the same keys.
 
 
-def list_problems(value: Any, node: Node, path: str = "") -> list[FieldError]:
+def list_problems(value: Any, node: Node) -> list[FieldError]:
     """A problem for every repeated item. Keys of maps are in brackets, as Kubernetes prints them."""
     found: list[FieldError] = []
-    _walk(value, node, path, found)
+    for items, own, path in walked(value, node, lambda below: below.lists_below):
+        if type(items) is list and own.list_type == "set":
+            found += [field.duplicate(f"{path}[{i}]", items[i]) for i in _repeated(items)]
+        elif type(items) is list and own.list_type == "map":
+            found += _same_keys(items, own, path)
     return found
-
-
-def _walk(value: Any, node: Node, path: str, found: list[FieldError]) -> None:
-    if type(value) is dict:
-        for key, inner in value.items():
-            child = node.properties.get(key)
-            if child is not None and child.lists_below:
-                _walk(inner, child, f"{path}.{key}" if path else key, found)
-            elif child is None and node.additional is not None and node.additional.lists_below:
-                _walk(inner, node.additional, f"{path}[{key}]", found)
-    elif type(value) is list:
-        if node.list_type == "set":
-            found += [field.duplicate(f"{path}[{i}]", value[i]) for i in _repeated(value)]
-        elif node.list_type == "map":
-            found += _same_keys(value, node, path)
-        if node.items is not None and node.items.lists_below:
-            for index, item in enumerate(value):
-                _walk(item, node.items, f"{path}[{index}]", found)
 
 
 def _same_keys(value: list[Any], node: Node, path: str) -> list[FieldError]:

@@ -6,7 +6,7 @@ ignored, as in Kubernetes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from longshore.api.structural import formats
@@ -231,6 +231,24 @@ def _values(node: Node, schema: Obj) -> None:
     node.map_type = schema.get("x-kubernetes-map-type") or ""
     node.preserve = bool(schema.get("x-kubernetes-preserve-unknown-fields"))
     node.embedded = bool(schema.get("x-kubernetes-embedded-resource"))
+
+
+def walked(
+    value: Any, node: Node, follows: Callable[[Node], bool], path: str = ""
+) -> Iterator[tuple[Any, Node, str]]:
+    """A value and what is below it, each with its node and its path, outer ones first. Values are left out
+    whose node `follows` refuses."""
+    yield value, node, path
+    if type(value) is dict:
+        for key, inner in value.items():
+            child, where = node.properties.get(key), f"{path}.{key}" if path else key
+            if child is None:
+                child, where = node.additional, f"{path}[{key}]"
+            if child is not None and follows(child):
+                yield from walked(inner, child, follows, where)
+    elif type(value) is list and node.items is not None and follows(node.items):
+        for index, item in enumerate(value):
+            yield from walked(item, node.items, follows, f"{path}[{index}]")
 
 
 def _summarise(node: Node) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING
 
 from longshore.api import codec
 from longshore.api.types import Obj, encode
@@ -19,9 +18,6 @@ from longshore.apiserver.rest.watch import Change, Notice
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
     from longshore.apiserver.request.negotiate import Output
-
-_SHARED_BYTES: Final = 4 << 20
-"""Bytes of rendered lines that are kept for other watchers of the same change: about a thousand changes."""
 
 
 def shared_as(call: Call, output: Output) -> str:
@@ -55,41 +51,11 @@ def _line(type_: str, obj: bytes) -> bytes:
     return b'{"type":"' + type_.encode() + b'","object":' + obj + b"}\n"
 
 
-class _Lines:
-    """Lines of recent changes by (revision, type, apiVersion): a hundred watchers render each once."""
-
-    def __init__(self) -> None:
-        self.kept: dict[tuple[int, str, str], bytes] = {}
-        self._bytes = 0
-
-    def keep(self, key: tuple[int, str, str], line: bytes) -> None:
-        """Keeps a line; drops all others first if they are too many."""
-        if self._bytes + len(line) > _SHARED_BYTES:
-            self.kept.clear()
-            self._bytes = 0
-        self.kept[key] = line
-        self._bytes += len(line)
-
-
-_lines: WeakKeyDictionary[Api, _Lines] = WeakKeyDictionary()
-"""One cache for each server: two servers in one process have separate revisions."""
-
-
 def _plain_renderer(api: Api, call: Call) -> Render:
-    resource = call.resource
-    version = resource.group_version
-    shared = _lines.setdefault(api, _Lines())
-    lines = shared.kept
-
     def to_bytes(change: Change) -> bytes:
         if isinstance(change, Notice):
             return _line(change.type, encode(_untyped(api, call, change)))
-        key = (change.revision, change.type, version)
-        line = lines.get(key)
-        if line is None:
-            line = _line(change.type, render.entry_json(resource, change.entry))
-            shared.keep(key, line)
-        return line
+        return _line(change.type, render.entry_json(call.resource, change.entry))
 
     return to_bytes
 

@@ -1,8 +1,7 @@
 """Admission: a list of rows (`ROWS`), each with its hooks, called in this order; then quotas are charged.
 
-The decisions are pure functions in `apiserver/admission/`; the hooks here ask them at the right moments
-and give them the newest state, staged writes included, so that two creates in one batch cannot
-share the last place in a quota.
+The decisions are pure functions in `apiserver/admission/`. The hooks here give them the newest state, staged
+writes included: two creates in one batch cannot share the last place in a quota.
 """
 
 from __future__ import annotations

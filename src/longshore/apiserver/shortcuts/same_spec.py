@@ -1,9 +1,9 @@
 """Creates objects with a known spec: everything that follows from a spec is computed once.
 
 Pods of one Job differ in name, index and host name, Jobs of one script in the texts of their commands.
-Reading, defaults, admission, validation and the set of owned fields of a spec cost more than all else of a
-create, and for a thousand pods of one template they give the same result a thousand times. So the result for
-the first spec is kept under the JSON that it was made from, and later objects share it; it is frozen like
+Reading, defaults, admission, validation and the set of owned fields of a spec cost more than the rest of a
+create. For a thousand pods of one template they give the same result a thousand times. So the result for the
+first spec is kept under the JSON that it was made from, and later objects share it; it is frozen like
 everything stored.
 
 `spec_differences.py` says what else rules read of an object. If a rule reads something that objects of one

@@ -106,8 +106,13 @@ def known(server: Server, *, everywhere: bool) -> list[Row]:
     answer = server.request("GET", f"/apis/longshore.dev/v1{where}/finishedjobs")
     remembered = json.loads(answer.body)["items"] if answer.code == 200 else []  # another server has none
     records = {record["metadata"]["uid"]: record for record in remembered}
-    rows = [of_job(job, records.pop(job["metadata"]["uid"], {})) for job in jobs]
-    return rows + [of_gone(record) for record in records.values()]
+    rows = [
+        of_finished(record, "server")
+        if (record := records.pop(job["metadata"]["uid"], None))
+        else of_job(job)
+        for job in jobs
+    ]
+    return rows + [of_finished(record, "deleted") for record in records.values()]
 
 
 def _table(rows: list[Row], *, wide: bool) -> str:
@@ -212,8 +217,8 @@ def _words(failure: Obj) -> str:
     return f"{who}{item}: {failure['why']}"
 
 
-def of_job(job: Obj, record: Obj) -> Row:
-    """A Job as the server has it, with its record if it has ended."""
+def of_job(job: Obj) -> Row:
+    """A Job of which the server has no record: one that has not ended, or that another cluster runs."""
     from longshore.api.facts import job_state
     from longshore.api.facts.owners import controller_of
 
@@ -223,15 +228,13 @@ def of_job(job: Obj, record: Obj) -> Row:
     ended, failure = None, ""
     if end is not None:
         result = "complete" if end["type"] == "Complete" else "failed"
-        told = record.get("endTime") or end.get("lastTransitionTime")
-        ended = _seconds(told) if told else None
-        if result == "failed":
-            failure = record.get("lastFailure") or _cause(end)
+        ended = _seconds(end["lastTransitionTime"]) if end.get("lastTransitionTime") else None
+        failure = _cause(end) if result == "failed" else ""
     return Row(
         "job",
         meta["name"],
         result,
-        _seconds(record.get("startTime") or status.get("startTime") or meta["creationTimestamp"]),
+        _seconds(status.get("startTime") or meta["creationTimestamp"]),
         ended,
         spec.get("completions"),
         status.get("succeeded", 0),
@@ -243,7 +246,6 @@ def of_job(job: Obj, record: Obj) -> Row:
         (meta.get("annotations") or {}).get(own_names.RETRY_OF, ""),
         failure,
         f"{owner['kind']}/{owner['name']}" if owner is not None else "",
-        *_of_server(record),
     )
 
 
@@ -252,17 +254,13 @@ def _seconds(text: str) -> float:
     return rfc3339.parse(text) / SECOND
 
 
-def _of_server(record: Obj) -> tuple[str, str]:
-    return (record.get("metadata") or {}).get("name", ""), record.get("podsRemoved", "")
-
-
 def _cause(told: Obj) -> str:
     """Reason and message of a condition or a record, of which either may be missing."""
     return ": ".join(part for part in (told.get("reason"), told.get("message")) if part)
 
 
-def of_gone(record: Obj) -> Row:
-    """A Job that the server remembers (`plane/job_history.py`)."""
+def of_finished(record: Obj, where: str) -> Row:
+    """A Job that has ended, as the server remembers it (`plane/job_history.py`)."""
     failure = record.get("lastFailure", "")
     if not failure and record["result"] == "failed":
         failure = _cause(record)
@@ -275,12 +273,13 @@ def of_gone(record: Obj) -> Row:
         record.get("completions"),
         record["succeeded"],
         record["failed"],
-        "deleted",
+        where,
         "",
         record["metadata"]["namespace"],
         "",
         record.get("retryOf", ""),
         failure,
         record.get("owner", ""),
-        *_of_server(record),
+        record["metadata"]["name"],
+        record.get("podsRemoved", ""),
     )

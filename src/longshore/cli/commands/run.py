@@ -76,7 +76,7 @@ files* FILE            words              manifests, directories of manifests, o
 --throw-away           switch             do not use a longshore that runs here
 --resume               switch             go on where the last run of the same --name stopped: what is done is
                                           not run again
---runtime              process|podman|auto=  --throw-away with this engine for pods of manifests without a
+--runtime              process|podman|auto=  --throw-away with this runtime for pods of manifests without a
                                           runtimeClassName
 --attach JOB           text               run nothing, but show a run that is under way to its end; Ctrl-C
                                           leaves it as it is

@@ -133,13 +133,13 @@ def _text(found: Obj) -> str:
         lines.append(f"process\t{process['pid']}, for {since}, on {process['dataDirectory']}")
     for node in found["nodes"]:
         ready = "ready" if node["ready"] == "True" else "not ready"
-        engine = f", {node['runtime']}" if node["runtime"] else ""
+        runtime = f", {node['runtime']}" if node["runtime"] else ""
         used = ", ".join(
             f"{resource} {_amount(resource, node['requested'][resource])} of "
             f"{_amount(resource, node['allocatable'][resource])}"
             for resource in ("cpu", "memory")
         )
-        lines.append(f"node\t{node['name']}: {ready}{engine}; {node['pods']} pods ask for {used}")
+        lines.append(f"node\t{node['name']}: {ready}{runtime}; {node['pods']} pods ask for {used}")
         if node["isolation"]:
             lines.append(f"walls\tisolation {node['isolation']}")
         if node["lacks"]:

@@ -38,7 +38,7 @@ _SERVER_FLAGS = """
 --no-scheduler            on                 do not schedule pods here
 """
 _NODE_FLAGS = f"""
---runtime      process|podman|auto=process  engine for pods without a runtimeClassName (default: process);
+--runtime      process|podman|auto=process  runtime for pods without a runtimeClassName (default: process);
                      auto: process for images that longshore images lists, podman for others where it is
                      installed
 --images FILE  file  what images mean to the process runtime (default: images.yaml in the data directory; see

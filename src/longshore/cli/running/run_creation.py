@@ -234,7 +234,7 @@ async def _refuse_unknown_images(place: Place, wanted: Iterable[tuple[Obj, str]]
 
 
 def _without_command(obj: Obj) -> Iterator[Obj]:
-    """The containers of an object's pods that get their command from the image, in the default engine."""
+    """The containers of an object's pods that get their command from the image, in the default runtime."""
     templates: list[Obj] = []
 
     def note(template: Obj) -> Obj:
@@ -253,7 +253,7 @@ def _without_command(obj: Obj) -> Iterator[Obj]:
 
 
 async def _table(place: Place) -> Table | None:
-    """The image table of the server's process runtime; None if another engine runs pods."""
+    """The image table of the server's process runtime; None if another runtime runs pods."""
     try:
         answer = await place.client.request("GET", own_pages.IMAGES)
     except Unreachable:

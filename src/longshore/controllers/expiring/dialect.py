@@ -52,7 +52,6 @@ class Dialect(msgspec.Struct, frozen=True):
     """The source component of the events."""
     queue: str
     """The queue's name in metrics."""
-    workers: int
     reads: Projection
     """The fields that `wanted` and `decide` read, which are all that the cache keeps."""
     wanted: Callable[[Obj], bool]

@@ -52,8 +52,7 @@ class _Loop(Handler):
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._recorder.run())
             tasks.create_task(self._context.informers.run())
-            workers = self._context.workers(self._dialect.workers)
-            tasks.create_task(run_workers(self._queue, self._sync, count=workers))
+            tasks.create_task(run_workers(self._queue, self._sync, count=self._context.workers))
             tasks.create_task(WallClock(self._context.clock, glance=_GLANCE_SECONDS).run(self._clock_set))
 
     def _clock_set(self, outage: bool) -> None:

@@ -19,7 +19,6 @@ from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 
 COMPONENT: Final = "garbage-collector-controller"
-WORKERS: Final = 20
 _QUEUE: Final = "garbage_collector_attempt_to_delete"
 """Upstream's name of the queue in metrics."""
 _MISPLACED: Final = "OwnerRefInvalidNamespace"
@@ -37,7 +36,7 @@ class Collector:
         client = context.client
         self._clock, self._explanations = context.clock, context.explanations
         self._recorder, self._queue = context.recorder(COMPONENT), context.queue(_QUEUE)
-        self._workers = context.workers(WORKERS)
+        self._workers = context.workers
         self._backlog = Backlog(self._queue, room=2 * self._workers)
         self._absent = Absent()
         self.graph = Graph(self)

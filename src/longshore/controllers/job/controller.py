@@ -25,7 +25,6 @@ from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.writes.own_writes import StaleCache
 
-WORKERS: Final = 32
 """Upstream has five. A sync here mostly waits for the journal, and the more syncs wait together, the more
 writes each of its transactions holds."""
 _RETRIES: Final = Doubling(1.0, 60.0)
@@ -78,7 +77,7 @@ class JobController:
         self._metrics = JobMetrics(context.registry)
         self._ownership = Ownership(self._jobs.cache, managed_by)
         self._orphans = Orphans(client, self._pods.cache, self._ownership)
-        self._workers = context.workers(WORKERS)
+        self._workers = context.workers
         self._tools = Tools(
             client,
             clock,

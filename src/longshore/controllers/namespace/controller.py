@@ -22,7 +22,6 @@ from longshore.machinery.informers.informer import OnChange
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import SHORT_PAUSES, WorkQueue
 
-WORKERS: Final = 1
 _PAUSES: Final = Doubling(LOOK_AGAIN_SECONDS, 30.0)
 """Delays between failed syncs, since each writes its errors to the status."""
 _BACKGROUND = DeleteOptions(propagation="Background")
@@ -79,7 +78,7 @@ async def run(context: ControllerContext) -> None:
     namespaces.add_handler(_Waker(queue, served))
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(namespaces.run())
-        tasks.create_task(run_workers(queue, sync, count=context.workers(WORKERS)))
+        tasks.create_task(run_workers(queue, sync, count=context.workers))
 
 
 async def _act(client: Client, view: NamespaceView, plan: NamespacePlan) -> tuple[str, ...]:

@@ -35,7 +35,6 @@ from longshore.machinery.writes.own_writes import StaleCache
 
 _NOBODY: Final[frozenset[str]] = frozenset()
 _BY_OWNER: Final = "by the CronJob that controls them"
-WORKERS: Final = 1000
 """Upstream has five. Many CronJobs are due at the same moment, and a sync mostly waits."""
 
 
@@ -78,7 +77,7 @@ class Loop:
             reads=dialect.reads,
         )
         self._recorder, self._queue = context.recorder(dialect.component), context.queue(dialect.queue)
-        self._crowd = Crowd(self._queue, self.sync, limit=context.workers(WORKERS))
+        self._crowd = Crowd(self._queue, self.sync, limit=context.workers)
         self._memory = Memory(dialect, clock, self._cronjobs.cache, self._jobs.cache)
         self._lateness = (
             context.registry.histogram(*dialect.late_metric, (), exponential_buckets(1, 2, 10))

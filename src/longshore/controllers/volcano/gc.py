@@ -42,7 +42,6 @@ DIALECT: Final = Dialect(
     kinds.VOLCANO_JOBS,
     component="vc-controller-manager",
     queue="volcano_gc",
-    workers=1,
     reads=READS[kinds.VOLCANO_JOBS],
     wanted=wanted,
     decide=decide,

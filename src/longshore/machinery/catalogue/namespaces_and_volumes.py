@@ -6,13 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from longshore.api.facts import own_names
-from longshore.machinery.catalogue.row import (
-    Numbers,
-    Row,
-    normal,
-    step,
-    warning,
-)
+from longshore.machinery.catalogue.row import Numbers, Row, normal, step, warning
 
 
 def _contents(begin: str, *, names_only: bool) -> Callable[[Numbers], str]:

@@ -6,16 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from longshore.api.facts import own_names
-from longshore.machinery.catalogue.row import (
-    Event,
-    Numbers,
-    Place,
-    Row,
-    normal,
-    passing,
-    step,
-    warning,
-)
+from longshore.machinery.catalogue.row import Event, Numbers, Place, Row, normal, passing, step, warning
 from longshore.machinery.sentences import exit_words, quoted
 
 
@@ -111,7 +102,7 @@ ROWS: Final[Mapping[str, Row]] = {
         "{container} did not start, and is tried again after a pause",
         "container {container} did not start, and is tried again after a pause",
     ),
-    "Starting": passing("{container} waits for the engine to start it"),
+    "Starting": passing("{container} waits for the runtime to start it"),
     "Succeeded": passing("it is {code} already"),
     "Unhealthy": Row("{message}", "{message}", event=Event("Warning")),
     "Unprepared": Row(

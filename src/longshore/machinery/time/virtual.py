@@ -28,9 +28,9 @@ _RESOLUTION_SECONDS: Final = 1e-6
 _TICKS_PER_SECOND: Final = 2.0**24
 """Timers are due at whole ticks, whose sums and differences are exact for 15 years. So what happens does not
 depend on how floats are rounded: it is the same on every day."""
-_BUSY_LOOKS: Final = 8
-"""While there is work and only threads could bring more, one poll of so many is real: a poll takes 2 µs, and
-a simulated Job of a CronJob 18 turns of the loop."""
+_BUSY_TURNS: Final = 8
+"""Turns of the loop for each real poll of sockets and threads while there is work. A poll takes 2 µs, and a
+simulated Job of a CronJob 18 turns."""
 _STUCK_SECONDS: Final = 10.0
 """Real seconds to wait for a thread or a socket if no timer is set."""
 
@@ -183,7 +183,7 @@ class Jumping(selectors.BaseSelector):
         if timeout == 0:
             self._looks += 1
             # The one file of a loop without sockets is that by which threads wake it.
-            return [] if self._files <= 1 and self._looks % _BUSY_LOOKS else self._real.select(0)
+            return [] if self._files <= 1 and self._looks % _BUSY_TURNS else self._real.select(0)
         return self._real.select(0) or self.idle(timeout)
 
     def idle(self, timeout: float | None) -> Ready:

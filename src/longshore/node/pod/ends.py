@@ -31,8 +31,8 @@ def over(life: Life, record: Record) -> None:
 def _failure(life: Life, record: Record, ended: Obj) -> Reason:
     """The reason for a failed run, with its termination message or the last line of its log."""
     name, paths = record.facts.name, life.paths.get(record.facts.name)
-    said, engine_said = ended.get("message") or "", record.state.message if record.state is not None else ""
-    if not said or said == engine_said:
+    said, runtime_said = ended.get("message") or "", record.state.message if record.state is not None else ""
+    if not said or said == runtime_said:
         said = last_line(paths.log) if paths is not None else ""
     numbers: dict[str, Number] = {
         "container": name,
@@ -44,9 +44,9 @@ def _failure(life: Life, record: Record, ended: Obj) -> Reason:
         numbers["stopped"] = 1
     limit = ((record.facts.spec.get("resources") or {}).get("limits") or {}).get("memory")
     if numbers["reason"] == "OOMKilled":
-        numbers["memory"] = engine_said or (f"the limit is {limit}" if limit else "no limit is set")
+        numbers["memory"] = runtime_said or (f"the limit is {limit}" if limit else "no limit is set")
     elif not said:
-        said = engine_said
+        said = runtime_said
     if said:
         numbers["message"] = said.strip()[:_MAX_MESSAGE_CHARACTERS]
     return Reason("ContainerFailed", numbers)
@@ -59,7 +59,7 @@ def end_of(life: Life, record: Record) -> Obj:
     said = ""
     if paths is not None and state.phase == "exited":
         said = termination_message(record.facts.spec, paths.termination, paths.log, state.exit_code)
-    return terminated(state, life.engine, said)
+    return terminated(state, life.runtime_name, said)
 
 
 _MAX_TERMINATION_BYTES: Final = 4096

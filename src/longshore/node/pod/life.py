@@ -57,7 +57,7 @@ class Life(msgspec.Struct):
     """Whether the final status is in the API, or the pod is gone from there."""
 
     @property
-    def engine(self) -> str:
+    def runtime_name(self) -> str:
         return self.runtime.name if self.runtime is not None else ""
 
     def record(self, name: str) -> Record | None:

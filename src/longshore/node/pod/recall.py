@@ -92,8 +92,8 @@ def _told(uid: str, name: str, report: Obj) -> tuple[State, Obj | None] | None:
         return _ended(key, now["terminated"])
     if "running" in now:
         began = rfc3339.seconds(now["running"].get("startedAt") or "")
-        engine_id = (report.get("containerID") or "").partition("://")[2]
-        return State(key, "lost", engine_id, started_at=began), None
+        runtime_id = (report.get("containerID") or "").partition("://")[2]
+        return State(key, "lost", runtime_id, started_at=began), None
     if "terminated" in last:  # it waits for its next start
         return _ended(key, last["terminated"])
     return None

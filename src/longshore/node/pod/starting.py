@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 
 class Starter:
-    """`engine_of` finds the runtime of a pod, `spawn` runs a coroutine in the background, `wake` has the pod
+    """`runtime_of` finds the runtime of a pod, `spawn` runs a coroutine in the background, `wake` has the pod
     synced again."""
 
     def __init__(
@@ -48,14 +48,14 @@ class Starter:
         events: Events,
         clock: Clock,
         *,
-        engine_of: Callable[[Obj], Runtime | None],
+        runtime_of: Callable[[Obj], Runtime | None],
         spawn: Callable[[Coroutine[Any, Any, None]], None],
         wake: Callable[[Life], None],
     ) -> None:
         self.starts = 0
         """How often a runtime was asked to start a container."""
         self._preparer, self.events, self.clock = preparer, events, clock
-        self._engine_of, self.spawn, self.wake = engine_of, spawn, wake
+        self._runtime_of, self.spawn, self.wake = runtime_of, spawn, wake
         self._unused_images, self._siblings = UnusedImages(), Siblings()
         self._starting: set[asyncio.Future[State]] = set()
         """The starts that runtimes have not answered yet."""
@@ -71,10 +71,10 @@ class Starter:
 
     def prepare(self, life: Life, action: plan.Prepare) -> None:
         if life.runtime is None:
-            life.runtime = self._engine_of(life.memory.pod)
+            life.runtime = self._runtime_of(life.memory.pod)
         if life.runtime is None:
             wanted = life.memory.facts.spec.get("runtimeClassName")
-            text = f'RuntimeClass "{wanted}" asks for an engine that this node does not have'
+            text = f'RuntimeClass "{wanted}" asks for a runtime that this node does not have'
             self._not_prepared(life, NotReady("FailedCreatePodSandBox", text))
             return
         try:
@@ -235,7 +235,7 @@ class Starter:
             memory.unstartable_since = None
             memory.initialized = memory.initialized or not facts.is_init
         events, pod = self.events, memory.pod
-        if life.engine == "process" and self._unused_images.is_news(pod, memory.facts):
+        if life.runtime_name == "process" and self._unused_images.is_news(pod, memory.facts):
             events.pod(pod, "ImageNotUsed")
         if self._siblings.is_told_of(pod, self.clock.monotonic()):
             events.pod(pod, "ContainerCreated", facts.path)

@@ -43,8 +43,8 @@ _RENEWAL_SECONDS: Final = 60.0
 _UID: Final = re.compile("[A-Za-z0-9][A-Za-z0-9-]*")
 _SHELL: Final = ("sh",)
 """The command of an ephemeral container without one: the images people debug with start a shell."""
-_TOLD_OTHERWISE: Final = ("/etc/volcano", account_volume.TARGET)
-"""Mounts a container can do without where nothing can be mounted: Volcano's svc has variables, too."""
+_OPTIONAL_MOUNTS: Final = ("/etc/volcano", account_volume.TARGET)
+"""Mounts that a container does not need where nothing can be mounted: variables say the same."""
 
 log = logging.getLogger(__name__)
 
@@ -314,7 +314,7 @@ class Preparer:
         if not asked and spec.get("targetContainerName") and self._is_process(pod):
             return ()  # it sees the files of its target
         if not self._mounts_for(pod):
-            if all(mount["mountPath"] in _TOLD_OTHERWISE for mount in asked or ()):
+            if all(mount["mountPath"] in _OPTIONAL_MOUNTS for mount in asked or ()):
                 return ()
             text = "volumes cannot be mounted here: longshore may neither mount nor make user namespaces"
             raise CannotPrepare("CreateContainerConfigError", f"{text}; {isolation.way_out()}")
@@ -330,7 +330,7 @@ class Preparer:
         return self._mounting or not self._is_process(pod)
 
     def _is_process(self, pod: Obj) -> bool:
-        return security.engine_of(pod, self._node) == "process"
+        return security.runtime_of(pod, self._node) == "process"
 
     def _service_variables(self, pod_spec: Obj, namespace: str) -> Mapping[str, str]:
         if self._services is None or pod_spec.get("enableServiceLinks") is False:

@@ -19,7 +19,7 @@ from longshore.node.preparing import isolation
 from longshore.node.preparing.types import CannotPrepare, NodeFacts
 from longshore.node.runtime import Rights
 
-_ENGINES: Final = ("process", "podman")
+_RUNTIMES: Final = ("process", "podman")
 _NOTHING: Final[Obj] = {}
 _STORAGE: Final = "ephemeral-storage"
 
@@ -37,13 +37,13 @@ _ANYBODY: Final = Identity()
 _USUAL_RIGHTS: Final = Rights()
 
 
-def engine_of(pod: Obj, node: NodeFacts) -> str:
+def runtime_of(pod: Obj, node: NodeFacts) -> str:
     """The runtime that runs this pod."""
     name = pod["spec"].get("runtimeClassName")
     if not name:
-        return node.engine if node.by_image is None else node.by_image.of(pod)
-    engine = node.classes.engine(name)
-    return engine if engine in _ENGINES else node.engine
+        return node.runtime if node.by_image is None else node.by_image.of(pod)
+    runtime = node.classes.runtime(name)
+    return runtime if runtime in _RUNTIMES else node.runtime
 
 
 def identity(spec: Obj, pod: Obj, node: NodeFacts) -> Identity:
@@ -52,7 +52,7 @@ def identity(spec: Obj, pod: Obj, node: NodeFacts) -> Identity:
     own, whole = spec.get("securityContext") or _NOTHING, pod_spec.get("securityContext") or _NOTHING
     if not own and not whole:
         return _ANYBODY
-    is_process = engine_of(pod, node) == "process"
+    is_process = runtime_of(pod, node) == "process"
     user, group = _first("runAsUser", own, whole), _first("runAsGroup", own, whole)
     if _first("runAsNonRoot", own, whole):
         _refuse_root(spec, pod, user, node.user if is_process else None)
@@ -117,7 +117,7 @@ def _refuse_others(spec: Obj, node: NodeFacts, user: int | None, group: int | No
 def warnings(pod: Obj, node: NodeFacts, *, strongest: str = "none") -> tuple[str, ...]:
     """The settings that the pod's containers ask for and do not get, a sentence each."""
     spec = pod["spec"]
-    if engine_of(pod, node) != "process":
+    if runtime_of(pod, node) != "process":
         return ()
     found: dict[str, None] = {}
     level = isolation.level_of(pod, node, strongest)

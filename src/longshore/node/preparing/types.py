@@ -53,10 +53,10 @@ class NodeFacts(msgspec.Struct, frozen=True):
     host_ip: str = "127.0.0.1"
     allocatable: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Quantities, which the downward API shows as limits of a container without limits."""
-    engine: str = "process"
+    runtime: str = "process"
     """The runtime of pods that name none by `runtimeClassName`."""
     by_image: RuntimeByImage | None = None
-    """Chooses the runtime of pods that name none; None where `engine` runs them all."""
+    """Chooses the runtime of pods that name none; None where `runtime` runs them all."""
     classes: RuntimeClasses = msgspec.field(default_factory=RuntimeClasses)
     user: int = msgspec.field(default_factory=os.geteuid)
     group: int = msgspec.field(default_factory=os.getegid)

@@ -125,7 +125,7 @@ class Link(asyncio.Protocol):
         """Sends a request, with all others of this turn of the loop; the result is the answer. `heard` gets
         it first and may replace it."""
         if self._closing:
-            raise KeeperGone("the engine was closed")
+            raise KeeperGone("the runtime was closed")
         loop = asyncio.get_running_loop()
         self._number += 1
         future: asyncio.Future[Any] = loop.create_future()
@@ -157,7 +157,7 @@ class Link(asyncio.Protocol):
         if self._transport is not None:
             self._transport.close()
             self._transport = None
-        self._fail(KeeperGone("the engine was closed"))
+        self._fail(KeeperGone("the runtime was closed"))
 
     # asyncio.Protocol
 

@@ -9,14 +9,14 @@ from longshore.node.runtime import Container, Key, Runtime, State
 
 
 class FollowedRuntime:
-    """The runtime `engine`, with its whole interface."""
+    """A runtime with its whole interface, and its running containers."""
 
-    def __init__(self, engine: Runtime) -> None:
-        self.engine = engine
-        self.name = engine.name
-        self.features, self.problem, self.usage = engine.features, engine.problem, engine.usage
-        self.signal, self.remove, self.close = engine.signal, engine.remove, engine.close
-        self.exec, self.attach = engine.exec, engine.attach
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+        self.name = runtime.name
+        self.features, self.problem, self.usage = runtime.features, runtime.problem, runtime.usage
+        self.signal, self.remove, self.close = runtime.signal, runtime.remove, runtime.close
+        self.exec, self.attach = runtime.exec, runtime.attach
         self.running: dict[tuple[str, str], State] = {}
         """The running containers, by pod and container."""
         self._waiting: dict[Key, asyncio.Event] = {}
@@ -39,14 +39,14 @@ class FollowedRuntime:
                 self._ended(state.key)
             changed(state)
 
-        states = await self.engine.open(told)
+        states = await self.runtime.open(told)
         self.running = {state.key[:2]: state for state in states if state.phase == "running"}
         for key in [key for key in self._waiting if not self.runs(key)]:
             self._waiting.pop(key).set()
         return states
 
     def start(self, container: Container) -> Awaitable[State]:
-        starting = asyncio.ensure_future(self.engine.start(container))
+        starting = asyncio.ensure_future(self.runtime.start(container))
         starting.add_done_callback(self._begun)
         return starting
 

@@ -33,11 +33,11 @@ class NodeAccess:
     that were deleted."""
 
     def __init__(
-        self, node: str, engines: Sequence[FollowedRuntime], root: Path, clock: Clock, archive: Archive
+        self, node: str, runtimes: Sequence[FollowedRuntime], root: Path, clock: Clock, archive: Archive
     ) -> None:
         self.node, self.archive = node, archive
-        self._engines, self._logs, self._clock = engines, root / "logs", clock
-        self._meter = Meter(engines, clock)
+        self._runtimes, self._logs, self._clock = runtimes, root / "logs", clock
+        self._meter = Meter(runtimes, clock)
 
     async def logs(self, pod: Obj, container: str, options: LogOptions) -> AsyncGenerator[bytes, None]:
         meta = pod["metadata"]
@@ -77,16 +77,16 @@ class NodeAccess:
     async def exec(
         self, pod: Obj, container: str, command: tuple[str, ...], *, stdin: bool, tty: bool
     ) -> Session:
-        engine, key = self._found(pod, container)
+        runtime, key = self._found(pod, container)
         try:
-            return await engine.exec(key, command, stdin=stdin, tty=tty)
+            return await runtime.exec(key, command, stdin=stdin, tty=tty)
         except CannotStart as problem:
             raise errors.internal(f"error executing command in container: {problem.message}") from None
 
     async def attach(self, pod: Obj, container: str) -> Session:
-        engine, key = self._found(pod, container)
+        runtime, key = self._found(pod, container)
         try:
-            return await engine.attach(key)
+            return await runtime.attach(key)
         except CannotStart as problem:
             raise errors.internal(f"error attaching to container: {problem.message}") from None
 
@@ -111,10 +111,10 @@ class NodeAccess:
 
     def _running(self, pod: Obj, container: str) -> tuple[FollowedRuntime, Key] | None:
         uid = pod["metadata"]["uid"]
-        for engine in self._engines:
-            state = engine.running.get((uid, container))
+        for runtime in self._runtimes:
+            state = runtime.running.get((uid, container))
             if state is not None:
-                return engine, state.key
+                return runtime, state.key
         return None
 
     def _found(self, pod: Obj, container: str) -> tuple[FollowedRuntime, Key]:
@@ -132,8 +132,8 @@ _PROC: Final = Path("/proc")
 class Meter:
     """Measures usage. For a container that was not measured before, its CPU since its start counts."""
 
-    def __init__(self, engines: Sequence[FollowedRuntime], clock: Clock) -> None:
-        self._engines, self._clock = engines, clock
+    def __init__(self, runtimes: Sequence[FollowedRuntime], clock: Clock) -> None:
+        self._runtimes, self._clock = runtimes, clock
         self._at = clock.monotonic()
         self._machine = machine_seconds()
         self._cpu: dict[Key, float] = {}
@@ -147,9 +147,9 @@ class Meter:
         wall = self._clock.now().timestamp()
         found: dict[Key, Usage] = {}
         pods: dict[str, dict[str, Used]] = {}
-        for engine in self._engines:
-            states = {state.key: state for state in engine.running.values()}
-            for key, usage in (await engine.usage(list(states))).items():
+        for runtime in self._runtimes:
+            states = {state.key: state for state in runtime.running.values()}
+            for key, usage in (await runtime.usage(list(states))).items():
                 found[key] = usage
                 since = self._cpu.get(key)
                 seconds = window if since is not None else wall - states[key].started_at

@@ -37,7 +37,7 @@ def _well(memory: Memory, at: int) -> bool:
     return record.facts.is_sidecar or (record.over and record.code == 0)
 
 
-def status_of(memory: Memory, engine: str, now: str, *, final: bool) -> Obj:
+def status_of(memory: Memory, runtime: str, now: str, *, final: bool) -> Obj:
     """The status of a pod; `final` if nothing of it runs or will run again."""
     pod = memory.pod
     before = pod.get("status") or {}
@@ -59,9 +59,9 @@ def status_of(memory: Memory, engine: str, now: str, *, final: bool) -> Obj:
     if not memory.rejected:
         if memory.inits:
             made["initContainerStatuses"] = [
-                container_status(memory, record, engine, final=final) for record in memory.inits
+                container_status(memory, record, runtime, final=final) for record in memory.inits
             ]
-        shown = [container_status(memory, record, engine, final=final) for record in memory.mains]
+        shown = [container_status(memory, record, runtime, final=final) for record in memory.mains]
         if len(shown) > 1:
             shown.sort(key=_name)
         made["containerStatuses"] = shown
@@ -72,7 +72,7 @@ def status_of(memory: Memory, engine: str, now: str, *, final: bool) -> Obj:
             made[key] = before[key]
     if memory.ephemerals and not memory.rejected:
         made["ephemeralContainerStatuses"] = [
-            container_status(memory, record, engine, final=final) for record in memory.ephemerals
+            container_status(memory, record, runtime, final=final) for record in memory.ephemerals
         ]
     return made
 

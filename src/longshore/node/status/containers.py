@@ -22,7 +22,7 @@ _UNKNOWN: Final[Obj] = {
 _NONE: Final[Obj] = {}
 
 
-def terminated(state: State, engine: str, message: str = "") -> Obj:
+def terminated(state: State, runtime: str, message: str = "") -> Obj:
     """`state.terminated` of a run that is over."""
     if state.phase == "lost":
         ended = {**_UNKNOWN, "message": state.message or UNKNOWN_MESSAGE}
@@ -38,11 +38,11 @@ def terminated(state: State, engine: str, message: str = "") -> Obj:
         ended["startedAt"] = rfc3339.from_seconds(state.started_at)
         ended["finishedAt"] = rfc3339.from_seconds(state.finished_at)
     if state.id:
-        ended["containerID"] = f"{engine}://{state.id}"
+        ended["containerID"] = f"{runtime}://{state.id}"
     return ended
 
 
-def container_status(memory: Memory, record: Record, engine: str, *, final: bool) -> Obj:
+def container_status(memory: Memory, record: Record, runtime: str, *, final: bool) -> Obj:
     """The status of one container; `final` if nothing of the pod runs or will run again."""
     spec, state = record.facts.spec, record.state
     now: Obj
@@ -69,7 +69,7 @@ def container_status(memory: Memory, record: Record, engine: str, *, final: bool
         "imageID": "",
     }
     if state is not None and state.id:
-        made["containerID"] = f"{engine}://{state.id}"
+        made["containerID"] = f"{runtime}://{state.id}"
     if not record.facts.is_ephemeral:
         made["started"] = running and record.started
     resources = spec.get("resources")

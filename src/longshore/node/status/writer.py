@@ -119,7 +119,7 @@ class StatusWriter:
 
     def _status(self, life: Life) -> Obj:
         now = rfc3339.from_seconds(self._clock.now().timestamp())
-        return status_of(life.memory, life.engine, now, final=life.final)
+        return status_of(life.memory, life.runtime_name, now, final=life.final)
 
     async def _write(self, life: Life, status: Obj, *, final: bool) -> None:
         """`final` is as it was when `status` was built; later changes make the pod dirty."""

@@ -1,4 +1,4 @@
-"""Views of Volcano Jobs, and a way through a visit, for tests of `decide`: view in, plan out, no client."""
+"""Views of Volcano Jobs, and a way through a sync, for tests of `decide`: view in, plan out, no client."""
 
 from __future__ import annotations
 
@@ -129,12 +129,12 @@ class Server:
 def through(
     seen: VolcanoJobView, refuse: Mapping[str, Exception] | None = None, *, asked: bool = False
 ) -> tuple[list[VolcanoJobPlan], End]:
-    """The plans of a visit, each decided from the view and all answers so far, and the last one."""
+    """The plans of a sync, each decided from the view and all answers so far, and the last one."""
     server, answers, plans = Server(seen.job, refuse or {}), [], []
     while not isinstance(plan := decide(seen, answers), End):
         plans.append(plan)
         answers.append(Answers([server.answer(step) for step in plan.steps], asked))
-        assert len(plans) < 100, "the visit never ends"
+        assert len(plans) < 100, "the sync never ends"
     return plans, plan
 
 

@@ -50,9 +50,9 @@ def test_only_pods_that_are_there_stay_expected(
     clients: list[Raising] = []
 
     class Watched(Act):
-        async def visit(self) -> End:
+        async def sync(self) -> End:
             try:
-                return await super().visit()
+                return await super().sync()
             finally:
                 there = {pod["metadata"]["name"] for pod in (await worlds[0].client.list(PODS, NS)).items}
                 strays.update(self._remembered.making - there)

@@ -1,4 +1,4 @@
-"""What a visit decides: view in, plan out. Nothing here talks to a server."""
+"""What a sync decides: view in, plan out. Nothing here talks to a server."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_once_the_gate_is_open_all_pods_are_made_side_by_side_and_then_counted()
     assert made.numbers == {"task": "w", "pods": 2, "replicas": 2}
 
 
-def test_of_thousands_of_millions_of_pods_a_visit_makes_a_thousand_and_asks_for_another() -> None:
+def test_of_thousands_of_millions_of_pods_a_sync_makes_a_thousand_and_asks_for_another() -> None:
     job = a_job(a_task("w", 2**31 - 1), a_task("v", 5), phase="Pending")
     names = ("01", "-1", "x", "9" * 5000)
     strange = [a_pod(0, task="w") | {"metadata": a_pod(0)["metadata"] | {"name": f"j-w-{n}"}} for n in names]
@@ -80,7 +80,7 @@ def test_a_task_waits_for_pods_among_thousands_of_millions() -> None:
     assert waits.words == "task 'v' waits for task 'w' (1 of 2 pods ready)"
 
 
-def test_a_visit_that_changes_the_phase_goes_on_at_once_unless_something_else_was_asked() -> None:
+def test_a_sync_that_changes_the_phase_goes_on_at_once_unless_something_else_was_asked() -> None:
     seen = view(a_job(phase="Pending"), a_pod(0, "Succeeded"), a_pod(1, "Succeeded"), requests=(SYNC,))
     plans, end = through(seen)
     assert in_order(plans) == [
@@ -350,9 +350,9 @@ def test_the_view_is_left_as_it_was() -> None:
     assert repr(seen) == before
 
 
-def test_an_ended_visit_takes_no_answers() -> None:
+def test_an_ended_sync_takes_no_answers() -> None:
     decision = Decision(view(a_job(), a_pod(0), a_pod(1)))
     assert isinstance(decision.plan, End)
-    with pytest.raises(ValueError, match="the visit has ended"):
+    with pytest.raises(ValueError, match="the sync has ended"):
         decision.go_on(Answers(()))
     assert decide(view(a_job(), a_pod(0), a_pod(1))) == decision.plan

@@ -33,7 +33,6 @@ from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 
 COMPONENT: Final = "vc-controller-manager"
-WORKERS: Final = 5
 COMPLAIN_AFTER: Final = 15
 """Failed tries before a warning event is sent; upstream gives up after as many."""
 _COUNTERS: Final = {
@@ -87,7 +86,7 @@ class FlowController(Handler):
             tasks.create_task(self._recorder.run())
             tasks.create_task(self._context.informers.run())
             await self._context.informers.synced()
-            tasks.create_task(run_workers(self._queue, self._sync, count=self._context.workers(WORKERS)))
+            tasks.create_task(run_workers(self._queue, self._sync, count=self._context.workers))
             tasks.create_task(run_workers(self._listed, self._listing.sync))
 
     def on_add(self, obj: Obj, initial: bool) -> None:

@@ -1,6 +1,6 @@
 """Carries plans out, and returns the answers. Never decides.
 
-Remembers its writes, so that no visit decides on an older cache and their watch events wake no Job.
+Remembers its writes, so that no sync decides on an older cache and their watch events wake no Job.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ from longshore.machinery.time.clock import Clock
 _MAX_PODS_PER_BATCH: Final = 500
 """Pods that are written concurrently."""
 _CACHED: Final = {kinds.VOLCANO_JOBS: "jobs", kinds.PODS: "pods", kinds.POD_GROUPS: "podgroups"}
-"""Kinds of which the next visit waits until the cache shows the writes."""
+"""Kinds of which the next sync waits until the cache shows the writes."""
 
 
 class Tools(msgspec.Struct, frozen=True):
-    """The tools that every visit of every Job shares."""
+    """The tools that every sync of every Job shares."""
 
     client: Client
     clock: Clock
@@ -62,7 +62,7 @@ class Tools(msgspec.Struct, frozen=True):
 
 
 class Act:
-    """The writes of one visit: one pass over a Job, which makes plans until an `End`."""
+    """The writes of one sync of a Job, which makes plans until an `End`."""
 
     def __init__(self, tools: Tools, key: Key, view: VolcanoJobView, remembered: JobMemory) -> None:
         self._tools, self._client, self._key, self._namespace = tools, tools.client, key, key[0]
@@ -70,8 +70,8 @@ class Act:
         self.plan = VolcanoJobPlan(())
         """The last plan that was decided."""
 
-    async def visit(self) -> End:
-        """Decides and carries out plan after plan, until the end of the visit."""
+    async def sync(self) -> End:
+        """Decides and carries out plan after plan, until the end of the sync."""
         decision = Decision(self._view)
         while not isinstance(plan := decision.plan, End):
             self.plan = plan
@@ -124,7 +124,7 @@ class Act:
                 return (await self._tools.keys.rsa(bits))._asdict()
 
     def _wrote(self, kind: Kind, answer: Obj) -> Obj:
-        """Makes the next visit wait until the cache shows this write."""
+        """Makes the next sync wait until the cache shows this write."""
         if kind in _CACHED:
             self._tools.memory.own_writes.wrote(self._key, self._remembered.uid, _CACHED[kind], answer)
         return answer

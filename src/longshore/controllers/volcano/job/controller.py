@@ -16,8 +16,8 @@ from longshore.controllers.volcano.job.act import Act, Tools
 from longshore.controllers.volcano.job.memory import JobMemory, Memory
 from longshore.controllers.volcano.job.metrics import VolcanoMetrics
 from longshore.controllers.volcano.job.plan import End, VolcanoJobPlan
+from longshore.controllers.volcano.job.requests_in_order import RETRIES
 from longshore.controllers.volcano.job.view import VolcanoJobView
-from longshore.controllers.volcano.job.visit import RETRIES
 from longshore.controllers.volcano.job.waking.handlers import (
     CommandHandler,
     GroupHandler,
@@ -34,7 +34,6 @@ from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 
 COMPONENT: Final = "vc-controller-manager"
-WORKERS: Final = 64
 """Workers mostly wait for durable writes; the writes of many Jobs become durable together."""
 READS: Final = {
     kinds.VOLCANO_JOBS: WRITABLE,
@@ -70,7 +69,7 @@ class VolcanoJobController:
         self._queue_objects = informers.get(kinds.QUEUES)
         self._priorities = informers.get(kinds.PRIORITY_CLASSES)
         self._recorder = context.recorder(COMPONENT)
-        workers = context.workers(WORKERS)
+        workers = context.workers
         self._queues: tuple[WorkQueue[Key], ...] = context.queues(workers, "volcano_job", pauses=RETRIES)
         self._memory = Memory(clock, self._jobs.cache, self._pods.cache, self._groups.cache)
         metrics = VolcanoMetrics(context.registry)
@@ -109,7 +108,7 @@ class VolcanoJobController:
             self._unseen.stop()
 
     async def sync(self, key: Key) -> float | None:
-        """Visits one Job. Raises to be called again."""
+        """Syncs one Job. Raises to be called again."""
         await self._memory.own_writes.wait(key)
         job = self._jobs.cache.get(*key)
         if job is None:
@@ -119,7 +118,7 @@ class VolcanoJobController:
         view = self._observe(key, job, remembered)
         act = Act(self._tools, key, view, remembered)
         try:
-            end = await act.visit()
+            end = await act.sync()
         except BaseException as err:
             self._memory.put_back(key, view.requests)
             self._explain(key, view, act.plan, err)

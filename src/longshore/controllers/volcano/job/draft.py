@@ -1,4 +1,4 @@
-"""A visit in the making: the Job as the writes so far left it, and the reasons and events."""
+"""A sync in the making: the Job as the writes so far left it, and the reasons and events."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from longshore.machinery.catalogue import Event
 from longshore.machinery.reasons import Number, Reason
 
 FAILURES: Final = (StatusError, Unreachable, Refused, ClaimMissing, PluginError)
-"""The errors that can end a visit early."""
+"""The errors that can end a sync early."""
 
 
 class Draft:
@@ -50,9 +50,9 @@ class Draft:
         self.grouped = view.remembered.grouped
         self.unwritten, self.counters_later = view.unwritten, False
         self.left: list[Request] = []
-        """Requests left for the next visit."""
+        """Requests left for the next sync."""
         self.asked = False
-        """Whether another request arrived since the visit began."""
+        """Whether another request arrived since the sync began."""
         self.why: list[Reason] = []
         self._events: list[Event] = []
 

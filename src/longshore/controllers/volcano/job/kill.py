@@ -18,7 +18,7 @@ from longshore.controllers.volcano.job.plan import Course, Patch, Refused
 from longshore.controllers.volcano.job.pods import plugin_objects, tasks
 from longshore.controllers.volcano.job.pods.kill_selection import Selection
 from longshore.controllers.volcano.job.rules.table import Then
-from longshore.controllers.volcano.job.sync import delete_pods
+from longshore.controllers.volcano.job.sync_job import delete_pods
 from longshore.controllers.volcano.names import OUT_OF_SYNC_MARK
 from longshore.controllers.volcano.plugins import Plugin, PluginError
 

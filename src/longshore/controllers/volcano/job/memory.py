@@ -1,4 +1,4 @@
-"""The controller's memory between visits. All of it may be lost: a new one is read from the objects."""
+"""The controller's memory between syncs. All of it may be lost: a new one is read from the objects."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class JobMemory(msgspec.Struct):
 
     uid: str
     remembered: Remembered = NOTHING
-    """The memory that the last visit left."""
+    """The memory that the last sync left."""
     going: set[str] = msgspec.field(default_factory=set)
     """UIDs of pods that this controller deleted and the cache still shows."""
     groups: set[str] = msgspec.field(default_factory=set)
@@ -32,7 +32,7 @@ class JobMemory(msgspec.Struct):
     making: set[str] = msgspec.field(default_factory=set)
     """Names of pods created by this controller whose watch event has not arrived."""
     looks_back: bool = False
-    """Whether the next visit handles the Job as if for the first time."""
+    """Whether the next sync handles the Job as if for the first time."""
 
 
 class Memory:
@@ -72,7 +72,7 @@ class Memory:
             self._inbox[key] = box
 
     def settle(self, key: Key, end: End) -> None:
-        """Stores the results of a visit: its memory, and the requests that are left."""
+        """Stores the results of a sync: its memory, and the requests that are left."""
         self._jobs[key].remembered = end.remember
         if end.left:
             self.put_back(key, end.left)
@@ -81,7 +81,7 @@ class Memory:
         return key in self._inbox
 
     def is_echo(self, key: Key, job: Obj) -> bool:
-        """Whether this controller wrote the Job's new phase: the visit that wrote it continues by itself."""
+        """Whether this controller wrote the Job's new phase: the sync that wrote it continues by itself."""
         remembered = self._jobs.get(key)
         if remembered is None or remembered.uid != job["metadata"]["uid"]:
             return False
@@ -89,7 +89,7 @@ class Memory:
         return version is not None and version in ("", job["metadata"]["resourceVersion"])
 
     def is_expected(self, key: Key, pod: Obj, job_uid: str) -> bool:
-        """Whether this controller just created the pod: the visit that created it has counted it."""
+        """Whether this controller just created the pod: the sync that created it has counted it."""
         remembered = self._jobs.get(key)
         if remembered is None or remembered.uid != job_uid:
             return False
@@ -104,7 +104,7 @@ class Memory:
         return remembered is not None and bool(remembered.making)
 
     def look_back(self, key: Key) -> None:
-        """Makes the next visit read all missed changes, and stops waiting for created pods."""
+        """Makes the next sync read all missed changes, and stops waiting for created pods."""
         remembered = self._jobs[key]
         remembered.making.clear()
         remembered.looks_back = True

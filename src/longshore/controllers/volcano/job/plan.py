@@ -1,8 +1,8 @@
 """The plan that `decide` gives to `act`, and the answers to it.
 
 A `VolcanoJobPlan` is an intermediate step: `act` sends its events, carries out its steps concurrently, and
-decides again with the answers. An `End` is the last plan of a visit: requests left, what to remember, when to
-visit again. Steps name objects in the Job's own namespace.
+decides again with the answers. An `End` is the last plan of a sync: requests left, what to remember, when to
+sync again. Steps name objects in the Job's own namespace.
 """
 
 from __future__ import annotations
@@ -79,31 +79,31 @@ class Answers(NamedTuple):
 
 
 class VolcanoJobPlan(NamedTuple):
-    """One step of a visit, or several that do not depend on each other."""
+    """One step of a sync, or several that do not depend on each other."""
 
     steps: tuple[Step, ...]
     events: tuple[Event, ...] = ()
     """Events to send before the steps are carried out."""
     why: tuple[Reason, ...] = ()
-    """The reasons of the whole visit so far."""
+    """The reasons of the whole sync so far."""
     look_again: float | None = None
-    """Always None: the `End` of the visit sets it."""
+    """Always None: the `End` of the sync sets it."""
 
 
 class End(NamedTuple):
-    """The last plan of a visit."""
+    """The last plan of a sync."""
 
     events: tuple[Event, ...] = ()
     why: tuple[Reason, ...] = ()
     look_again: float | None = None
-    """Seconds until the next visit; None if only a change causes one."""
+    """Seconds until the next sync; None if only a change causes one."""
     left: tuple[Request, ...] = ()
-    """Requests left for the next visit, which handles them before newer ones."""
+    """Requests left for the next sync, which handles them before newer ones."""
     remember: Remembered = NOTHING
     counters_later: bool = False
     """Whether the counters are written later: with the next write, or after one second."""
     problem: Exception | None = None
-    """Why the visit ended early. It is retried after `look_again`, or after the queue's back-off."""
+    """Why the sync ended early. It is retried after `look_again`, or after the queue's back-off."""
 
 
 T = TypeVar("T")

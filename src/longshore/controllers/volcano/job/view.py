@@ -21,7 +21,7 @@ _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class Remembered(NamedTuple):
-    """The memory that one visit leaves for the next. A new controller starts without any."""
+    """The memory that one sync leaves for the next. A new controller starts without any."""
 
     delays: Mapping[str, Delayed] = _NONE
     """Delayed actions, by pod name; "" is the Job itself. Never changed, only replaced."""

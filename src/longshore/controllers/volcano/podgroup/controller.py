@@ -29,7 +29,6 @@ from longshore.machinery.informers.informer import Handler, Informer, OnChange
 from longshore.machinery.queues.workers import run_workers
 
 SCHEDULER: Final = "volcano"
-WORKERS: Final = 5
 _WORKLOADS: Final = (kinds.REPLICA_SETS, kinds.STATEFUL_SETS)
 _QUEUE: Final = "volcano_podgroup"
 _POD: Final = Projection(
@@ -53,7 +52,7 @@ async def run(context: ControllerContext, *, namespace: str = "") -> None:
     controller = PodGroupController(context, namespace, workloads)
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(context.informers.run())
-        tasks.create_task(run_workers(controller.queue, controller.sync, count=context.workers(WORKERS)))
+        tasks.create_task(run_workers(controller.queue, controller.sync, count=context.workers))
 
 
 async def _served(client: Client, version: str, kind: str) -> bool:

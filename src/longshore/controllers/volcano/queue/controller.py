@@ -26,7 +26,6 @@ from longshore.machinery.queues.workers import Shards, run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 
 COMPONENT: Final = "vc-controller-manager"
-WORKERS: Final = 5
 _PHASES: Final = ("Pending", "Running", "Unknown", "Inqueue", "Completed")
 READS: Final = {kinds.POD_GROUPS: Projection("spec.queue", "status.phase")}
 _VERBS: Final = {deciding.OPEN: "Open", deciding.CLOSE: "Close"}
@@ -66,7 +65,7 @@ class QueueController(Handler):
         self._groups = informers.get(kinds.POD_GROUPS, indexers=indexers, reads=READS[kinds.POD_GROUPS])
         commands = informers.get(kinds.COMMANDS)
         self._shards: Shards[Request] = Shards(
-            partial(context.queue, "volcano_queue"), context.workers(WORKERS), lambda request: request[0]
+            partial(context.queue, "volcano_queue"), context.workers, lambda request: request[0]
         )
         self._orders = context.queue()
         self._commands = _Commands(context.client, commands, self._orders, self._issued)

@@ -1,1 +1,1 @@
-"""Decides which Volcano Job is visited, and why: requests, delayed actions, recovery after a crash."""
+"""Decides which Volcano Job is synced, and why: requests, delayed actions, recovery after a crash."""

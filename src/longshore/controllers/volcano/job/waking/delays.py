@@ -29,7 +29,7 @@ class Delayed(msgspec.Struct, frozen=True):
 
 
 class Delays:
-    """The delayed actions of one Job during a visit. Starts as a copy of `entries`."""
+    """The delayed actions of one Job during a sync. Starts as a copy of `entries`."""
 
     def __init__(self, entries: Mapping[str, Delayed]) -> None:
         self.entries: dict[str, Delayed] = dict(entries)

@@ -1,6 +1,6 @@
 """Finds created pods that were deleted before any watch event: the cache never shows such a pod.
 
-If a created pod is still missing after some time, though the cache is newer than the pod, its Job is visited
+If a created pod is still missing after some time, though the cache is newer than the pod, its Job is synced
 as by a controller that sees it for the first time.
 """
 
@@ -19,7 +19,7 @@ PATIENCE_SECONDS: Final = 15.0
 
 
 class UnseenPods:
-    """The Jobs for which pods were created lately. `wake` requests a visit of a Job."""
+    """The Jobs for which pods were created lately. `wake` requests a sync of a Job."""
 
     def __init__(self, clock: Clock, memory: Memory, pods: Cache, wake: Callable[[Key], None]) -> None:
         self._clock, self._memory, self._pods, self._wake = clock, memory, pods, wake

@@ -17,7 +17,7 @@ MAX_SECONDS: Final = 1.0
 
 
 class UnwrittenCounters:
-    """The Jobs with unwritten counters. `wake` requests a visit of a Job."""
+    """The Jobs with unwritten counters. `wake` requests a sync of a Job."""
 
     def __init__(self, clock: Clock, wake: Callable[[Key], None]) -> None:
         self._clock, self._wake = clock, wake

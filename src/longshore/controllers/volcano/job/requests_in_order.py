@@ -1,8 +1,8 @@
-"""One visit of a Job: handles requests in order, then delayed actions that are due, then syncs. Pure.
+"""One sync of a Job: handles requests in order, then delayed actions that are due, then does SyncJob. Pure.
 
-Requests that need only a sync wait until the others are handled; one sync then answers them all. So no pod is
-created, and no trace of an event is lost, before the event is handled. After an action the visit ends: the
-next visit decides with fresh caches.
+Requests that need only SyncJob wait until the others are handled; one SyncJob then answers them all. So no
+pod is created, and no trace of an event is lost, before the event is handled. After another action the sync
+ends: the next one decides with fresh caches.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from longshore.controllers.volcano.job.plan import ClaimMissing, Course, Delete,
 from longshore.controllers.volcano.job.pods import kill_selection, plugin_objects
 from longshore.controllers.volcano.job.rules import policy, table
 from longshore.controllers.volcano.job.rules.table import Kind
-from longshore.controllers.volcano.job.sync import Synced, sync
+from longshore.controllers.volcano.job.sync_job import Synced, sync_job
 from longshore.controllers.volcano.job.waking import intents, recovery
 from longshore.controllers.volcano.job.waking.delays import Delayed
 from longshore.controllers.volcano.job.waking.intents import Intent
@@ -40,9 +40,9 @@ _OWN_REFUSALS: Final = (Refused, ClaimMissing, PluginError)
 
 
 def course(draft: Draft) -> Course[End]:
-    """Decides the whole visit."""
+    """Decides the whole sync."""
     try:
-        look_again = yield from _visit(draft)
+        look_again = yield from _sync(draft)
     except _OWN_REFUSALS as err:
         return draft.end(RETRIES.after(draft.failures), err)
     except FAILURES as err:
@@ -50,8 +50,8 @@ def course(draft: Draft) -> Course[End]:
     return draft.end(look_again)
 
 
-def _visit(draft: Draft) -> Course[float | None]:
-    """Returns the seconds until the next visit."""
+def _sync(draft: Draft) -> Course[float | None]:
+    """Returns the seconds until the next sync."""
     requests = [*draft.view.requests]
     if "deletionTimestamp" in draft.job["metadata"]:
         draft.because("JobBeingDeleted")
@@ -109,7 +109,7 @@ def _answer(draft: Draft, requests: Sequence[Request]) -> Course[bool]:
         draft.because("DelayedActionDue", action=due.action, event=due.request.event)
         yield from _execute(draft, due.action, due.request)
         return True
-    yield from draft.annotate(_notes(draft))  # before a sync covers up what they tell of
+    yield from draft.annotate(_notes(draft))  # before SyncJob covers up what they tell of
     draft.left = []
     if for_sync is not None and _ended(draft):
         draft.why.append(_JOB_ENDED)
@@ -120,9 +120,8 @@ def _answer(draft: Draft, requests: Sequence[Request]) -> Course[bool]:
 
 
 def _go_on(draft: Draft, synced: Synced) -> Course[None]:
-    """Syncs again after a sync that changed the phase. Does so at once if no other request arrived, missed
-    changes are handled, and no pod was created or deleted that only the next view shows; otherwise leaves the
-    sync to the next visit."""
+    """Does SyncJob again if it changed the phase: at once if no other request arrived, missed changes are
+    handled, and no pod was created or deleted that only the next view shows; otherwise in the next sync."""
     while synced.changed and not _ended(draft):
         if not (synced.still and draft.known) or draft.asked:
             draft.left.append(SYNC)
@@ -220,7 +219,7 @@ def _execute(draft: Draft, action: str, request: Request, *, again: bool = False
     draft.why.append(_doing(action, phase, step.kind))
     synced = Synced(changed=False)
     if step.kind is Kind.SYNC:
-        synced = yield from sync(draft, step.then)
+        synced = yield from sync_job(draft, step.then)
         if synced.changed and action != names.SYNC_JOB:
             draft.left.append(SYNC)
     else:
@@ -263,7 +262,7 @@ def _resume(draft: Draft, intent: Intent) -> Course[None]:
     if intent.undone(draft.job):
         yield from _execute(draft, intent.action, intent.request, again=True)
         return
-    draft.left.append(SYNC)  # the visit that wrote the new phase did not come to it
+    draft.left.append(SYNC)  # the sync that wrote the new phase did not come to it
     group = draft.view.group
     whole = table.step(intent.phase, intent.action).kind is Kind.KILL
     if whole and group is not None and group["metadata"]["uid"] == intent.group:

@@ -1,4 +1,4 @@
-"""One sync of a Job: PodGroup and plugins' objects first, then pods, then the status. Safe to repeat after a
+"""The action SyncJob: PodGroup and plugins' objects first, then pods, then the status. Safe to repeat after a
 crash at any point. Pure: yields the writes, and decides by their answers."""
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _gate_closed(phase: str) -> Reason:
 
 
 class Synced(NamedTuple):
-    """The result of a sync."""
+    """The result of SyncJob."""
 
     changed: bool
     """Whether the phase has changed."""
@@ -41,7 +41,7 @@ class Synced(NamedTuple):
     """Whether no pod was created or deleted, so that the view still shows the Job's pods."""
 
 
-def sync(draft: Draft, then: Then) -> Course[Synced]:
+def sync_job(draft: Draft, then: Then) -> Course[Synced]:
     """Updates PodGroup, plugins' objects and pods to the spec, then the status to the pods."""
     if "deletionTimestamp" in draft.job["metadata"]:
         draft.because("JobBeingDeleted")

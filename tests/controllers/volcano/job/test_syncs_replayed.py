@@ -1,4 +1,4 @@
-"""Every visit of a story, decided once more from its view and its answers alone, comes to the same plans."""
+"""Every sync of a story, decided once more from its view and its answers alone, comes to the same plans."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from support.volcano_world import Story
 class Recorded(Decision):
     """Keeps what it was told and what it said."""
 
-    visits: list[Recorded]
+    syncs: list[Recorded]
 
     def __init__(self, view: VolcanoJobView) -> None:
         super().__init__(view)
         self.view, self.answers, self.plans = view, [], [self.plan]
-        self.visits.append(self)
+        self.syncs.append(self)
 
     view: VolcanoJobView
     answers: list[Answers]
@@ -34,16 +34,16 @@ class Recorded(Decision):
 
 
 @pytest.mark.parametrize("story", STORIES.values(), ids=STORIES)
-def test_a_visit_is_nothing_but_its_view_and_its_answers(
+def test_a_sync_is_nothing_but_its_view_and_its_answers(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(act, "Decision", Recorded)
-    monkeypatch.setattr(Recorded, "visits", [], raising=False)
+    monkeypatch.setattr(Recorded, "syncs", [], raising=False)
     story.telling.undisturbed()
-    assert Recorded.visits
-    for visit in Recorded.visits:
-        for number, plan in enumerate(visit.plans):
-            again = decide(visit.view, visit.answers[:number])
+    assert Recorded.syncs
+    for sync in Recorded.syncs:
+        for number, plan in enumerate(sync.plans):
+            again = decide(sync.view, sync.answers[:number])
             if isinstance(plan, End) or isinstance(again, End):
                 assert again == plan
             else:
