@@ -138,7 +138,9 @@ def world_of(
     """Makes the world in which a question is played; its parts report to the chronicle."""
     store = SimStore() if settings.shortcuts else Store.open(None)
     claims = any(obj["kind"] == "PersistentVolumeClaim" for obj in settings.objects)
-    running = {name for name, row in CONTROLLERS.items() if row.simulated} | ({"volume"} if claims else set())
+    fails = settings.troubles.node_mtbf or settings.troubles.failures
+    running = {name for name, row in CONTROLLERS.items() if row.simulated}
+    running |= ({"volume"} if claims else set()) | ({"nodelifecycle"} if fails else set())
     scripts = scripts or _scripts(settings, chronicle)
     long_way = not settings.shortcuts
     api = Api(
