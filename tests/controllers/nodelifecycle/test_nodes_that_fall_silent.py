@@ -8,23 +8,21 @@ from typing import Any, TypeVar
 
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
-from longshore.apiserver.api import Api, ApiParts
 from longshore.client import PatchType
-from longshore.client.local import LocalClient
 from longshore.controllers import nodelifecycle
-from longshore.machinery.controller_context import ControllerContext
-from longshore.machinery.time import virtual
-from longshore.machinery.time.virtual import VirtualClock
-from longshore.store import Store
+from support import world
+from support.world import NAMESPACES, PODS, World
 
 T = TypeVar("T")
-PODS, NODES, LEASES = ("v1", "Pod"), ("v1", "Node"), ("coordination.k8s.io/v1", "Lease")
+NODES, LEASES = ("v1", "Node"), ("coordination.k8s.io/v1", "Lease")
 NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
 
 
-class Scene:
-    def __init__(self, client: LocalClient, clock: VirtualClock, store: Store) -> None:
-        self.client, self.clock, self.store = client, clock, store
+class Scene(World):
+    namespace = "default"
+
+    async def prepare(self) -> None:
+        await self.client.create(NAMESPACES, {"metadata": {"name": "kube-node-lease"}})
 
     def now(self) -> str:
         return rfc3339.from_moment(self.clock.now())
@@ -80,29 +78,17 @@ class Scene:
         return [pod["metadata"]["name"] for pod in pods if "deletionTimestamp" in pod["metadata"]]
 
     async def events(self, reason: str) -> list[tuple[str, str]]:
-        found = (await self.client.list(("v1", "Event"))).items
-        return [
-            (each["involvedObject"]["name"], each["message"]) for each in found if each["reason"] == reason
-        ]
+        found = await self.told("involvedObject", "reason", "message")
+        return sorted((about["name"], message) for about, why, message in found if why == reason)
 
 
 def play(script: Callable[[Scene], Awaitable[T]], **options: Any) -> T:
-    async def whole(clock: VirtualClock) -> T:
-        store = Store.open(None)
-        client = LocalClient(Api(ApiParts(store, clock, clock.rng)))
-        for name in ("default", "kube-node-lease"):
-            await client.create(("v1", "Namespace"), {"metadata": {"name": name}})
-        context = ControllerContext(client, clock=clock, rng=clock.rng)
-        running = asyncio.create_task(nodelifecycle.run(context, **options))
-        await clock.sleep(1)
-        try:
-            return await script(Scene(client, clock, store))
-        finally:
-            running.cancel()
-            await asyncio.gather(running, return_exceptions=True)
-            await store.close()
+    async def whole(scene: Scene) -> T:
+        scene.begin(nodelifecycle.run(scene.context(), **options))
+        await scene.clock.sleep(1)
+        return await script(scene)
 
-    return virtual.run(whole)
+    return world.play(Scene, whole)
 
 
 def test_a_foreign_node_that_is_ready_loses_the_taint_it_was_born_with() -> None:
@@ -275,9 +261,9 @@ def test_a_node_of_this_process_needs_no_heartbeats_and_costs_no_writes() -> Non
     async def script(scene: Scene) -> None:
         await scene.node("ours")
         await scene.clock.sleep(60)
-        before = scene.store.revision
+        before = scene.api.store.revision
         await scene.clock.sleep(24 * 3600)
-        assert scene.store.revision == before
+        assert scene.api.store.revision == before
         assert (await scene.condition("ours"))["status"] == "True"
 
     play(script, local_nodes={"ours"})

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from longshore.api.errors import StatusError
-from longshore.api.metrics import Registry
 from longshore.api.types import Obj
-from longshore.apiserver.api import Api, ApiParts
+from longshore.apiserver.api import Api
 from longshore.client import DeleteOptions, Unreachable, What
 from longshore.client.local import LocalClient
 from longshore.controllers import podgc
-from longshore.machinery.controller_context import ControllerContext
-from longshore.machinery.time import virtual
+from longshore.controllers.podgc.controller import act
+from longshore.controllers.podgc.decide import Cause, Removal
 from longshore.machinery.time.virtual import VirtualClock
-from longshore.store import Store
+from support import world
+from support.world import World
 
 T = TypeVar("T")
 PODS, NODES = ("v1", "Pod"), ("v1", "Node")
@@ -37,9 +35,12 @@ class Late(LocalClient):
         return await super().get(what, name, namespace, **how)
 
 
-class Scene:
-    def __init__(self, client: Late, clock: VirtualClock, registry: Registry) -> None:
-        self.client, self.clock, self.registry = client, clock, registry
+class Scene(World):
+    namespace = "default"
+
+    def __init__(self, api: Api, clock: VirtualClock) -> None:
+        super().__init__(api, clock)
+        self.client: Late = Late(api)
 
     async def pod(self, name: str, *, node: str = "", phase: str = "", **meta: Any) -> Obj:
         spec: Obj = {"containers": [{"name": "c", "image": "i"}]}
@@ -54,35 +55,19 @@ class Scene:
         await self.client.create(NODES, {"metadata": {"name": name}, "spec": spec})
 
     async def get(self, name: str) -> Obj | None:
-        try:
-            return await self.client.get(PODS, name, "default")
-        except StatusError as err:
-            if err.code != 404:
-                raise
-            return None
+        return await self.find(PODS, name)
 
     async def names(self) -> list[str]:
         return [pod["metadata"]["name"] for pod in (await self.client.list(PODS, "default")).items]
 
 
 def play(script: Callable[[Scene], Awaitable[T]], **options: Any) -> T:
-    async def whole(clock: VirtualClock) -> T:
-        store = Store.open(None)
-        client = Late(Api(ApiParts(store, clock, clock.rng)))
-        await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
-        registry = Registry()
-        running = asyncio.create_task(
-            podgc.run(ControllerContext(client, clock=clock, rng=clock.rng, registry=registry), **options)
-        )
-        await clock.sleep(1)
-        try:
-            return await script(Scene(client, clock, registry))
-        finally:
-            running.cancel()
-            await asyncio.gather(running, return_exceptions=True)
-            await store.close()
+    async def whole(scene: Scene) -> T:
+        scene.begin(podgc.run(scene.context(registry=scene.registry), **options))
+        await scene.clock.sleep(1)
+        return await script(scene)
 
-    return virtual.run(whole)
+    return world.play(Scene, whole)
 
 
 def test_pods_of_a_node_that_vanished_fail_and_go_after_a_while() -> None:
@@ -195,14 +180,8 @@ def test_ended_pods_are_kept_up_to_the_threshold() -> None:
 
 
 def test_a_pod_of_the_same_name_is_not_taken_for_another() -> None:
-    async def script(clock: VirtualClock) -> None:
-        from longshore.controllers.podgc.controller import act
-        from longshore.controllers.podgc.decide import Cause, Removal
-
-        store = Store.open(None)
-        client = Late(Api(ApiParts(store, clock, clock.rng)))
-        await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
-        scene = Scene(client, clock, Registry())
+    async def script(scene: Scene) -> None:
+        client = scene.client
         old = await scene.pod("p")
         await client.delete(PODS, "p", "default", DeleteOptions())
         await scene.pod("p")
@@ -210,6 +189,5 @@ def test_a_pod_of_the_same_name_is_not_taken_for_another() -> None:
         assert await scene.names() == ["p"]
         await client.delete(PODS, "p", "default", DeleteOptions())
         await act(client, Removal(old, Cause.UNSCHEDULED), "2026-01-01T00:00:00Z")
-        await store.close()
 
-    virtual.run(script)
+    world.play(Scene, script)

@@ -8,17 +8,11 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from longshore.api.errors import StatusError
-from longshore.api.metrics import Registry
 from longshore.api.types import Obj
-from longshore.apiserver.api import Api, ApiParts
 from longshore.client import DeleteOptions
-from longshore.client.local import LocalClient
 from longshore.controllers import ttl
-from longshore.machinery.controller_context import ControllerContext
-from longshore.machinery.time import virtual
-from longshore.machinery.time.virtual import VirtualClock
-from longshore.store import Store
+from support import world
+from support.world import World
 
 T = TypeVar("T")
 JOBS = ("batch/v1", "Job")
@@ -26,9 +20,8 @@ TEMPLATE: Obj = {"spec": {"containers": [{"name": "c", "image": "i"}], "restartP
 METRIC = "ttl_after_finished_controller_job_deletion_duration_seconds"
 
 
-class Scene:
-    def __init__(self, client: LocalClient, clock: VirtualClock, registry: Registry) -> None:
-        self.client, self.clock, self.registry = client, clock, registry
+class Scene(World):
+    namespace = "default"
 
     async def job(self, name: str = "j", *, ttl: int | None = None, **meta: Any) -> None:
         spec: Obj = {"template": TEMPLATE}
@@ -51,12 +44,7 @@ class Scene:
         await self.client.patch(JOBS, name, {"status": status}, "default", subresource="status")
 
     async def get(self, name: str = "j") -> Obj | None:
-        try:
-            return await self.client.get(JOBS, name, "default")
-        except StatusError as err:
-            if err.code != 404:
-                raise
-            return None
+        return await self.find(JOBS, name)
 
     async def deleted_at(self, name: str = "j", within: float = 86400) -> datetime | None:
         """When the Job was deleted, by the server's clock; None if it was not."""
@@ -71,22 +59,11 @@ class Scene:
 
 
 def play(script: Callable[[Scene], Awaitable[T]], **options: Any) -> T:
-    async def whole(clock: VirtualClock) -> T:
-        store = Store.open(None)
-        client = LocalClient(Api(ApiParts(store, clock, clock.rng)))
-        await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
-        registry = Registry()
-        running = asyncio.create_task(
-            ttl.run(ControllerContext(client, clock=clock, rng=clock.rng, registry=registry), **options)
-        )
-        try:
-            return await script(Scene(client, clock, registry))
-        finally:
-            running.cancel()
-            await asyncio.gather(running, return_exceptions=True)
-            await store.close()
+    async def whole(scene: Scene) -> T:
+        scene.begin(ttl.run(scene.context(registry=scene.registry), **options))
+        return await script(scene)
 
-    return virtual.run(whole)
+    return world.play(Scene, whole)
 
 
 def test_a_finished_job_is_deleted_in_the_foreground_when_its_time_is_up() -> None:
@@ -194,21 +171,14 @@ def test_a_job_that_was_replaced_is_judged_by_itself() -> None:
 
 
 def test_what_finished_while_nobody_looked_is_deleted_at_the_start() -> None:
-    async def script(clock: VirtualClock) -> None:
-        store = Store.open(None)
-        client = LocalClient(Api(ApiParts(store, clock, clock.rng)))
-        await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
-        scene = Scene(client, clock, Registry())
+    async def script(scene: Scene) -> None:
         await scene.job(ttl=100)
         await scene.finish()
-        await clock.sleep(1000)
-        running = asyncio.create_task(ttl.run(ControllerContext(client, clock=clock, rng=clock.rng)))
+        await scene.clock.sleep(1000)
+        scene.begin(ttl.run(scene.context()))
         assert await scene.deleted_at(within=2) is not None
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
-        await store.close()
 
-    virtual.run(script)
+    world.play(Scene, script)
 
 
 def test_time_that_passed_while_the_machine_slept_counts() -> None:

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from longshore.api.errors import StatusError
 from longshore.api.types import Obj
-from longshore.apiserver.api import Api, ApiParts
-from longshore.client.local import LocalClient
+from longshore.apiserver.api import Api
 from longshore.controllers import volume
 from longshore.controllers.volume.act import Directories
-from longshore.machinery.controller_context import ControllerContext
-from longshore.machinery.explanations import Explanations
 from longshore.machinery.file_trees import Mounted
-from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
-from longshore.store import Store
 from longshore.testing.world import MemoryDirectories
 from longshore.up.node import LocalDirectories
+from support import world
 
 CLAIM, VOLUME, CLASS = (
     ("v1", "PersistentVolumeClaim"),
@@ -33,10 +28,12 @@ CLAIM, VOLUME, CLASS = (
 Scenario = Callable[["World"], Awaitable[None]]
 
 
-class World:
-    def __init__(self, client: LocalClient, clock: VirtualClock, root: Path) -> None:
-        self.client, self.clock, self.root = client, clock, root
-        self.explanations = Explanations()
+class World(world.World):
+    namespace = "default"
+
+    def __init__(self, api: Api, clock: VirtualClock, root: Path) -> None:
+        super().__init__(api, clock)
+        self.root = root
 
     async def claim(self, name: str = "c", size: str = "1Gi", **spec: Any) -> Obj:
         spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}, **spec}
@@ -56,11 +53,7 @@ class World:
         return await self.client.get(what, name, "default" if what == CLAIM else "")
 
     async def is_gone(self, what: tuple[str, str], name: str) -> bool:
-        try:
-            await self.get(what, name)
-        except StatusError as err:
-            return err.code == 404
-        return False
+        return await self.find(what, name, "default" if what == CLAIM else "") is None
 
     async def pod(self, claim: str) -> None:
         spec = {
@@ -70,9 +63,8 @@ class World:
         }
         await self.client.create(("v1", "Pod"), {"metadata": {"name": "p"}, "spec": spec}, "default")
 
-    async def events(self) -> set[tuple[str, str]]:
-        found = await self.client.list(("v1", "Event"), "default")
-        return {(event["reason"], event["message"]) for event in found.items}
+    async def events(self) -> set[tuple[Any, ...]]:
+        return {*await self.told("reason", "message")}
 
 
 class BusyDirectories(MemoryDirectories):
@@ -93,26 +85,15 @@ def play(
     before: Scenario | None = None,
     directories: Directories | None = None,
 ) -> None:
-    async def main(clock: VirtualClock) -> None:
-        store = Store.open(None)
-        api = Api(ApiParts(store, clock, clock.rng))
-        client = LocalClient(api)
-        await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
-        world = World(client, clock, tmp_path / "volumes")
+    async def main(world: World) -> None:
         if before is not None:
             await before(world)
-        context = ControllerContext(client, clock=clock, rng=clock.rng, explanations=world.explanations)
-        made = directories or LocalDirectories(world.root)
-        task = asyncio.create_task(volume.run(context, volumes=made))
-        await clock.sleep(1)
-        try:
-            await scenario(world)
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-            await store.close()
+        context = world.context(explanations=world.explanations)
+        world.begin(volume.run(context, volumes=directories or LocalDirectories(world.root)))
+        await world.clock.sleep(1)
+        await scenario(world)
 
-    virtual.run(main, seed=7)
+    world.play(partial(World, root=tmp_path / "volumes"), main, seed=7)
 
 
 def test_a_claim_gets_a_directory_of_its_own_from_the_default_class(tmp_path: Path) -> None:
