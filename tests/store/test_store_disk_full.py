@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import resource
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 
 from longshore.store import DiskFull, Durability, JournalUnusable, Store, WriteFailed
 from store.store_support import key, left_by_a_kill, names, nothing_more, opened, put, thing
+from support.small_disk import small_disk
 
 BIG = "x" * 20_000
 
@@ -110,29 +110,21 @@ def test_when_the_system_refuses_to_write(tmp_path: Path, durability: Durability
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 4 MiB of its own."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", disk], capture_output=True)
-    if mounted.returncode:
-        pytest.skip("mounting a small file system needs root")
-    try:
+def disk(tmp_path: Path) -> Iterator[Path]:
+    with small_disk(tmp_path / "disk", "size=4m") as disk:
         yield disk
-    finally:
-        subprocess.run(["umount", "-l", disk], check=True)
 
 
 @pytest.mark.parametrize("durability", ["normal", "full"])
-def test_when_the_disk_is_full(small_disk: Path, tmp_path: Path, durability: Durability) -> None:
-    (small_disk / "other").write_bytes(bytes(2 << 20))
+def test_when_the_disk_is_full(disk: Path, tmp_path: Path, durability: Durability) -> None:
+    (disk / "other").write_bytes(bytes(2 << 20))
     asyncio.run(
         check_refusal(
-            small_disk / "data",
+            disk / "data",
             tmp_path / "copy",
             durability,
             DiskFull,
-            lambda store: (small_disk / "other").unlink(),
+            lambda store: (disk / "other").unlink(),
         )
     )
 
@@ -144,28 +136,26 @@ def fill(file: Path) -> None:
             pass
 
 
-def test_a_start_on_a_full_disk_fails_in_clear_words_and_loses_nothing(
-    small_disk: Path, tmp_path: Path
-) -> None:
-    (small_disk / "other").write_bytes(bytes(1 << 20))
+def test_a_start_on_a_full_disk_fails_in_clear_words_and_loses_nothing(disk: Path, tmp_path: Path) -> None:
+    (disk / "other").write_bytes(bytes(1 << 20))
 
     async def run() -> list[str]:
-        async with opened(small_disk / "data") as store:
+        async with opened(disk / "data") as store:
             done = await write_until_refused(store, DiskFull)
-            left_by_a_kill(small_disk / "data", tmp_path / "copy")
+            left_by_a_kill(disk / "data", tmp_path / "copy")
         return done
 
     done = asyncio.run(run())
-    shutil.rmtree(small_disk / "data")
-    shutil.copytree(tmp_path / "copy", small_disk / "data")
-    fill(small_disk / "filler")
+    shutil.rmtree(disk / "data")
+    shutil.copytree(tmp_path / "copy", disk / "data")
+    fill(disk / "filler")
     with pytest.raises(JournalUnusable, match="free space"):
-        Store.open(small_disk / "data")
-    (small_disk / "filler").unlink()
-    (small_disk / "other").unlink()
+        Store.open(disk / "data")
+    (disk / "filler").unlink()
+    (disk / "other").unlink()
 
     async def again() -> None:
-        async with opened(small_disk / "data") as store:
+        async with opened(disk / "data") as store:
             assert names(store.list("pods")) == done
 
     asyncio.run(again())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -14,22 +13,15 @@ import pytest
 
 from longshore.store import DiskFull, Store, reserve
 from store.store_support import key, names, opened, put, thing
+from support.small_disk import small_disk
 
 TEXT = "x" * 2_000
 
 
 @pytest.fixture(params=["64m", "20m"])
 def disk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
-    """A small file system of its own."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    words = ["mount", "-t", "tmpfs", "-o", f"size={request.param}", "tmpfs", str(place)]
-    if subprocess.run(words, capture_output=True).returncode:
-        pytest.skip("mounting a small file system needs root")
-    try:
-        yield place
-    finally:
-        subprocess.run(["umount", "-l", place], check=True)
+    with small_disk(tmp_path / "disk", f"size={request.param}") as disk:
+        yield disk
 
 
 @pytest.fixture(autouse=True)

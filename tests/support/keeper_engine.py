@@ -6,9 +6,12 @@ import asyncio
 import itertools
 import os
 import signal
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from longshore.node.keeper import procfs
 from longshore.node.keeper.frames import USUAL_CAPABILITIES
@@ -82,6 +85,19 @@ class Engine:
             text + ("\n" if tag == "F" else "")
             for _, _, tag, text in (line.split(" ", 3) for line in path.read_text().splitlines())
         )
+
+
+@asynccontextmanager
+async def walled(directory: Path) -> AsyncIterator[Engine]:
+    """An engine that can give pods all walls; skips the test where the system allows none."""
+    one = Engine(directory)
+    await one.open()
+    try:
+        if (await one.runtime.features()).strongest != "full":
+            pytest.skip("this system allows no walls")
+        yield one
+    finally:
+        await one.runtime.close(kill=True)
 
 
 async def until(condition: Callable[[], Any]) -> None:

@@ -21,9 +21,10 @@ from longshore.node import agent
 from longshore.node.archive import Archive
 from longshore.node.capacity import Capacity
 from longshore.node.disk_pressure import Free
+from longshore.node.probes import hooks
 from longshore.node.runtime import Container, Runtime
-from longshore.testing.scripted_node import ScriptedPreparer
-from longshore.testing.scripted_runtime import Run, RunScript, ScriptedMachine, ScriptedRuntime
+from longshore.testing.scripted_node import ScriptedNode
+from longshore.testing.scripted_runtime import Run, RunScript, ScriptedRuntime
 from longshore.testing.stories import beside
 from support import world
 from support.world import NAMESPACES, NS, PODS
@@ -38,9 +39,8 @@ class World(world.World):
     def __init__(self, api: Api, clock: VirtualClock, script: RunScript, root: Path) -> None:
         super().__init__(api, clock)
         self.root = root
-        self.machine = ScriptedMachine(clock, script)
-        self.preparer = ScriptedPreparer(root)
-        self.capacity = CAPACITY
+        self.node = ScriptedNode(clock, script, name=NODE, capacity=CAPACITY, root=root)
+        self.machine, self.preparer = self.node.machine, self.node.preparer
         self.free: Callable[[], Free | None] = lambda: None
         self.archive: Archive | None = None
         self.on_stop: agent.OnStop = "keep"
@@ -55,13 +55,11 @@ class World(world.World):
     async def run_agent(self, client: Client | None = None, ready: asyncio.Event | None = None) -> None:
         """Runs an agent until cancelled; each call is a new process on the same machine."""
         shared = None if self.informers is None else self.informers.share()
-        self.agent = agent.Agent(
+        self.agent = self.node.new_agent(
             self.context(client, rng=random.Random(1), informers=shared, explanations=self.explanations),
-            name=NODE,
             runtimes=self.runtimes or {"process": ScriptedRuntime(self.machine)},
-            preparer=self.preparer,
-            root=self.root,
-            capacity=self.capacity,
+            handle=hooks.run,
+            heartbeats=True,
             in_thread=asyncio.to_thread,
             free=self.free,
             archive=self.archive,

@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api
-from longshore.apiserver.request.call import User
-from longshore.client import Client, What
+from longshore.client import What
 from longshore.client.local import LocalClient
 from longshore.client.projection import WHOLE
 from longshore.machinery.explanations import Explanations
@@ -19,6 +18,7 @@ from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.up import manifests
 from support import world
+from support.rights import grant
 from support.volcano_queues import open_queue
 from support.world import EVENTS, World
 
@@ -49,7 +49,8 @@ class Scene(World):
             await open_queue(self.client, name)
         for run in self._controllers:
             name = _name_of(run)
-            own = await _with_its_rights(self.api, self.client, name)
+            user = await grant(self.client, name, manifests.rules([name]))
+            own = LocalClient(self.api, user=user)
             informers = Informers(
                 own, clock=self.clock, rng=self.clock.rng, reads=dict.fromkeys(self._kept_whole, WHOLE)
             )
@@ -70,20 +71,6 @@ class Scene(World):
     async def events(self) -> list[tuple[Any, ...]]:
         """Type, reason and message of every event, oldest first."""
         return await self.told("type", "reason", "message")
-
-
-async def _with_its_rights(api: Api, client: Client, name: str) -> LocalClient:
-    """A client that may do what `longshore manifests` gives this controller, and nothing else."""
-    group = "rbac.authorization.k8s.io"
-    role = {"metadata": {"name": name}, "rules": manifests.rules([name])}
-    await client.create((f"{group}/v1", "ClusterRole"), role)
-    binding = {
-        "metadata": {"name": name},
-        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": name},
-        "subjects": [{"kind": "User", "name": name, "apiGroup": group}],
-    }
-    await client.create((f"{group}/v1", "ClusterRoleBinding"), binding)
-    return LocalClient(api, user=User(name, ("system:authenticated",)))
 
 
 def _name_of(run: Run) -> str:

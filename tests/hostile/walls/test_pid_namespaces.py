@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from longshore.node.runtime import Mount
-from support.keeper_engine import WALLS, Engine, kill, until
+from support.keeper_engine import WALLS, Engine, kill, until, walled
 from support.places import PODS_PYTHON
 
 pytestmark = pytest.mark.anyio
@@ -23,13 +23,8 @@ def anyio_backend() -> tuple[str, dict[str, bool]]:
 
 @pytest.fixture
 async def engine(tmp_path: Path, anyio_backend: object) -> AsyncIterator[Engine]:
-    one = Engine(tmp_path)
-    await one.open()
-    if (await one.runtime.features()).strongest != "full":
-        await one.runtime.close(kill=True)
-        pytest.skip("this system allows no walls")
-    yield one
-    await one.runtime.close(kill=True)
+    async with walled(tmp_path) as one:
+        yield one
 
 
 def _runs(mark: str) -> list[str]:

@@ -31,7 +31,7 @@ def test_the_node_registers_itself_ready_and_without_taints() -> None:
             "PIDPressure": "False",
             "Ready": "True",
         }
-        assert node["status"]["capacity"] == node["status"]["allocatable"] == world.capacity.amounts
+        assert node["status"]["capacity"] == node["status"]["allocatable"] == world.node.capacity.amounts
         assert node["metadata"]["labels"]["kubernetes.io/hostname"] == NODE
         assert node["metadata"]["annotations"] == {"process.engines.longshore.dev/limits": "none"}
 
@@ -243,6 +243,6 @@ def test_no_more_events_are_written_than_upstream_would() -> None:
         assert 100 <= len(await world.events()) < 200
 
     def many(world: World) -> None:
-        world.capacity = Capacity({**world.capacity.amounts, "pods": "500"})
+        world.node.capacity = Capacity({**world.node.capacity.amounts, "pods": "500"})
 
     told(story, scripted(main=Run(0.1)), before=many)

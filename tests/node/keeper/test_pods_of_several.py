@@ -16,7 +16,7 @@ import pytest
 from longshore.node.keeper import procfs
 from longshore.node.keeper.walls import fork_server
 from longshore.node.runtime import CannotStart, Key, State
-from support.keeper_engine import WALLS, Engine, kill, until
+from support.keeper_engine import WALLS, Engine, kill, until, walled
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("level", ["process", "full"])]
 _numbers = itertools.count()
@@ -24,13 +24,8 @@ _numbers = itertools.count()
 
 @pytest.fixture
 async def engine(tmp_path: Path, anyio_backend: object) -> AsyncIterator[Engine]:
-    one = Engine(tmp_path)
-    await one.open()
-    if (await one.runtime.features()).strongest != "full":
-        await one.runtime.close(kill=True)
-        pytest.skip("this system allows no walls")
-    yield one
-    await one.runtime.close(kill=True)
+    async with walled(tmp_path) as one:
+        yield one
 
 
 class Pod:

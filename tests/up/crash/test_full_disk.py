@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from support.http_calls import Calls, lines
+from support.small_disk import small_disk
 from up.crash.up_process import UpProcess
 
 pytestmark = pytest.mark.anyio
@@ -93,29 +94,21 @@ async def is_there_again(data: Path, expected: list[str]) -> None:
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 6 MiB of its own."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", disk], capture_output=True)
-    if mounted.returncode:
-        pytest.skip("mounting a small file system needs root")
-    try:
+def disk(tmp_path: Path) -> Iterator[Path]:
+    with small_disk(tmp_path / "disk", "size=6m") as disk:
         yield disk
-    finally:
-        subprocess.run(["umount", "-l", disk], check=True)
 
 
 @pytest.mark.parametrize("durability", ["normal", "full"])
-async def test_a_full_disk_refuses_writes_until_there_is_room(small_disk: Path, durability: str) -> None:
-    other = small_disk / "other"
+async def test_a_full_disk_refuses_writes_until_there_is_room(disk: Path, durability: str) -> None:
+    other = disk / "other"
     other.write_bytes(bytes(3 << 20))
-    process = UpProcess(small_disk / "data", "--durability", durability)
+    process = UpProcess(disk / "data", "--durability", durability)
     try:
         expected = await fill_and_free(process, "disk with the data directory is full", other.unlink)
     finally:
         process.kill()
-    await is_there_again(small_disk / "data", expected)
+    await is_there_again(disk / "data", expected)
 
 
 async def test_a_system_that_refuses_to_write_is_no_different(tmp_path: Path) -> None:
@@ -138,18 +131,18 @@ def take_all_room(filler: Path) -> None:
     subprocess.run(["dd", "if=/dev/zero", f"of={filler}", "bs=4096"], capture_output=True)
 
 
-async def test_a_start_on_a_full_disk_says_so(small_disk: Path, tmp_path: Path) -> None:
-    process = UpProcess(small_disk / "data")
+async def test_a_start_on_a_full_disk_says_so(disk: Path, tmp_path: Path) -> None:
+    process = UpProcess(disk / "data")
     async with process.serving() as http:
         await create(http, "kept")
     process.kill()
-    filler = small_disk / "filler"
-    (small_disk / "data" / "reserve").unlink()  # with it, a start has room
+    filler = disk / "filler"
+    (disk / "data" / "reserve").unlink()  # with it, a start has room
     take_all_room(filler)
-    refused = UpProcess(small_disk / "data", log=tmp_path / "log")
+    refused = UpProcess(disk / "data", log=tmp_path / "log")
     assert refused.wait() == 1
     assert "space" in refused.said()
-    assert str(small_disk / "data") in refused.said()
+    assert str(disk / "data") in refused.said()
     assert "Traceback" not in refused.said()
     filler.unlink()
-    await is_there_again(small_disk / "data", ["kept"])
+    await is_there_again(disk / "data", ["kept"])

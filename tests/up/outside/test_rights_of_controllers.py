@@ -13,7 +13,6 @@ from longshore.api.errors import StatusError
 from longshore.api.kinds import table
 from longshore.apiserver.request.call import User
 from longshore.client import DeleteOptions
-from longshore.client.local import LocalClient
 from longshore.machinery.fence import Fence
 from longshore.machinery.informers.informer import Informers
 from longshore.machinery.time import virtual
@@ -27,6 +26,7 @@ from longshore.up.outside import leading
 from longshore.up.outside.settings import Settings
 from support import volcano_manifests
 from support.job_world import JOBS, NS, PODS, World, a_job, a_world, goes
+from support.rights import Noting, Right, rights_of
 
 ACCOUNT = User(
     "system:serviceaccount:longshore-system:longshore-controllers",
@@ -41,28 +41,8 @@ AFTER_A_CONFLICT = {("get", "", "pods")}
 MANAGED = {"managedBy": "longshore.dev/job-controller"}
 
 
-class Noting(LocalClient):
-    """Notes what is asked for, in RBAC's words."""
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.asked: set[tuple[str, str, str]] = set()
-
-    def _call(self, ask: Any) -> Any:
-        resource = "/".join(filter(None, (ask.resource.plural, ask.subresource)))
-        self.asked.add((ask.verb, ask.resource.group, resource))
-        return super()._call(ask)
-
-
-def granted(objects: list[dict[str, Any]]) -> set[tuple[str, str, str]]:
-    return {
-        (verb, group, resource)
-        for obj in objects
-        for rule in obj.get("rules", ())
-        for group in rule["apiGroups"]
-        for resource in rule["resources"]
-        for verb in rule["verbs"]
-    }
+def granted(objects: list[dict[str, Any]]) -> set[Right]:
+    return rights_of(rule for obj in objects for rule in obj.get("rules", ()))
 
 
 def play(wanted: manifests.Wanted, story: Callable[[World, Noting], Awaitable[None]]) -> None:

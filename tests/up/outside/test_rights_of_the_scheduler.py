@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from longshore.api.facts import queue_gate
-from longshore.client.local import LocalClient
 from longshore.up import manifests
+from support.rights import Noting, rights_of
 from support.scheduling_scene import PODS, Scene, play, pod
 
 NOT_STREAMED = {"list"}
@@ -21,19 +19,6 @@ ONLY_SOMETIMES = {
 """Queues are made at the start of a process; a binding whose answer was lost is looked up; an event that is
 said again is counted."""
 CLASSES, CLAIMS = ("storage.k8s.io/v1", "StorageClass"), ("v1", "PersistentVolumeClaim")
-
-
-class Noting(LocalClient):
-    """Notes what is asked for, in RBAC's words."""
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.asked: set[tuple[str, str, str]] = set()
-
-    def _call(self, ask: Any) -> Any:
-        resource = "/".join(filter(None, (ask.resource.plural, ask.subresource)))
-        self.asked.add((ask.verb, ask.resource.group, resource))
-        return super()._call(ask)
 
 
 async def _much(scene: Scene) -> None:
@@ -74,13 +59,7 @@ def test_the_rights_are_enough_and_each_is_used() -> None:
         asked.update(noting.asked)
 
     play(story)
-    granted = {
-        (verb, group, resource)
-        for rule in manifests.rules(["scheduler"])
-        for group in rule["apiGroups"]
-        for resource in rule["resources"]
-        for verb in rule["verbs"]
-    }
+    granted = rights_of(manifests.rules(["scheduler"]))
     assert asked <= granted
     idle = {right for right in granted - asked if right[0] not in NOT_STREAMED}
     assert idle == ONLY_SOMETIMES

@@ -15,20 +15,14 @@ import pytest
 import yaml
 
 from support.real_place import Place
+from support.small_disk import small_disk
 
 
 @pytest.fixture(params=["64m"])
 def disk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
     """A data directory that is a file system of its own, of 64 MiB where a test does not say otherwise."""
-    place = tmp_path / "data"
-    place.mkdir()
-    words = ["mount", "-t", "tmpfs", "-o", f"size={request.param},mode=700", "tmpfs", str(place)]
-    if subprocess.run(words, capture_output=True).returncode:
-        pytest.skip("mounting a small file system needs root")
-    try:
+    with small_disk(tmp_path / "data", f"size={request.param},mode=700") as place:
         yield place
-    finally:
-        subprocess.run(["umount", "-l", place], check=True)
 
 
 def fill(file: Path) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import Any
 
-from longshore.client.local import LocalClient
 from longshore.controllers.volcano import job as volcano_job
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time import virtual
@@ -14,20 +12,8 @@ from longshore.scripts.pod_rules import Rule
 from longshore.testing import SeededKeys
 from longshore.testing.stories import beside
 from longshore.up import manifests
+from support.rights import Noting, rights_of
 from support.volcano_world import FOR_EVER, World, a_run, a_world
-
-
-class Noting(LocalClient):
-    """Notes what is asked for, in RBAC's words."""
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.asked: set[tuple[str, str, str]] = set()
-
-    def _call(self, ask: Any) -> Any:
-        resource = "/".join(filter(None, (ask.resource.plural, ask.subresource)))
-        self.asked.add((ask.verb, ask.resource.group, resource))
-        return super()._call(ask)
 
 
 async def _much(world: World) -> None:
@@ -58,13 +44,6 @@ def test_the_rights_are_enough() -> None:
                 await _much(world)
             return client.asked
 
-    granted = {
-        (verb, group, resource)
-        for rule in manifests.rules(["volcano-job"])
-        for group in rule["apiGroups"]
-        for resource in rule["resources"]
-        for verb in rule["verbs"]
-    }
     asked = virtual.run(main)
-    assert asked <= granted
+    assert asked <= rights_of(manifests.rules(["volcano-job"]))
     assert {resource for _, _, resource in asked} >= {"jobs/status", "networkpolicies", "commands"}
