@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from support import left_behind
+from support import forked_longshore, left_behind
 
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -53,13 +53,8 @@ class Command:
         return {**kept, **mine, **self.env}
 
     def start(self, *words: str, **more: object) -> subprocess.Popen[str]:
-        return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
-            [sys.executable, "-m", "longshore", *words],
-            cwd=self.home,
-            env=self.environment(),
-            text=True,
-            **dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE) | more,
-        )
+        streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        return forked_longshore.popen(words, cwd=self.home, env=self.environment(), **streams | more)
 
     def __call__(self, *words: str, stdin: str = "", timeout: float = 60) -> Result:
         process = self.start(*words)

@@ -14,7 +14,6 @@ import re
 import signal
 import ssl
 import subprocess
-import sys
 import tempfile
 import urllib.error
 import urllib.parse
@@ -25,6 +24,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+
+from support import forked_longshore
 
 READY = re.compile(
     r"longshore \S+ is ready at (https://127\.0\.0\.1:\d+); use it with: export KUBECONFIG=(\S+)\n"
@@ -117,15 +118,11 @@ class Up:
 
     def begin(self, *more: str, before: Callable[[], None] | None = None) -> None:
         """Starts it. `before` runs in the process first."""
-        command = [sys.executable, "-m", "longshore", "up", "--data-dir", str(self.directory)]
-        command += ["--port", "0"]  # not the last one again: while it is dead, anybody may take it
+        words = ["up", "--data-dir", str(self.directory)]
+        words += ["--port", "0"]  # not the last one again: while it is dead, anybody may take it
         with self.errors.open("a") as errors:
-            self.process = subprocess.Popen(
-                [*command, *self.options, *more],
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                text=True,
-                preexec_fn=before,
+            self.process = forked_longshore.popen(
+                [*words, *self.options, *more], before=before, stdout=subprocess.PIPE, stderr=errors
             )
 
     def meet(self) -> RunningLongshore:

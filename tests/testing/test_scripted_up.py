@@ -23,6 +23,7 @@ from typing import Any
 import pytest
 import yaml
 
+from support import forked_longshore
 from support.places import ROOT
 from testing.cluster.cluster_manifests import a_job
 
@@ -66,8 +67,8 @@ class Program:
 def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
     file = tmp_path_factory.mktemp("scripted") / "script.yaml"
     file.write_text(SCRIPT)
-    words = [sys.executable, "-m", "longshore", "up", "--in-memory", "--port", "0", "--scripted", str(file)]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    words = ["up", "--in-memory", "--port", "0", "--scripted", str(file)]
+    with forked_longshore.popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout
         line = process.stdout.readline()
         found = re.search(r"ready at (https://\S+); use it with: export KUBECONFIG=(\S+)", line)

@@ -66,9 +66,11 @@ class _Handler(socketserver.StreamRequestHandler):
 
 
 def _copy(source: socket.socket, target: socket.socket) -> None:
+    """Copies until one of the two ends, and then says so: a side that hears nothing would wait for ever."""
     with contextlib.suppress(OSError):
         while data := source.recv(2**16):
             target.sendall(data)
+    with contextlib.suppress(OSError):
         target.shutdown(socket.SHUT_WR)
 
 

@@ -50,7 +50,7 @@ def test_doctor_says_what_can_be_had_there(place: list[str], tmp_path: Path) -> 
     assert "pods can have any level up to full, as root of a user namespace" in said
 
 
-@pytest.mark.parametrize("place", ["-Urmpf"], indirect=True)  # half a minute until `run` gives the pod up
+@pytest.mark.parametrize("place", ["-Urmpf"], indirect=True)
 def test_a_user_that_the_namespace_does_not_have_is_refused_in_a_sentence(
     place: list[str], tmp_path: Path
 ) -> None:
@@ -62,6 +62,7 @@ def test_a_user_that_the_namespace_does_not_have_is_refused_in_a_sentence(
         "metadata": {"name": "other"},
         "spec": {"backoffLimit": 0, "template": {"spec": pod}},
     }
-    done = _longshore(place, tmp_path, "run", "--throw-away", "-", stdin=json.dumps(job))
+    words = "run", "--throw-away", "--fail-unstartable", "2s", "-"
+    done = _longshore(place, tmp_path, *words, stdin=json.dumps(job))
     assert done.returncode != 0
     assert "the user namespace that longshore runs in has no uid 1234" in done.stdout + done.stderr

@@ -13,6 +13,7 @@ import pytest
 
 from longshore.api.errors import StatusError
 from longshore.client import Client, DeleteOptions
+from longshore.node import eviction
 from longshore.node.preparing.volumes import emptydir
 from longshore.up.options import Options
 from longshore.up.running import running
@@ -250,8 +251,15 @@ EXCEEDING: dict[str, Any] = {
 
 @pytest.mark.parametrize(("where", "source", "limits", "message"), EXCEEDING.values(), ids=EXCEEDING.keys())
 async def test_a_pod_that_keeps_too_much_is_evicted(
-    tmp_path: Path, request: pytest.FixtureRequest, where: str, source: Any, limits: Any, message: str
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    where: str,
+    source: Any,
+    limits: Any,
+    message: str,
 ) -> None:
+    monkeypatch.setattr(eviction, "CHECK_SECONDS", 0.5)
     job = with_a_volume("/tmp/below" if "below" in request.node.name else "/v", "full")
     pod = job["spec"]["template"]["spec"]
     pod["volumes"][0]["emptyDir"] = source

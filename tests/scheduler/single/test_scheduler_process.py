@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 
@@ -12,6 +11,7 @@ import pytest
 
 from longshore import __version__
 from longshore.cli.main import main
+from support import forked_longshore
 from support.longshore_process import RunningLongshore, longshore_up
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -47,9 +47,7 @@ def test_it_works_beside_a_server_hands_the_lease_back_and_why_tells_by_its_even
     longshore: RunningLongshore, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = "--kubeconfig", str(longshore.kubeconfig), "--schedulers", "default-scheduler,volcano"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "longshore", "scheduler", *words], stdout=subprocess.PIPE, text=True
-    )
+    process = forked_longshore.popen(["scheduler", *words], stdout=subprocess.PIPE)
     try:
         assert process.stdout is not None
         assert process.stdout.readline() == (

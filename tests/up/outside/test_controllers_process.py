@@ -7,7 +7,6 @@ import select
 import signal
 import socket
 import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -20,6 +19,7 @@ import yaml
 
 from longshore import __version__
 from longshore.up import manifests
+from support import forked_longshore
 from support.longshore_process import RunningLongshore, longshore_up
 
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
@@ -36,11 +36,8 @@ def longshore() -> Iterator[RunningLongshore]:
 
 class Controllers:
     def __init__(self, *words: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "longshore", "controllers", *words],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
+        self.process = forked_longshore.popen(
+            ["controllers", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
 
     def line(self) -> str:

@@ -16,6 +16,7 @@ import yaml
 from longshore.api.types import Obj
 from longshore.cli.main import main
 from longshore.up import manifests
+from support import forked_longshore
 from support.longshore_process import RunningLongshore, longshore_up
 from support.places import RECORDED
 from support.real_gangs import Jobs, task
@@ -101,8 +102,7 @@ def test_the_manifests_say_where_volcanos_definitions_are(capsys: pytest.Capture
 @contextlib.contextmanager
 def outside(*words: str) -> Iterator[None]:
     """Runs it once it is ready. Any right that it lacks makes it warn, and the test fail."""
-    command = [sys.executable, "-m", "longshore", *words]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = forked_longshore.popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     try:
         assert "ready" in process.stdout.readline()

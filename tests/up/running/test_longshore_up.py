@@ -10,7 +10,6 @@ import socket
 import ssl
 import stat
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -22,6 +21,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from support import forked_longshore
 from support.longshore_command import ignoring_ctrl_c
 
 READY = re.compile(
@@ -59,13 +59,8 @@ class Up:
 
 
 def start(*words: str, **environ: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "longshore", "up", *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | environ,
-    )
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return forked_longshore.popen(["up", *words], env=os.environ | environ, **streams)
 
 
 @contextmanager

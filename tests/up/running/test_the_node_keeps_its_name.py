@@ -17,6 +17,7 @@ from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.cli.main import main
 from longshore.client import Client
+from longshore.controllers.podgc import controller
 from longshore.up import machine
 from longshore.up.options import Options
 from longshore.up.running import running
@@ -92,7 +93,11 @@ def test_a_journal_from_before_names_were_kept_has_its_node_go_on(tmp_path: Path
     asyncio.run(story())
 
 
-def test_a_new_name_deletes_the_node_of_the_old_one_and_its_pods_end(tmp_path: Path) -> None:
+def test_a_new_name_deletes_the_node_of_the_old_one_and_its_pods_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(controller, "_QUARANTINE_SECONDS", 0.0)
+
     async def story() -> None:
         await started(tmp_path, "before")
         async with running(options(tmp_path, "after", on_stop="kill")) as again:

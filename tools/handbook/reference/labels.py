@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import tomllib
 from collections.abc import Iterator
@@ -41,7 +40,7 @@ def found() -> list[Label]:
 def keys() -> Iterator[tuple[str, str]]:
     """Keys in the code, each with its module."""
     for module in source.modules():
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             value = source.literal(node)
             if value is not None and _KEY.fullmatch(value) and not _NOT_KEYS.fullmatch(value):
                 yield value, module.name

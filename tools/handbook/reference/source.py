@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,8 @@ class Module(NamedTuple):
     name: str
     """The path below the package, `controllers/job/spec.py`."""
     tree: ast.Module
+    nodes: tuple[ast.AST, ...]
+    """All nodes of the tree, in the order of `ast.walk`."""
 
 
 class Constant(NamedTuple):
@@ -28,15 +31,24 @@ class Constant(NamedTuple):
 
 @cache
 def modules() -> tuple[Module, ...]:
-    found = sorted(PACKAGE.rglob("*.py"))
-    return tuple(Module(path.relative_to(PACKAGE).as_posix(), ast.parse(path.read_text())) for path in found)
+    gc.disable()  # it looked through millions of nodes again and again, for 5 of 8 s of CPU
+    try:
+        return tuple(_module(path) for path in sorted(PACKAGE.rglob("*.py")))
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def _module(path: Path) -> Module:
+    tree = ast.parse(path.read_text())
+    return Module(path.relative_to(PACKAGE).as_posix(), tree, tuple(ast.walk(tree)))
 
 
 @cache
 def calls() -> tuple[tuple[Module, ast.Call], ...]:
     """Every call in the package."""
     return tuple(
-        (module, node) for module in modules() for node in ast.walk(module.tree) if isinstance(node, ast.Call)
+        (module, node) for module in modules() for node in module.nodes if isinstance(node, ast.Call)
     )
 
 
