@@ -18,6 +18,7 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -98,6 +99,7 @@ def _forget_the_tests(environment: Mapping[str, str], kept: Sequence[int]) -> No
     os.environ.clear()
     os.environ.update(environment)
     time.tzset()
+    tempfile.tempdir = None
     sys.argv = ["longshore"]
     sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w", 1)  # noqa: SIM115 - to the end
     sys.excepthook, sys.unraisablehook = sys.__excepthook__, sys.__unraisablehook__
