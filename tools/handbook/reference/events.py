@@ -91,7 +91,7 @@ def _rooms_by_text() -> dict[str, set[str]]:
     rooms: dict[str, set[str]] = {}
     for module in source.modules():
         room = module.name.rpartition("/")[0]
-        for node in module.nodes if room.startswith(_ROOMS) and "catalogue" not in room else ():
+        for node in source.nodes(module) if room.startswith(_ROOMS) and "catalogue" not in room else ():
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 rooms.setdefault(node.value, set()).add(room)
     return rooms
@@ -102,7 +102,7 @@ def _all() -> Iterator[Event]:
     yield from _of_catalogue()
     for module in source.modules():
         room = module.name.rpartition("/")[0]
-        for node in module.nodes if module.name.startswith((*_ROOMS, _SCRIPTED)) else ():
+        for node in source.nodes(module) if module.name.startswith((*_ROOMS, _SCRIPTED)) else ():
             if isinstance(node, ast.Tuple) and len(node.elts) == 3 and source.literal(node.elts[0]) in TYPES:
                 yield from _reasons(module, node.elts, 1, source.literal(node.elts[0]) or "", room)
     for module, call in source.calls():

@@ -40,7 +40,7 @@ def found() -> list[Label]:
 def keys() -> Iterator[tuple[str, str]]:
     """Keys in the code, each with its module."""
     for module in source.modules():
-        for node in module.nodes:
+        for node in source.nodes(module):
             value = source.literal(node)
             if value is not None and _KEY.fullmatch(value) and not _NOT_KEYS.fullmatch(value):
                 yield value, module.name

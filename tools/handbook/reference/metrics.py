@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from handbook.reference import source
 from handbook.reference.markdown import cell, code, page, table
 from longshore.api.metrics import Registry
+from longshore.apiserver.metrics import Metrics
 from longshore.up.options import Options
 from longshore.up.running import running
 
@@ -42,8 +43,8 @@ def text() -> str:
 
 def _of_a_running_longshore() -> list[Metric]:
     async def start_and_stop() -> None:
-        async with running(Options(in_memory=True, port=0, node=True)):
-            pass
+        async with running(Options(in_memory=True, port=0, node=True)) as longshore:
+            Metrics(longshore.api.store)  # which the first connection makes
 
     with _recorded() as metrics:
         asyncio.run(start_and_stop())

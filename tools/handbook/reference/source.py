@@ -18,8 +18,6 @@ class Module(NamedTuple):
     name: str
     """The path below the package, `controllers/job/spec.py`."""
     tree: ast.Module
-    nodes: tuple[ast.AST, ...]
-    """All nodes of the tree, in the order of `ast.walk`."""
 
 
 class Constant(NamedTuple):
@@ -33,22 +31,26 @@ class Constant(NamedTuple):
 def modules() -> tuple[Module, ...]:
     gc.disable()  # it looked through millions of nodes again and again, for 5 of 8 s of CPU
     try:
-        return tuple(_module(path) for path in sorted(PACKAGE.rglob("*.py")))
+        found = sorted(PACKAGE.rglob("*.py"))
+        return tuple(
+            Module(path.relative_to(PACKAGE).as_posix(), ast.parse(path.read_text())) for path in found
+        )
     finally:
         gc.freeze()
         gc.enable()
 
 
-def _module(path: Path) -> Module:
-    tree = ast.parse(path.read_text())
-    return Module(path.relative_to(PACKAGE).as_posix(), tree, tuple(ast.walk(tree)))
+@cache
+def nodes(module: Module) -> tuple[ast.AST, ...]:
+    """All nodes of its tree, in the order of `ast.walk`."""
+    return tuple(ast.walk(module.tree))
 
 
 @cache
 def calls() -> tuple[tuple[Module, ast.Call], ...]:
     """Every call in the package."""
     return tuple(
-        (module, node) for module in modules() for node in module.nodes if isinstance(node, ast.Call)
+        (module, node) for module in modules() for node in nodes(module) if isinstance(node, ast.Call)
     )
 
 
