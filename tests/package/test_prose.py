@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from inspect import cleandoc
 
 import pytest
 from handbook.reference import source
@@ -43,6 +44,11 @@ _UNITS = re.compile(
 
 _SUBJECTLESS = re.compile(r"(?<!`)\b(nobody|somebody|whoever|whom?|told)\b(?!`)", re.IGNORECASE)
 """Words that stand where the thing itself should be named. A parameter of that name is in backquotes."""
+
+_MAX_WORDS = 34
+"""Words of the longest sentence in a docstring; tables, code and columns are no sentences."""
+_NO_PROSE = re.compile(r"^(\||\$|longshore )|^ {2,}\S|\S {2,}\S", re.MULTILINE)
+_SENTENCE_END = re.compile(r"(?<=[.:;!?])\s+")
 
 CEILINGS = {
     "cli": 2,
@@ -81,6 +87,13 @@ def _constants(tree: ast.Module) -> Iterator[tuple[int, str, ast.expr]]:
                     yield node.lineno, name.id, each
 
 
+def _sentences(text: str) -> Iterator[str]:
+    for paragraph in re.split(r"\n\s*\n", cleandoc(text)):
+        if not _NO_PROSE.search(paragraph):
+            for item in re.split(r"\n(?=- |\d+\. )", paragraph):
+                yield from _SENTENCE_END.split(item)
+
+
 def _is_float(value: ast.expr) -> bool:
     if isinstance(value, ast.BinOp):
         return _is_float(value.left) or _is_float(value.right)
@@ -101,6 +114,9 @@ def _wrong(tree: ast.Module) -> Iterator[str]:
             yield f"{line}: a docstring opens with {found[0]!r} and does not name its noun"
         if text.rstrip().endswith((",", ";")):
             yield f"{line}: a docstring goes on under the next attribute"
+        for sentence in _sentences(text):
+            if (many := len(sentence.split())) > _MAX_WORDS:
+                yield f"{line}: a sentence of {many} words has to be read twice"
     for line, name, value in _constants(tree):
         if _NOT_NOUNS.fullmatch(name):
             yield f"{line}: the constant {name} is not a noun with its unit"
@@ -161,12 +177,16 @@ class Box:
 
     def open(self) -> None:
         """Opens it for whoever asks; `who` is told."""
-'''
+
+    def close(self) -> None:
+        """Closes it WORDS."""
+'''.replace("WORDS", "and then " * 17)
     assert list(_wrong(ast.parse(faulty))) == [
         "1: the module has no docstring",
         "9: a docstring opens with 'The same' and does not name its noun",
         "12: a docstring opens with 'What' and does not name its noun",
         "15: a docstring goes on under the next attribute",
+        "21: a sentence of 37 words has to be read twice",
         "2: the constant _LONGEST is not a noun with its unit",
         "3: the constant _PAUSE does not say its unit",
         "4: the constant _FIRST does not say its unit",

@@ -1,7 +1,7 @@
 """Leaves out days of CronJobs that repeat the day before: a shortcut, and only of simulations.
 
-If all objects at two moments a day apart are the same except for their times, uids and made names, if that
-day was like the one before, and if the dice had no say in how pods go, then the next day repeats this one.
+The next day repeats this one on three conditions: all objects at two moments a day apart are the same except
+for their times, uids and made names; that day was like the one before; the dice had no say in how pods go.
 Its lines are written from those of the day that was played, and the control plane does not play it. Where
 CronJobs name weekdays, a week takes the place of a day.
 

@@ -6,7 +6,7 @@ import asyncio
 import random
 import zlib
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -78,30 +78,17 @@ class Process:
             managed_by=settings.managed_by,
         )
         self.registry = wiring.registry
-        work: Coroutine[Any, Any, None]
-        if settings.shards:
-            work = leading.work_sharded(
-                self.wires[0],  # type: ignore[arg-type] # the same
-                settings,
-                wiring,
-                shard=leading.OwnShard(settings),
-                election_client=self.wires[1],  # type: ignore[arg-type] # the same
-                fence=fence,
-                identity=name,
-                started=self.started.set,
-                waiting=lambda why: None,
-            )
-        else:
-            work = leading.work(
-                self.wires[0],  # type: ignore[arg-type] # the same
-                settings,
-                wiring,
-                election_client=self.wires[1],  # type: ignore[arg-type] # the same
-                fence=fence,
-                identity=name,
-                started=self.started.set,
-                waiting=lambda holder: None,
-            )
+        work = leading.work(
+            self.wires[0],  # type: ignore[arg-type] # the same
+            settings,
+            wiring,
+            election_client=self.wires[1],  # type: ignore[arg-type] # the same
+            fence=fence,
+            identity=name,
+            started=self.started.set,
+            waiting=lambda why: None,
+            shard=leading.OwnShard(settings) if settings.shards else None,
+        )
         self._task = asyncio.create_task(work)
 
     async def stop(self) -> None:

@@ -3,8 +3,8 @@
 A PUT needs a resourceVersion. With a /status subresource, status is apart: a write to /status changes only
 the status, no labels. Without one, status is a field like any other, so changing it moves the generation.
 
-The schema is compiled, and the code that enforces it is loaded, when the first object of a custom kind is
-written or read, so a server without such objects does not pay for it.
+The schema is compiled when the first object of a custom kind is written or read, and the code that enforces
+it is loaded only then. A server without such objects does not pay for it.
 """
 
 from __future__ import annotations

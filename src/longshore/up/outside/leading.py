@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Hashable
 from contextlib import AsyncExitStack
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -41,13 +42,15 @@ async def work(
     identity: str,
     started: Callable[[], object],
     waiting: Callable[[str], object],
+    shard: OwnShard | None = None,
 ) -> None:
     """Runs until cancelled; then the Lease is handed back. Raises `election.LeadershipLost`, and no sync of a
     controller goes on after that.
 
     `election_client` has connections of its own: a renewal never waits behind the controllers' requests.
     `fence` is notified of each renewal; `client` makes no write without it. `started` is called when the
-    controllers run and their caches are filled; `waiting`, with the holder, if another process leads.
+    controllers run and their caches are filled; `waiting`, with the holder, if another process leads. With
+    `shard`, the Lease is that of one shard, and `waiting` gets the reason why this replica may do nothing.
     """
 
     async def lead() -> None:
@@ -58,6 +61,21 @@ async def work(
             stack.push_async_callback(cancelled, [telling])
             await _controllers(client, settings, wiring)
 
+    if shard is not None:
+        await Replica(
+            election_client,
+            partial(_look_after, client, wiring, shard, started),
+            namespace=settings.lease_namespace,
+            group=settings.lease,
+            identity=identity,
+            division=shard.division,
+            fence=fence,
+            clock=wiring.clock,
+            rng=wiring.rng,
+            registry=wiring.registry,
+            waiting=waiting,
+        ).run()
+        return
     if not settings.leader_elect:
         await lead()
         return
@@ -143,46 +161,16 @@ class OwnShard:
         return self.division.of_namespace(namespace) == self.number
 
 
-async def work_sharded(
-    client: Client,
-    settings: Settings,
-    wiring: Wiring,
-    *,
-    shard: OwnShard,
-    election_client: Client,
-    fence: Fence,
-    identity: str,
-    started: Callable[[], object],
-    waiting: Callable[[str], object],
+async def _look_after(
+    client: Client, wiring: Wiring, shard: OwnShard, started: Callable[[], object], holding: Holding
 ) -> None:
-    """Runs controllers for the shard that this process holds; indivisible controllers run with shard 0. Runs
-    until cancelled; then the Lease is handed back. Raises `election.LeadershipLost`.
-
-    `client` must ask `fence` before each write. `started` is called when the shard's controllers work;
-    `waiting`, with the reason, while this replica may do nothing.
-    """
-
-    async def look_after(holding: Holding) -> None:
-        shard.number = holding.shard
-        tasks = controllers.start(shard.divisible, client, replace(wiring, belongs=shard.belongs))
-        if holding.shard == 0:
-            tasks += controllers.start(shard.others, client, wiring)
-        tasks.append(asyncio.create_task(tell_when_filled(wiring, started)))
-        try:
-            await asyncio.gather(*tasks)
-        finally:
-            await cancelled(tasks)
-
-    await Replica(
-        election_client,
-        look_after,
-        namespace=settings.lease_namespace,
-        group=settings.lease,
-        identity=identity,
-        division=shard.division,
-        fence=fence,
-        clock=wiring.clock,
-        rng=wiring.rng,
-        registry=wiring.registry,
-        waiting=waiting,
-    ).run()
+    """Runs the controllers of the shard that is held; indivisible controllers run with shard 0."""
+    shard.number = holding.shard
+    tasks = controllers.start(shard.divisible, client, replace(wiring, belongs=shard.belongs))
+    if holding.shard == 0:
+        tasks += controllers.start(shard.others, client, wiring)
+    tasks.append(asyncio.create_task(tell_when_filled(wiring, started)))
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        await cancelled(tasks)

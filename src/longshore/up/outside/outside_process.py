@@ -193,34 +193,28 @@ async def _work(
 ) -> None:
     await _reached(clients.working, server, wiring)
     lease = f"{settings.lease_namespace}/{settings.lease}"
-    identity = _identity()
 
     def started() -> None:
         print(ready_line(server, settings), flush=True)
 
-    if shard is not None:
-        await leading.work_sharded(
-            clients.working,
-            settings,
-            wiring,
-            shard=shard,
-            election_client=clients.election,
-            fence=fence,
-            identity=identity,
-            started=started,
-            waiting=lambda why: _say(f"waiting for a shard of {lease}: {why}"),
+    def waiting(why: str) -> None:
+        _say(
+            f"waiting for a shard of {lease}: {why}"
+            if shard is not None
+            else f"waiting for the lease {lease}, which {why} holds"
         )
-    else:
-        await leading.work(
-            clients.working,
-            settings,
-            wiring,
-            election_client=clients.election,
-            fence=fence,
-            identity=identity,
-            started=started,
-            waiting=lambda holder: _say(f"waiting for the lease {lease}, which {holder} holds"),
-        )
+
+    await leading.work(
+        clients.working,
+        settings,
+        wiring,
+        election_client=clients.election,
+        fence=fence,
+        identity=_identity(),
+        started=started,
+        waiting=waiting,
+        shard=shard,
+    )
 
 
 def ready_line(server: str, settings: Settings) -> str:
