@@ -19,6 +19,7 @@ _CALM_SECONDS = 90.0
 _WHOLE_SECOND = 1.0
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 10, 300
 _START_SECONDS = 3.0
+_BEGINNING = seconds("2026-01-01T00:00:00Z")
 _TASK = "volcano.sh/task-spec"
 _QUOTAS = "resourcequotas"
 
@@ -139,7 +140,7 @@ def a_time_to_live_is_kept(record: Record) -> Iterator[str]:
         if change.key.storage not in (JOBS, GANGS) or ttl is None or change.key.name in deleted:
             continue
         if (is_over := _has_ended(change)) and meta["uid"] not in ended:
-            ended[meta["uid"]] = change.at
+            ended[meta["uid"]] = change.at - _unwritten_seconds(change)
         is_going = change.type == "DELETED" or _is_going(change.obj)
         if not is_going or not is_over or meta["uid"] in gone or owners.controller_of(change.obj) is not None:
             continue
@@ -210,6 +211,13 @@ def _priority(pod: Obj) -> int:
 
 def _cpu(pod: Obj) -> int:
     return quantity.milli_value(pod_requests(pod["spec"]).get("cpu", "0"))
+
+
+def _unwritten_seconds(change: Change) -> float:
+    """How long it took to write an end with its time, in whole seconds: requests may be slow."""
+    status = change.obj["status"]
+    times = [c.get("lastTransitionTime") or "" for c in status.get("conditions") or ()]
+    return max(change.at // 1 - (seconds(max(times)) - _BEGINNING), 0.0)
 
 
 def _has_ended(change: Change) -> bool:

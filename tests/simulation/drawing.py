@@ -46,7 +46,7 @@ def scenario(seed: int) -> Scenario:
     # Late watches alone, where no write fails: what controllers do twice then is nobody's fault but theirs.
     if rng.random() < 0.15:
         drawn = replace(drawn, trouble=Trouble(0.0, rng.choice((1.0, 4.0))))
-    return drawn if seed in kept.KEPT else more_work.drawn(drawn)
+    return drawn if seed in kept.WITHOUT_MORE_WORK else more_work.drawn(drawn)
 
 
 class _Drawing:

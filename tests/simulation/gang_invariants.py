@@ -13,7 +13,6 @@ from simulation.record import GANGS, POD_GROUPS, PODS, QUEUES, Record
 _GROUP = "scheduling.k8s.io/group-name"
 _VERSION = "volcano.sh/job-version"
 _FINAL = ("Completed", "Failed", "Terminated")
-_ALIVE = ("Pending", "Running", "Restarting")
 _PATIENCE_SECONDS = 60.0
 """For so long a scheduler may be away between two bindings of one gang."""
 _JUDGED_LAG_SECONDS = 1.0
@@ -127,37 +126,7 @@ def a_queue_never_exceeds_its_capability(record: Record) -> Iterator[str]:
                 yield f"queue {queue}: {sum(pods.values())}m of {capability[queue]}m are in use"
 
 
-def a_gang_is_retried_no_more_often_than_allowed(record: Record) -> Iterator[str]:
-    """The retries of a Volcano Job never exceed maxRetry."""
-    for change in record.of(GANGS):
-        retries, limit = _status(change.obj).get("retryCount", 0), change.obj["spec"]["maxRetry"]
-        if retries > limit:
-            yield f"{change.key.name}: retried {retries} times, maxRetry is {limit}"
-
-
-def a_gang_is_killed_for_pods_of_its_version(record: Record) -> Iterator[str]:
-    """A Volcano Job that nobody commands is killed as a whole, which makes its next version, since a pod of
-    the version that it has then has ended or goes; not for those of a version before."""
-    commanded = {deed.name for deed in record.scenario.deeds if deed.verb == "command"}
-    lost: dict[str, set[int]] = {}
-    for change in record.changes:
-        meta = change.obj["metadata"]
-        if change.key.storage == PODS and (owner := owners.controller_of(change.obj)) is not None:
-            version = (meta.get("annotations") or {}).get(_VERSION)
-            is_going = change.type == "DELETED" or "deletionTimestamp" in meta
-            if version is not None and (is_going or pod_state.has_ended(change.obj)):
-                lost.setdefault(owner["uid"], set()).add(int(version))
-        elif change.key.storage == GANGS and change.key.name not in commanded:
-            new, old = _status(change.obj), _status(change.old or {})
-            version = old.get("version", 0)
-            is_killed = new.get("version", 0) > version and _phase(change.old or {}) in _ALIVE
-            if is_killed and "deletionTimestamp" not in meta and version not in lost.get(meta["uid"], ()):
-                yield f"{change.key.name}: killed, but no pod of version {version} has ended"
-
-
 INVARIANTS = (
-    a_gang_is_killed_for_pods_of_its_version,
-    a_gang_is_retried_no_more_often_than_allowed,
     a_gang_starts_as_a_whole,
     a_gang_that_lost_a_pod_does_not_run_on,
     a_gang_that_was_let_in_has_pods,

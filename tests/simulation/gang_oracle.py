@@ -121,7 +121,10 @@ class _Model:
         task, version = notes.get(_NOTES.format("task-spec")), notes.get(_NOTES.format("job-version"))
         if task is None or version is None:
             return
-        pod = self.pods.setdefault(meta["uid"], _Pod(meta["name"], task, int(version)))
+        if meta["uid"] not in self.pods:
+            self.pods[meta["uid"]] = _Pod(meta["name"], task, int(version))
+            self._happened(change, "PodPending", self.pods[meta["uid"]], is_sure=False)
+        pod = self.pods[meta["uid"]]
         before, pod.phase = pod.phase, (change.obj.get("status") or {}).get("phase", "Pending")
         if "deletionTimestamp" in meta or notes.get(_NOTES.format("controller-out-of-sync")):
             pod.is_meddled_with = True
@@ -150,6 +153,9 @@ class _Model:
         lists = [task.get("policies") or () for task in spec["tasks"] if task["name"] == pod.task]
         for policy in (policy for one in (*lists, spec.get("policies") or ()) for policy in one):
             events = (*policy.get("events", ()), policy.get("event"))
+            if event == "PodPending" and "timeout" not in policy:
+                continue
+            is_sure = is_sure and "timeout" not in policy
             if event in events or "*" in events or (code and policy.get("exitCode") == code):
                 uid = change.obj["metadata"]["uid"]
                 act = _Act(change.at, policy["action"], event, pod.version, uid, is_sure=is_sure)

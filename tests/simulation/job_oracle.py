@@ -21,6 +21,8 @@ _VERDICTS = ("SuccessCriteriaMet", "FailureTarget", "Complete", "Failed")
 _JUDGED_LAG_SECONDS = 1.0
 _REACTION_SECONDS = 20.0
 """Watches are late by a second, their delays add up, and nobody judges before their own writes are seen."""
+_UNSEEN_SECONDS = 60.0
+"""For so long an end may be unseen where sight is lost, requests fail and watches are late."""
 _WHOLE_SECOND = 1.0
 _UNLIMITED = 2**31 - 1
 
@@ -57,7 +59,7 @@ class _Pod:
     def ends(self, rules: Iterable[Obj], verdict_at: float, given_up_at: float) -> Iterator[_End]:
         """How this pod may count: a success, a failure, both or neither. Of a Job that is given up all pods
         fail that are not known to have succeeded."""
-        if self.made_at >= verdict_at:
+        if self.made_at > verdict_at:
             return
         index = (self.state["metadata"].get("annotations") or {}).get(_INDEX)
         number = None if index is None else int(index)
@@ -66,7 +68,7 @@ class _Pod:
             is_sure = self.deleted_at is None or self.deleted_at > self.ended_at
             is_sure = is_sure and not self.is_released and self.ended_at < verdict_at
             succeeded = self.state["status"]["phase"] == "Succeeded"
-            is_seen = not succeeded or self.ended_at < given_up_at - _REACTION_SECONDS
+            is_seen = not succeeded or self.ended_at < given_up_at - _UNSEEN_SECONDS
             yield _End(self.ended_at, number, succeeded, said, is_sure and is_seen)
             if not is_seen:
                 yield _End(self.ended_at, number, False, "Count", False)

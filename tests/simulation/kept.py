@@ -33,7 +33,7 @@ DRAWN_BEFORE: Final = (
 )
 """Found before there were `more_deeds`. They are played without them, as when they were found."""
 
-KEPT: Final = (
+WITHOUT_MORE_WORK: Final = (
     *DRAWN_BEFORE,
     29,
     40000760,
@@ -54,4 +54,12 @@ KEPT: Final = (
     50066567,
     60000027,
     60000515,
+)
+"""Found before there was `more_work`, and played without it."""
+
+KEPT: Final = (
+    *WITHOUT_MORE_WORK,
+    182,
+    785,
+    921000055,
 )

@@ -43,10 +43,8 @@ def a_job_fails_when_its_limit_is_passed(record: Record) -> Iterator[str]:
 def a_replacement_waits_its_back_off(record: Record) -> Iterator[str]:
     """After failures in a row a Job waits ten seconds, twice as long each time, before it makes another pod.
     The pause of an index is told by the pods. That of a Job is in memory only: it is not judged where
-    controllers die, or do not hear that their status was written. Upstream forgets it then as well."""
-    scenario = record.scenario
-    dies = any(crash.who in ("all", "controllers") for crash in scenario.crashes)
-    forgets = dies or scenario.trouble.rate > 0
+    controllers die. Upstream forgets it then as well."""
+    forgets = any(crash.who in ("all", "controllers") for crash in record.scenario.crashes)
     works: dict[str, _Work] = {}
     for change in record.changes:
         if change.key.storage == JOBS:
@@ -93,7 +91,9 @@ class _Work:
         meta, end = pod["metadata"], pod_state.main_end(pod).get("finishedAt")
         if end is None or "deletionTimestamp" in meta:
             return
-        at = rfc3339.seconds(end)
+        beside = (each.get("state") or {} for each in pod["status"].get("initContainerStatuses") or ())
+        ends = [end, *(state["terminated"]["finishedAt"] for state in beside if "terminated" in state)]
+        at = max(map(rfc3339.seconds, ends))
         match pod_state.phase_of(pod):
             case "Succeeded":
                 self._last_success = max(self._last_success, at)

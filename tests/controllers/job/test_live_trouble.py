@@ -105,6 +105,35 @@ def test_a_job_that_ends_counts_a_pod_whose_creation_nobody_answered() -> None:
     play(scene, controller=False)
 
 
+class Unconfirmed(Troubled):
+    """Writes the first status that tells of a failed pod, and the answer is lost."""
+
+    is_lost = False
+
+    async def _one(self, ask: Ask) -> Obj:
+        answer = await super()._one(ask)
+        told = (answer.get("status") or {}).get("uncountedTerminatedPods") or {}
+        if ask.subresource == "status" and told.get("failed") and not self.is_lost:
+            self.is_lost = True
+            raise TimedOut("no answer in time")
+        return answer
+
+
+def test_the_pause_after_a_failure_is_kept_though_nobody_answered_that_it_is_written() -> None:
+    async def scene(stage: Stage) -> None:
+        stage.theirs = Unconfirmed(stage.client.api)
+        await stage.start()
+        await stage.job(completions=1, parallelism=1)
+        (pod,) = await stage.until_live(1)
+        failed_at = stage.clock.monotonic()
+        await stage.end(pod, "Failed")
+        await stage.until_live(1)
+        assert stage.theirs.is_lost
+        assert stage.clock.monotonic() - failed_at >= 9.0  # ten seconds from a time in whole seconds
+
+    play(scene, controller=False)
+
+
 def test_a_quota_is_found_out_with_few_requests() -> None:
     async def scene(stage: Stage) -> None:
         quota = {"metadata": {"name": "q"}, "spec": {"hard": {"pods": "10"}}}

@@ -4,6 +4,7 @@ again, and at worst waits less than it should."""
 from __future__ import annotations
 
 from longshore.api.facts import job_state
+from longshore.api.types import Obj
 from longshore.controllers.job.view import NO_FAILURES, BackoffRecord
 from longshore.controllers.job.waking.rolls import Rolls
 from longshore.machinery.informers.cache import Cache, Key
@@ -27,6 +28,8 @@ class Memory:
         self._looked_at: dict[Key, str] = {}
         """UIDs of the unfinished Jobs that this memory holds, by key."""
         self._backoffs: dict[Key, BackoffRecord] = {}
+        self._unanswered_backoffs: dict[Key, tuple[Obj, BackoffRecord]] = {}
+        """Statuses whose write got no answer, each with the back-off that holds if it was made."""
         self.next_starts: dict[Key, float] = {}
         """When each Job with a start interval may start its next pod, in seconds since 1970."""
         self.unanswered: set[Key] = set()
@@ -42,10 +45,20 @@ class Memory:
             self.job_gone(key)
         self._looked_at[key] = uid
 
-    def backoff(self, key: Key) -> BackoffRecord:
+    def backoff(self, key: Key, status: Obj) -> BackoffRecord:
+        """Returns the back-off of a Job with this status, which a write without an answer may have made."""
+        written, record = self._unanswered_backoffs.get(key, (None, NO_FAILURES))
+        if written == status:
+            self.remember_backoff(key, record)
         return self._backoffs.get(key, NO_FAILURES)
 
+    def expect_backoff(self, key: Key, status: Obj, record: BackoffRecord) -> None:
+        """Notes the back-off that holds once this status is written, also if no answer comes."""
+        if record != self._backoffs.get(key, NO_FAILURES):
+            self._unanswered_backoffs[key] = status, record
+
     def remember_backoff(self, key: Key, record: BackoffRecord) -> None:
+        self._unanswered_backoffs.pop(key, None)
         if record != NO_FAILURES:
             self._backoffs[key] = record
         else:
@@ -63,7 +76,7 @@ class Memory:
 
     def job_ended(self, key: Key, uid: str) -> None:
         """Forgets a Job whose end the cache shows, or which was deleted."""
-        self._backoffs.pop(key, None)
+        self.remember_backoff(key, NO_FAILURES)
         self.next_starts.pop(key, None)
         self.unanswered.discard(key)
         self.namespace_going.discard(key)
@@ -78,7 +91,7 @@ class Memory:
         self.going.forget(key)
         self.own_writes.forget(key)
         self.rolls.forget(key)
-        self._backoffs.pop(key, None)
+        self.remember_backoff(key, NO_FAILURES)
         self.next_starts.pop(key, None)
         self.unanswered.discard(key)
         self.namespace_going.discard(key)

@@ -45,7 +45,7 @@ async def observe(
         evidence,
         patience,
         going,
-        memory.backoff(key),
+        memory.backoff(key, job.get("status") or {}),
         times,
         memory.next_starts.get(key),
         key in memory.namespace_going,

@@ -126,6 +126,7 @@ class Sync:
         tools, act, job, spec = self._tools, self._act, self._job, tracking.plan.spec
         before, status = job.get("status") or {}, tracking.status
         if tracking.flush:
+            tools.memory.expect_backoff(self._key, status, tracking.plan.backoff)
             job = await act.write_status(job, status)
             tools.memory.remember_backoff(self._key, tracking.plan.backoff)
             tools.metrics.counted(spec, before, status)
