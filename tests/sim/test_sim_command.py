@@ -50,7 +50,7 @@ def test_without_outcomes_it_says_what_it_assumes(capsys: pytest.CaptureFixture[
     manifest = tmp_path / "plain.yaml"
     manifest.write_text((EXAMPLES / "night.yaml").read_text().split("---")[1])
     assert main(["sim", str(manifest)]) == 0
-    assert "each takes 60 s and ends well" in capsys.readouterr().out
+    assert "took the default of 60 s and success" in capsys.readouterr().out
 
 
 def test_what_if_and_percentiles(capsys: pytest.CaptureFixture[str]) -> None:

@@ -123,7 +123,7 @@ def _nodes(result: Result) -> Iterator[str]:
 def _unsaid(result: Result) -> Iterator[str]:
     if result.unsaid:
         whose = _some(result.unsaid)
-        yield f"nobody said how pods of {whose} go: each takes 60 s and ends well (see --outcomes)"
+        yield f"pods of {whose} took the default of 60 s and success; --outcomes says how they go"
 
 
 def _some(names: Sequence[str]) -> str:

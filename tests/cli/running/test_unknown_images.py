@@ -29,7 +29,7 @@ GANG = {
 def test_a_run_with_an_unknown_image_is_refused_at_once(longshore: Command, manifest: Any) -> None:
     done = longshore("run", "-", stdin=json.dumps(manifest))
     assert done.exit == 2
-    assert 'container "main" has none, and of image "registry.example/tool:2" nobody said' in done.stderr
+    assert 'longshore does not know what its image "registry.example/tool:2" runs' in done.stderr
     assert "longshore images add 'registry.example/tool:*' -- COMMAND" in done.stderr
     assert "created" not in done.stderr
 

@@ -69,7 +69,7 @@ async def test_directories_of_an_entry_come_first_in_path(world: World) -> None:
 @pytest.mark.anyio
 @pytest.mark.parametrize(
     ("image", "known"),
-    [("nobody/knows:3", "nobody said what it runs here"), ("python", 'its entry "python:*"')],
+    [("nobody/knows:3", "longshore does not know what"), ("python", 'the entry "python:*"')],
 )
 async def test_a_container_with_nothing_to_run_is_told_the_way_out(
     world: World, image: str, known: str

@@ -6,9 +6,8 @@ longshore sim report.yaml --set job/report.spec.parallelism=4,8,16     side by s
 longshore sim night.yaml --outcomes how.yaml --runs 100                p50 and p95 over a hundred seeds
 longshore sim night.yaml --outcomes how.yaml --check                   exit 1 when an expectation is broken
 
-Nothing runs and nothing is written. How pods go is said by --outcomes, by annotations
-(sim.longshore.dev/duration: 3m±20s), or by runs that were (--outcomes-from); else each takes 60 s and ends
-well.
+Nothing runs and nothing is written. --outcomes says how pods go, as do annotations
+(sim.longshore.dev/duration: 3m±20s) and past runs (--outcomes-from); other pods run for 60 s and succeed.
 The same seed gives the same answer everywhere.
 """
 

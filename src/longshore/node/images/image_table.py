@@ -99,10 +99,13 @@ def no_command(container: str, image: str, row: Row | None) -> str:
     """Why a container has nothing to run, and the ways out."""
     repository, _, _ = split_name(image)
     add = f"longshore images add {shlex.quote(f'{repository}:*')} -- COMMAND"
-    known = f'its entry "{row.pattern}" names none' if row is not None else "nobody said what it runs here"
+    if row is not None:
+        known = f'the entry "{row.pattern}" for its image "{image}" names none'
+    else:
+        known = f'longshore does not know what its image "{image}" runs'
     return (
-        f'no command specified: container "{container}" has none, and of image "{image}" {known}. '
-        f"Say it with: {add}; or give the container a command; or run real images with podman "
+        f'no command specified: container "{container}" has none, and {known}. '
+        f"Tell it with: {add}; or give the container a command; or run real images with podman "
         "(runtimeClassName: podman)"
     )
 
