@@ -141,7 +141,10 @@ def test_throw_away_leaves_the_running_one_alone(longshore: Command) -> None:
 
 @pytest.mark.parametrize(
     ("change", "said"),
-    [({"image": "registry.example/tool:2"}, "does not know what"), ({"command": ["true"], "image": 3}, "image")],
+    [
+        ({"image": "registry.example/tool:2"}, "does not know what"),
+        ({"command": ["true"], "image": 3}, "image"),
+    ],
     ids=["image", "field"],
 )
 def test_a_run_that_is_refused_replaces_nothing(
