@@ -116,7 +116,7 @@ class Up:
         self.begin(*more)
         self.meet()
 
-    def begin(self, *more: str, before: Callable[[], None] | None = None) -> None:
+    def begin(self, *more: str, before: Callable[[], object] | None = None) -> None:
         """Starts it. `before` runs in the process first."""
         words = ["up", "--data-dir", str(self.directory)]
         words += ["--port", "0"]  # not the last one again: while it is dead, anybody may take it

@@ -7,6 +7,7 @@ import json
 import resource
 import subprocess
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +115,7 @@ async def test_a_full_disk_refuses_writes_until_there_is_room(disk: Path, durabi
 async def test_a_system_that_refuses_to_write_is_no_different(tmp_path: Path) -> None:
     endless = resource.RLIM_INFINITY
     process = UpProcess(
-        tmp_path / "data", before=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, endless))
+        tmp_path / "data", before=partial(resource.setrlimit, resource.RLIMIT_FSIZE, (LIMIT, endless))
     )
     try:
         expected = await fill_and_free(

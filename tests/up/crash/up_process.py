@@ -15,7 +15,7 @@ class UpProcess(Up):
     """Runs from the beginning. `log` takes its standard error, `before` runs in it first."""
 
     def __init__(
-        self, data: Path, *words: str, log: Path | None = None, before: Callable[[], None] | None = None
+        self, data: Path, *words: str, log: Path | None = None, before: Callable[[], object] | None = None
     ) -> None:
         super().__init__(data, "--controllers", "none", "--no-node", "--no-scheduler", *words)
         self.errors = log or data.with_name(data.name + ".log")
