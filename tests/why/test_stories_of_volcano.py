@@ -230,8 +230,8 @@ def test_a_gang_that_fails() -> None:
             09:00:00  the PodGroup is new: no pods are made yet
             09:00:00  created 2 of 2 pods of task 'work'
             09:00:00  Running: 2 pods have started, 2 are needed
-            09:00:05  pod g-work-1 failed: exit code 1 in container main
             09:00:05  pod g-work-0 failed: exit code 1 in container main
+            09:00:05  pod g-work-1 failed: exit code 1 in container main
             09:00:05  Failed: 0 pods of task 'work' succeeded, 2 are needed
             now       the Job is Failed
             next      nothing: the Job has ended. See its pods: longshore pod list -j g
