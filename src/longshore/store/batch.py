@@ -24,7 +24,7 @@ class Batch:
         self.size = 0
         """Bytes of JSON."""
         self.full = False
-        """Whether further writes belong into the next batch."""
+        """Whether the batch takes no further writes."""
         self._waiters: list[asyncio.Future[None]] = []
         self._callbacks: list[Callable[[WriteFailed | None], object]] = []
         self.settled = False
@@ -51,8 +51,8 @@ class Batch:
         return failure
 
     def then(self, callback: Callable[[WriteFailed | None], object]) -> None:
-        """Calls `callback` in a later turn of the loop: with None once the batch is durable, with the
-        error if it never will be. For callers that would otherwise need a task only to wait.
+        """Calls `callback` in a later turn of the loop: with None once the batch is durable, or with the
+        error if its commit failed. Spares callers a task that would only wait.
         """
         if self.settled:
             asyncio.get_running_loop().call_soon(callback, self.error)
@@ -92,7 +92,7 @@ class Staged(msgspec.Struct, frozen=True, eq=False):
         return self.entry
 
     def then(self, callback: Callable[[WriteFailed | None], object]) -> None:
-        """Calls `callback` once the write is durable, or with the error: `done` for callers that do not
-        wait.
+        """Calls `callback` once the write is durable, or with the error. Needs no task that waits, unlike
+        `done`.
         """
         self._batch.then(callback)

@@ -1,6 +1,6 @@
 """Group commit: writes that are staged while a transaction runs share the next transaction.
 
-An idle store commits a write at once. Under load batches grow: while a transaction runs, and for up to two
+An idle store commits a write at once. Under load a batch grows while a transaction runs, and for up to two
 turns of the event loop if each turn brings more writes. With durability `normal`, a commit only reaches the
 page cache: a small one then runs in the event loop, as it takes less time than waking a thread
 (`bench/store.py`). A commit that may wait for a disk goes to the writer thread. Between two commits there is
@@ -87,7 +87,8 @@ class GroupCommit:
         """Whether the commit under way runs in the event loop."""
         self._slow = SlowCommits()
         self._may_tidy = False
-        """Whether housekeeping may run: once after each commit, again while no write waits and none fails."""
+        """Whether one step of housekeeping may run: after a commit, and after a step that succeeded while no
+        write arrived."""
         self._closing = False
 
     def add(self, event: Event, *, joined: bool) -> Batch:
@@ -216,7 +217,7 @@ class GroupCommit:
 _SLOW_SECONDS = 0.005
 """Seconds that a commit may hold up the event loop."""
 _MAX_ASIDE = 64
-"""Commits that go to the thread between two tries on a disk that stays slow."""
+"""Commits that go to the thread between two tries in the loop, on a disk that stays slow."""
 
 
 class SlowCommits:
@@ -224,8 +225,8 @@ class SlowCommits:
     each time the next try in the loop is slow too.
 
     Only commits that ran in the loop are judged. In the thread a commit also waits for the interpreter lock,
-    up to 5 ms beside a busy loop, however quick the disk is: judged by that, a single slow commit would send
-    all later ones to the thread for as long as the load lasts.
+    up to 5 ms beside a busy loop, however quick the disk is. If those commits were judged, one slow commit
+    would keep all later ones in the thread under load.
     """
 
     __slots__ = ("_last_aside", "_left")
@@ -253,9 +254,9 @@ class SlowCommits:
 class CommitInMemory(GroupCommit):
     """Group commit of a store that keeps nothing: without thread, chores or stopwatch.
 
-    Batches are formed, and become visible in a turn of the loop, as with a journal that is always quick, so
-    that on a virtual clock the same run takes the same steps. A simulated Job of a CronJob takes 8,801 calls;
-    with `GroupCommit` it would take 155 more (bench/sim.py --calls).
+    Batches become visible in the turn of the loop in which a quick journal would show them, so a run on a
+    virtual clock repeats step by step. A simulated Job of a CronJob takes 8,801 calls; with `GroupCommit` it
+    would take 155 more (bench/sim.py --calls).
     """
 
     def tidy_soon(self) -> None:

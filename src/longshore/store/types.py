@@ -95,7 +95,7 @@ class Snapshot(msgspec.Struct, frozen=True, eq=False):
         return len(self.entries)
 
     def after(self, namespace: str, name: str) -> int:
-        """The index of the first entry behind this place, for the next page; the entry need not exist."""
+        """The index of the first entry after this place, for the next page. The place may be empty."""
         return bisect_right(self.entries, (namespace, name), key=place)
 
 

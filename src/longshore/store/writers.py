@@ -38,8 +38,8 @@ class InTurn:
 
 
 class WriterThread:
-    """A thread that lives from the first job to `stop`. A daemon: the process may be killed at any
-    moment anyway, so nothing rests on this thread ending well."""
+    """A thread that lives from the first job to `stop`. It is a daemon: the process may be killed at any
+    moment anyway, so nothing depends on an orderly end of this thread."""
 
     def __init__(self) -> None:
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
