@@ -54,7 +54,7 @@ class Client(ABC):
     has_aggregation = True
     """Whether the server may serve kinds that come and go without a CustomResourceDefinition."""
     hears: Hears | None = None
-    """Called with the Events of controllers, instead of storing them."""
+    """If set, takes the Events of controllers, which are then not stored."""
 
     def __init__(self, manager: str = "longshore") -> None:
         """`manager` owns the fields this client writes, unless a call names another."""
@@ -62,7 +62,7 @@ class Client(ABC):
 
     @abstractmethod
     async def resource(self, what: What) -> Resource:
-        """The row `what` names. LookupError if the server serves no such thing."""
+        """The row that `what` names. LookupError if the server serves no such thing."""
 
     @abstractmethod
     async def resources(self) -> builtins.list[Resource]:
@@ -327,8 +327,8 @@ class Client(ABC):
     async def delete(
         self, what: What, name: str, namespace: str = "", options: DeleteOptions | None = None
     ) -> Obj | None:
-        """Deletes an object. Returns None if it is gone, else its last state: it waits for its finalizers or
-        grace period, or it is a pod, for which the server always answers the object.
+        """Deletes an object. Returns None if it is gone, else its last state, while it waits for finalizers
+        or a grace period. For a pod the server always returns the last state.
         """
         resource = known(what) or await self.resource(what)
         ask = named("delete", resource, name, namespace)

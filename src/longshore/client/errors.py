@@ -18,7 +18,7 @@ class TimedOut(Unreachable):
 
 
 class Garbled(Unreachable):
-    """The answer is none that an API server gives: a proxy gave it, or it was damaged on the way."""
+    """The answer does not come from an API server, but from a proxy, or it was damaged on the way."""
 
 
 class PartlyDiscovered(Unreachable):
@@ -37,6 +37,6 @@ class ConfigError(Exception):
 
 
 class CredentialsError(ConfigError, Unreachable):
-    """The credentials of the kubeconfig's user are not available: a plugin failed, or a token file is
-    gone. That may pass, as any server that cannot be reached may come back.
+    """The credentials of the kubeconfig's user are not available: a plugin failed, or a token file is gone.
+    The failure may pass, like that of a server that cannot be reached.
     """

@@ -161,8 +161,8 @@ class LocalClient(Client):
         return answer.view()
 
     def in_order(self) -> LocalClient:
-        """The journal takes writes in the order in which they were made, and a write that fails also fails
-        all later ones. So a crash leaves the first few of them, as if each had been waited for."""
+        """The journal takes writes in the order in which they were made, and a failed write fails all later
+        ones. So after a crash the first writes exist and the rest do not, as if each had been awaited."""
         if not self.api.shortcuts.on:
             return self
         client = copy.copy(self)
@@ -243,7 +243,7 @@ class StoredEntry(msgspec.Struct, frozen=True, eq=False, gc=False):
         return self.entry.key.place
 
     def read(self, reads: Projection) -> Obj:
-        """From the stored JSON, unless the store has the object decoded anyway."""
+        """The fields that are read: of the decoded object if the store has it decoded, else of its JSON."""
         entry = self.entry
         return reads.of(entry.obj) if reads is WHOLE or entry.is_decoded else reads.one(entry.raw)
 

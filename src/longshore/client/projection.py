@@ -17,7 +17,7 @@ from longshore.api.types import Obj
 _ALWAYS: Final = (
     "name", "namespace", "uid", "resourceVersion", "ownerReferences", "finalizers", "deletionTimestamp",
 )  # fmt: skip
-"""Fields of the metadata that are part of every projection: an object's identity, state and bonds."""
+"""Fields of the metadata that are part of every projection: identity, state, and links to other objects."""
 _Tree: TypeAlias = "dict[str, _Tree]"
 """The fields below a field; empty for all of them."""
 T = TypeVar("T")

@@ -186,7 +186,7 @@ class HttpClient(Client):
         return answers.document(await self._transport.send(request, seconds=self._seconds), read)
 
     async def _groups(self, path: str) -> Obj:
-        """The document of all API groups, with their resources if the server can tell them so."""
+        """The document of all API groups, with their resources if the server can list them there."""
         return await self._document(path, {"Accept": discovery.AGGREGATED})
 
     async def _document(self, path: str, headers: Mapping[str, str] = _JSON) -> Obj:

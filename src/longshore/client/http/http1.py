@@ -34,9 +34,9 @@ KEEP_ALIVE: Final = {
     "TCP_KEEPCNT": 2,
     "TCP_USER_TIMEOUT": 30_000,
 }
-"""In seconds, seconds, probes, milliseconds. A peer that vanished silently (a load balancer that failed over)
-is noticed within 45 s, as in client-go: by keep-alive on a quiet connection, by the user time-out where
-something was sent and never acknowledged."""
+"""Seconds of silence before the first probe, seconds between probes, number of probes, milliseconds until
+sent data must be acknowledged. As in client-go, a peer that vanished (a load balancer that failed over) is
+noticed within 45 s."""
 
 
 class NoConnection(Exception):

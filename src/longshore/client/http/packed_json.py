@@ -81,8 +81,8 @@ class PackedJson(msgspec.Struct, frozen=True, gc=False):
 
 
 class JsonEntry(Unpacked, frozen=True, eq=False):
-    """An object that came over the network. It was decoded to the fields that are read. A cache holds it
-    packed once it has settled."""
+    """An object that came over the network, decoded to the fields that are read. A cache holds it packed once
+    it has settled."""
 
     def read(self, reads: Projection) -> Obj:
         return self.obj

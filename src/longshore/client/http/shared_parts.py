@@ -20,8 +20,8 @@ _WORDS: Final = ("namespace", "generateName", "creationTimestamp")
 
 
 class SharedParts:
-    """Running pods that became ready in the same second share one status: the conditions in `_TIMELESS` lose
-    their times, which no rule reads. The status of a pod that has ended is not shared.
+    """Shares one status among running pods that became ready in the same second: the conditions in
+    `_TIMELESS` lose their times, which no rule reads. The status of a pod that has ended is not shared.
     """
 
     def __init__(self) -> None:

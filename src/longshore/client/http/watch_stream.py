@@ -96,8 +96,8 @@ class _Sieve:
 
 
 class _Watchdog:
-    """Breaks off a stream that lasts too long or is silent for too long. Has one timer for the whole stream:
-    a timeout around each read took 15 calls, a third of what reading and skipping an event takes."""
+    """Breaks off a stream that lasts too long or is silent for too long. Has one timer for the whole stream.
+    A timeout around each read took 15 calls, a third of all calls for an event that is skipped."""
 
     def __init__(self, stream: HttpConnection, seconds: float, silent: float | None) -> None:
         self._stream, self._silent = stream, silent
