@@ -39,7 +39,7 @@ _LENGTHS: Final = ("after", "duration")
 _MORE: Final = (*_LENGTHS, "logs", "message", "ready-after", "on-term")
 _MAX_EXIT_CODE: Final = 255
 _MAX_SIGMA: Final = 10
-"""With this sigma and a median of 1 s, one run of twenty takes over five months; far larger ones overflow."""
+"""With this sigma and a median of 1 s, one run of twenty takes over five months. Larger ones overflow."""
 
 _Found = TypeVar("_Found")
 
