@@ -109,7 +109,7 @@ def _volume(client: Client, wiring: Wiring, name: str) -> Coroutine[Any, Any, No
 
 
 def _differs_from_bootstrap(queue: Obj) -> bool:
-    """Whether the queue is another than the two that longshore makes, or is not as they were made."""
+    """Whether the queue is neither of the two that longshore makes, or has changed since."""
     meta = queue["metadata"]
     is_as_made = meta["generation"] == 1 and (queue.get("status") or {}).get("state") == "Open"
     return not is_as_made or meta["name"] not in _MADE_QUEUES

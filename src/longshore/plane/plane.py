@@ -129,7 +129,7 @@ class Plane:
         )
 
     async def prepare(self) -> None:
-        """Creates the missing ones of the objects that every Kubernetes has from its start."""
+        """Creates the objects that every Kubernetes has from its start, if they are missing."""
         await bootstrap.objects(self.client)
 
     @asynccontextmanager
