@@ -111,7 +111,7 @@ class Election:
         return await self.hold(work)
 
     async def hold(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Does what `lead` does, for a process that has acquired the Lease by `attempt`."""
+        """`lead` for a process that has acquired the Lease by `attempt` already."""
         self._tell("became leader")
         self._leading = True
         working = asyncio.create_task(work())
@@ -139,7 +139,8 @@ class Election:
             await self._clock.sleep(self._retry * (1 + self._rng.random() * _JITTER))
 
     def knows(self, lease: Obj, since: float) -> None:
-        """Sets the Lease as it was read elsewhere, unchanged since `since` (monotonic seconds)."""
+        """Sets the Lease that other code has read, and that has not changed since `since` (monotonic
+        seconds)."""
         self._lease, self._seen = lease, since
 
     async def _renew(self) -> None:

@@ -20,7 +20,7 @@ _PER_OBJECT: Final = 20
 _OBJECTS: Final = 2000
 
 Tell = Callable[[Key, str, float, Reason], None]
-"""Takes one new reason: the object's key and UID, the time in seconds since 1970, and the reason."""
+"""Takes one new reason: the object's key, its UID, the time in seconds since 1970, and the reason."""
 
 
 class Explanation(msgspec.Struct):

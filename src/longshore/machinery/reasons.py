@@ -1,4 +1,4 @@
-"""Why a plan is as it is: reasons as data, each a code and its numbers. `catalogue.py` has the words."""
+"""Why a plan is as it is: reasons as data, each a code and its numbers. `catalogue/` has the words."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def waits(*forms: str) -> Row:
 
 
 def verdict(message: str) -> Row:
-    """The row of a condition that a Job gets before it ends. The warning is an Event of the Job's end."""
+    """The row of a condition that a Job gets before it ends. The Warning Event comes with the Job's end."""
     return Row("{type} {code}: {message}", place=Place.VERDICT, event=Event("Normal", "", message))
 
 

@@ -161,7 +161,7 @@ class Informers:
         return informer
 
     def expect_more(self, who: object) -> None:
-        """Says that `who` will ask for further informers until it calls `expect_no_more`."""
+        """Notes that `who` will ask for further informers until it calls `expect_no_more`."""
         self._expected.add(who)
 
     def expect_no_more(self, who: object) -> None:
@@ -169,7 +169,7 @@ class Informers:
 
     @property
     def expects_more(self) -> bool:
-        """Whether a user in the process has yet to find out what to follow."""
+        """Whether some user of the process does not know yet what else it has to follow."""
         return bool(self._expected)
 
     def watches(self) -> list[FollowedSelection]:

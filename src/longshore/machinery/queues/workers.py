@@ -27,7 +27,8 @@ sync must be retried."""
 
 _USUAL_REASONS: Final = ("Conflict", "NotFound")
 _USUAL_FAILURES: Final = 3
-"""Conflicts or 404s in a row that are no news: another client also writes, or just deleted, the object."""
+"""Conflicts or 404s in a row that cause no warning: another client also writes the object, or has just
+deleted it."""
 _TURN_KEYS: Final = 64
 """Keys that a crowd starts before other callbacks of the event loop run."""
 
@@ -105,7 +106,7 @@ def _report(queue: WorkQueue[K], key: K, err: Exception, pause: float, usual: bo
 
 
 def _named(key: Hashable) -> str:
-    """Writes a key of namespace and name as `default/hello`; keys of other forms with all their parts."""
+    """A key of namespace and name as `default/hello`; the parts of any other key, joined by slashes."""
     if isinstance(key, tuple):
         return "/".join(_named(part) for part in key if part != "")
     return str(key)

@@ -27,7 +27,7 @@ _MIN_DELAY_SECONDS: Final = 1e-6
 
 
 class ShutDown(Exception):
-    """The queue was shut down and is empty: the worker may go home."""
+    """The queue was shut down and is empty: the worker ends."""
 
 
 class Gauges(Protocol):

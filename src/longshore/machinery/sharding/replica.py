@@ -3,9 +3,10 @@
 A replica holds at most one shard, by a Lease that it renews as a leader does. It takes any shard without a
 living holder and keeps it until it ends; without a shard it is a spare. If it loses its Lease, it ends.
 
-Replicas of another division, or a leader without shards, never work at the same time. Each process first
-writes its own Lease, then looks for Leases of another form: of two that start together at least one sees the
-other and waits. If a leader without shards appears, replicas end, and it waits for that (`until_unheld`).
+Replicas of two divisions never work at the same time, nor does a replica work beside a leader without shards.
+Each process first writes its own Lease, then looks for Leases of another form. If two start together, at
+least one sees the other and waits. If a leader without shards appears, replicas end; the leader waits until
+they have (`until_unheld`).
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ class ShardLeases:
 
 
 LEASE_SECONDS: Final = 10.0
-"""A replica that has not renewed for so long is dead. It is noticed after at most 13 s, two looks later."""
+"""A replica counts as dead if its last renewal is older. Others notice that within 13 s, two reads later."""
 FENCE_SECONDS: Final = 7.0
 """Writes stop this long after the last renewal, so that a write on its way has three seconds to arrive."""
 RENEW_SECONDS: Final = 2.0
@@ -222,7 +223,8 @@ class Replica:
         return election if await election.attempt(FENCE_SECONDS) else None
 
     async def _hold(self, holding: Holding) -> None:
-        """Works for the shard, unless a process with another division, or none, has started meanwhile."""
+        """Works for the shard, unless a process with another division, or without shards, has started
+        meanwhile."""
         while (look := await self._look()) is None:
             await self._clock.sleep(LOOK_SECONDS)
         if blocker := self._blocker(look):

@@ -26,8 +26,8 @@ START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _RESOLUTION_SECONDS: Final = 1e-6
 """A timer this near counts as due: after some years, a shorter time would be below a float's precision."""
 _TICKS_PER_SECOND: Final = 2.0**24
-"""Timers are due at whole ticks, whose sums and differences are exact for 15 years. So what happens does not
-depend on how floats are rounded: it is the same on every day."""
+"""Timers are due at whole ticks. Sums and differences of ticks are exact for 15 years, so a run depends
+neither on the rounding of floats nor on the date."""
 _BUSY_TURNS: Final = 8
 """Turns of the loop for each real poll of sockets and threads while there is work. A poll takes 2 µs, and a
 simulated Job of a CronJob 18 turns."""
@@ -126,7 +126,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def call_soon(  # type: ignore[override] # as typeshed's, but for the types of callback and arguments
         self, callback: Any, *args: Any, context: Any = None
     ) -> asyncio.Handle:
-        """Does what asyncio does without its checks: four calls, not six, 55 times per simulated Job."""
+        """asyncio's `call_soon` without its checks: four calls instead of six, 55 times per simulated Job."""
         if self._debug:
             return super().call_soon(callback, *args, context=context)
         handle = asyncio.Handle(callback, args, self, context)
@@ -147,7 +147,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return timer
 
     async def shutdown_default_executor(self, timeout: float | None = None) -> None:  # noqa: ASYNC109 # asyncio's own signature
-        """Waits for threads without a limit: asyncio's five minutes are virtual, so no thread could run."""
+        """Waits for threads without a limit. asyncio's limit of five minutes would be virtual, and over at
+        once."""
         await super().shutdown_default_executor()
 
     def jump(self, seconds: float) -> None:

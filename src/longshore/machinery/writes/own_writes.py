@@ -4,8 +4,8 @@ Remembers, per owner and resource, the highest resourceVersion that a write retu
 revision of that resource's informer. Deletes have no version and are not recorded; expectations cover them.
 Versions that are not numbers are ignored.
 
-So the event of a controller's own write always arrives before the next sync of the key, and tells it nothing
-that the sync which made the write did not know (`own`).
+So the event of a controller's own write always arrives before the next sync of the key. It has no news for
+the controller, which made the write (`own`).
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ class OwnWrites(Generic[K]):
         del self._records[key]
 
     async def wait(self, key: K, *, patience: float = 1.0) -> None:
-        """Waits until the caches show the writes of `key`, usually a moment. Raises `StaleCache` after
-        `patience` seconds."""
+        """Waits until the caches show the writes of `key`, usually a few milliseconds. Raises `StaleCache`
+        after `patience` seconds."""
         with suppress(StaleCache):
             return self.check(key)
         with suppress(TimeoutError):
