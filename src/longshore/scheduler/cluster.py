@@ -29,7 +29,7 @@ from longshore.scheduler.view import SchedulerView
 _NO_LABELS: Final[Mapping[str, str]] = {}
 _PAUSE_SECONDS: Final = 1.0
 _DEFAULT_SCHEDULER: Final = "default-scheduler"
-"""This scheduler reads nothing of a pod that has ended except that it has."""
+"""A scheduler that reads nothing of a pod that has ended, except that it has ended."""
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +79,7 @@ class Cluster:
             listener.woken(flags)
 
     def follow(self, what: tuple[str, str], handler: Handler) -> Cache:
-        """The cache of a resource; its changes go to `handler` from `run` or `follow_all` on."""
+        """The cache of a resource. Its changes go to `handler` once `run` or `follow_all` is called."""
         informer = self.context.informers.get(what)
         self._handlers.append((informer, handler))
         return informer.cache
@@ -197,7 +197,7 @@ class _Nodes(Handler):
         self._cluster.wake(verdict.EVERYTHING)
 
     def on_update(self, old: Obj, new: Obj) -> None:
-        """Heartbeats change nothing that a scheduler reads, so they wake no pod."""
+        """Wakes no pod for a heartbeat, which changes nothing that a scheduler reads."""
         ledger = self._cluster.ledger
         node = ledger.nodes.get(new["metadata"]["name"])
         before = None if node is None else _outlook(node)

@@ -21,7 +21,7 @@ _REMEMBERED: Final = 8192
 
 
 class Node:
-    """One node and the pods that count on it. Without `obj` it is only a name in pods' specs."""
+    """One node and the pods that count on it. Without `obj`, only the name is known, from specs of pods."""
 
     __slots__ = (
         "affine",
@@ -52,7 +52,7 @@ class Node:
         self.used: Amounts = {}
         self.compared_cpu = self.compared_memory = 0
         self.affine = 0
-        """The number of its pods that have an affinity."""
+        """The number of pods on the node that have an affinity."""
         self.pods: dict[str, Pod] = {}
         self.ports: dict[Port, int] = {}
         self.nominated: dict[str, Pod] = {}
@@ -60,8 +60,8 @@ class Node:
         self.remembered: dict[Shape, Failure | None] = {}
         """Results of selectors, taints and such for each shape; valid until the node itself changes."""
         self.judged: dict[Shape, Failure | None] = {}
-        """Results of all filters for each shape that they alone concern, and `scored` the scores of those for
-        which only resources count. Valid until the node or its pods change."""
+        """Results of all filters, for shapes whose result depends on this node alone. Valid until the node or
+        its pods change, as is `scored`: the scores of shapes for which only resources count."""
         self.scored: dict[Shape, float] = {}
 
     def describe(self, obj: Obj) -> None:

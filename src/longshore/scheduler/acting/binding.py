@@ -1,10 +1,10 @@
 """Writes bindings, many at a time, so that one commit takes many of them.
 
-A refused binding is undone in the ledger. If the answer to a binding was lost, it is sent again until there
-is an answer: the pod may have its node already, and its room must not be given away meanwhile.
+A refused binding is undone in the ledger. If the answer to a binding was lost, the binding is sent again
+until there is an answer: the pod may have its node already, and its room must stay reserved.
 
 A claim that waited for its first consumer gets the node's name, and the binding waits for its volume. The pod
-keeps its room meanwhile. It is scheduled again if the provisioner rejects the node (it removes the
+keeps its room meanwhile. The pod is scheduled again if the provisioner rejects the node (by removing the
 annotation), or after ten minutes, upstream's limit.
 """
 
@@ -29,7 +29,8 @@ from longshore.scheduler.fitting.pod_shape import Pod
 
 _CLAIM_WAIT_SECONDS: Final = 600.0
 _SETTLED: Final = (404, 409)
-"""The pod is gone, being deleted, or bound by another: the watch shows which."""
+"""Status codes of a final refusal: the pod is gone, being deleted, or bound already. The watch shows which.
+"""
 _MAX_BINDINGS: Final = 512
 log = logging.getLogger(__name__)
 Failed = Callable[[Pod, str], None]
@@ -172,7 +173,8 @@ class Binder:
                 return
 
     async def _has_node(self, pod: Pod) -> bool:
-        """Whether the pod is bound although we were refused: by another, or by us with a lost answer."""
+        """Whether the refused pod is bound: by another program, or by an earlier request whose answer was
+        lost."""
         namespace, name = pod.key
         try:
             found = await self._client.get(kinds.PODS, name, namespace)

@@ -14,7 +14,7 @@ from longshore.machinery.background import Background
 from longshore.scheduler.fitting.pod_shape import Pod
 
 _SETTLED: Final = (404, 409)
-"""The pod is gone, or there is another pod of its name."""
+"""Status codes of a final refusal: the pod is gone, or another pod has its name."""
 
 log = logging.getLogger(__name__)
 

@@ -25,7 +25,7 @@ NamespaceLabels: TypeAlias = Callable[[str], Mapping[str, str]]
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 _ATTRACTED: Final = Failure(("node(s) didn't match pod affinity rules",), NODE | ROOM | PODS)
-"""Also wakes for room: after the last matching pod has ended, the next pod may be the first of its group."""
+"""Wakes also for room: when the last matching pod has ended, a waiting pod may be the first of its group."""
 _REPELS: Final = Failure(("node(s) didn't match pod anti-affinity rules",), NODE | ROOM | PODS, True)
 _REPELLED: Final = Failure(
     ("node(s) didn't satisfy existing pods anti-affinity rules",), NODE | ROOM | PODS, True
@@ -117,11 +117,12 @@ class Survey(msgspec.Struct):
     attracting: tuple[dict[Place, int], ...]
     """For each required affinity term, the number of pods that match all terms, by place."""
     repelling: dict[Place, int]
-    """Pods that this pod must not be near."""
+    """By place, the number of pods that this pod must not be near."""
     repelled: dict[Place, int]
-    """Pods that must not have this pod near."""
+    """By place, the number of pods that must not be near this pod."""
     alone: bool
-    """Whether no pod matches yet but this one matches itself: the first of a group that stays together."""
+    """Whether this pod is the first of a group that stays together: no pod matches its terms yet, but it does
+    itself."""
 
     def check(self, pod: Pod, node: Node) -> Failure | None:
         affinity, labels = pod.shape.affinity, node.labels

@@ -90,7 +90,8 @@ class Pod:
 
     @property
     def started(self) -> str:
-        """The time that ranks pods of equal priority: the later, the less work an eviction loses."""
+        """The start, which ranks pods of equal priority: evicting the pod that started last loses the least
+        work."""
         status: Obj = self.obj.get("status") or {}
         moment: str = status.get("startTime") or self.obj["metadata"]["creationTimestamp"]
         return moment

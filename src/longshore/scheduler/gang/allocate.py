@@ -113,7 +113,7 @@ def _try(session: Session, group: Group, queue: Queue, tasks: list[Task]) -> tup
 
 
 def backfill(session: Session) -> None:
-    """Places tasks that request nothing, of admitted gangs; binds them once the gang is ready."""
+    """Places tasks of admitted gangs that request nothing, and binds them once the gang is ready."""
     concerned = [
         group
         for group in session.groups.values()
@@ -138,7 +138,7 @@ def _note_misfit(group: Group, task: Task, said: str) -> None:
 
 
 def _note_queue(session: Session, group: Group, queue: Queue, tasks: list[Task]) -> None:
-    """Notes in numbers that the queue has given all it may."""
+    """Notes, with numbers, that the queue is used up."""
     task = tasks[0]
     most = session.limits.most(queue)
     for name, amount in task.requests.items():

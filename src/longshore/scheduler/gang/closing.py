@@ -163,7 +163,7 @@ def _leaving(group: Group) -> int:
 
 
 def _settled(group: Group) -> bool:
-    """Whether nothing is left to schedule: pods are only being deleted. A failed pod counts as missing."""
+    """Whether no pod waits, and enough pods are ready or being deleted. A failed pod counts as missing."""
     counts = group.counts
     waiting = counts.get(PENDING) or counts.get(PIPELINED)
     return not waiting and group.ready_count + _leaving(group) >= group.min_member
@@ -191,8 +191,8 @@ def _condition(kind: str, reason: str, message: str, cycle: str, now: str) -> Ob
 
 
 def _with(conditions: list[Obj], new: Obj) -> list[Obj]:
-    """The conditions with `new` in place of that of its type, unless it says the same. Old ones may lack a
-    type, since the schema does not require it."""
+    """The conditions with `new` in place of the one of its type, unless both say the same. Stored conditions
+    may lack a type, since the schema does not require one."""
     for n, old in enumerate(conditions):
         if old.get("type") == new["type"]:
             same = all(old.get(key) == new.get(key) for key in ("status", "reason", "message"))

@@ -1,4 +1,5 @@
-"""Makes room for a gang by removing spare tasks of other gangs, or whole gangs: never a part that breaks one.
+"""Makes room for a gang by removing spare tasks of other gangs, or whole gangs, but never a part that a gang
+needs.
 
 `gangpreempt` takes from gangs of lower priority in the same queue, `gangreclaim` from reclaimable queues that
 have more than they deserve. Also works for gangs with a network topology. Victims that are not needed stay.

@@ -21,8 +21,8 @@ Try = Callable[[list[Task]], tuple[list[Task], bool]]
 def place(
     session: Session, group: Group, wish: Wish, tasks: list[Task], attempt: Try
 ) -> tuple[list[Task], bool]:
-    """Tries the tasks in every allowed part of the network; takes the first where the gang is ready, else the
-    first where it will be when victims have left."""
+    """Tries the tasks in every allowed part of the network. Takes the first part where the gang is ready,
+    else the first where it will be ready when victims have left."""
     known = dict(group.misfits)
     parts = [*_parts(session, group, wish)]
     enough_of: tuple[Callable[[Group], bool], ...] = (lambda gang: gang.is_ready, session.keeps_room)
@@ -59,8 +59,8 @@ def _parts(session: Session, group: Group, wish: Wish) -> Iterable[tuple[str, fr
 
 
 def home(session: Session, group: Group, task: Task) -> frozenset[str] | None:
-    """The nodes for a task of a subgroup: those of the nearest HyperNode that contains the subgroup's placed
-    tasks and has room for the rest. None for any node; empty for no node."""
+    """The nodes for a task of a subgroup: those of the nearest HyperNode that has the placed tasks of the
+    subgroup and room for the others. None for any node; empty for no node."""
     wish = group.wish_of(task)
     if wish is None:
         return None

@@ -1,9 +1,10 @@
-"""When the gang scheduler runs a cycle. Volcano runs one a second; this runs one as soon as it is useful.
+"""Decides when the gang scheduler runs a cycle. Volcano runs one a second; longshore runs one as soon as it
+is useful.
 
 Freed room is given away at once. Arriving gangs are gathered until no more arrive for a moment (a second at
 most, Volcano's pace): gangs created together are then seen together, and share by their queues and
-priorities. Groups that wait for admission need not wait for that: the gate runs at once by itself. Changes
-that affect only reports are handled within a second.
+priorities. Admission does not wait for that: the gate runs at once by itself. Changes that affect only
+reports are handled within a second.
 """
 
 from __future__ import annotations

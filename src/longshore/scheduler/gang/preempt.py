@@ -2,7 +2,7 @@
 
 Nothing is evicted unless the whole gang will then have room. Plugins say tier by tier which tasks may be
 evicted; the first tier with a victim decides, and within it every plugin must name the victim. So if the
-first tier protects gangs, a task that a gang needs is not evicted as long as other gangs have tasks to spare,
+first tier protects gangs, a gang loses no task that it needs as long as other gangs have tasks to spare,
 whatever a later tier says.
 """
 
@@ -47,7 +47,7 @@ class Claim:
         """Whether all nodes are compared, and the one with the cheapest evictions is taken."""
 
     def victims(self, found: Sequence[Owned]) -> tuple[int, list[Owned]]:
-        """The number of the tier that decides, and the tasks among `found` that may be evicted."""
+        """The number of the tier that decides, and the tasks among `found` that it lets be evicted."""
         for number, tier in enumerate(self._tiers):
             named = self._named(tier, found)
             if named:
@@ -221,9 +221,9 @@ def _cleared(
 def _cleared_of_the_needless(
     claim: Claim, queue: Queue, room: Room, found: list[Owned]
 ) -> list[Removed] | None:
-    """The tasks evicted from a node in the trial, with all filters as they would be then: all are evicted,
-    then put back one by one, the most important first, as long as the task still fits. None if not even all
-    of them help."""
+    """The tasks evicted from a node in the trial. All candidates are evicted, then put back one by one, the
+    most important first, as long as the task still fits by all filters. None if the task does not fit without
+    any of them."""
     session = claim.session
     done = [(owner, victim, victim.status) for owner, victim in found]
     for owner, victim, _ in done:

@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 
 
 class GangScheduler:
-    """A `cluster.Listener`; call `run` once the cluster has synced."""
+    """Seconds from a binding in the watch to the cycle that updates phases. No pod waits for that cycle."""
 
     def __init__(
         self,
@@ -154,7 +154,7 @@ class GangScheduler:
             self._freed()
 
     def _freed(self) -> None:
-        """Requests a cycle after room was freed: soon if a gang waits for it, else only for reports."""
+        """Requests a cycle after room was freed: soon if a gang waits for room, else only for reports."""
         if self._hungry:
             self.pace.room()
         else:

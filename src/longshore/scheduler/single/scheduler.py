@@ -64,8 +64,8 @@ class DefaultScheduler:
             self._running = False
 
     async def _try_all_now_and_then(self) -> None:
-        """Tries all waiting pods again every 300 s. Without waiting pods there is no timer: it caused 12 of
-        the 72 loop turns that an hour of one CronJob takes (bench/testing.py)."""
+        """Tries all waiting pods again every 300 s. Without waiting pods there is no timer, which took 12 of
+        the 72 loop turns in an hour of one CronJob (bench/testing.py)."""
         began = self._clock.monotonic()
         while True:
             await self._any_waits.wait()
@@ -134,7 +134,7 @@ class DefaultScheduler:
             self._act.park(self._pending.park(group, plan), plan)
 
     def _make_room(self, pod: Pod, plan: PlacementPlan) -> None:
-        """Evicts victims and parks the pod in a group of its own until they leave."""
+        """Evicts the plan's victims. Parks the pod in a group of its own until they have left."""
         self._pending.take_out(pod.uid, forget=False)
         for rival in self._act.make_room(pod, plan):
             self._pending.unpark(rival.uid)
@@ -174,7 +174,7 @@ class DefaultScheduler:
     # ---- what acting and waiting ask, and tell
 
     def tell(self, pods: list[Pod], plan: PlacementPlan) -> None:
-        """Reports the answer of a parked group to pods that join it."""
+        """Reports the answer of a parked group to pods that have joined it."""
         self._act.tell(pods, plan)
 
     def gone(self, uid: str) -> None:

@@ -106,7 +106,7 @@ def by_resources(pod: Pod, node: Node, weights: Weights = UPSTREAMS) -> float:
 
 
 def _part(amount: int, all_: int) -> int:
-    """The score for a part of a resource; 0 if the node has none of it."""
+    """The score for this amount out of all that the node has; 0 if the node has none of the resource."""
     return _MAX_SCORE * amount // all_ if all_ else 0
 
 

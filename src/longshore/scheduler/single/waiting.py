@@ -89,7 +89,7 @@ class Waiting:
             self._seen.pop(uid, None)
 
     def others_wait(self, pod: Pod) -> bool:
-        """Whether pods wait that get the same answer as this pod, which is not queued."""
+        """Whether other pods wait that get the same answer as this pod. The pod itself is not queued."""
         return self._pending.has_parked and self._pending.parks(self._key(pod))
 
     # ---- groups of equal pods
@@ -105,7 +105,7 @@ class Waiting:
 
     @property
     def is_misgrouped(self) -> bool:
-        """Whether groups are outdated: labels decide the placement now and did not before, or the reverse."""
+        """Whether the groups are outdated, because labels have begun or ceased to decide the placement."""
         return self._by_labels != bool(self._ledger.repelling)
 
     def regroup(self) -> None:

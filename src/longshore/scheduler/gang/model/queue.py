@@ -28,7 +28,8 @@ class Queue:
         self.open = ((obj.get("status") or {}).get("state") or "Open") == "Open"
         self.created: str = obj["metadata"]["creationTimestamp"]
         self.deserved: Amounts = {}
-        """The share of the queue: other queues yield to it up to this, and above it the queue yields."""
+        """The share of the queue. Below it, other queues yield to the queue; above it, the queue yields to
+        others."""
         self.most: Amounts = {}
         """The most that the queue gets when queues share by weight."""
         self.limit: Amounts = {}
@@ -37,7 +38,7 @@ class Queue:
         self.releasing: Amounts = {}
         """The amounts of tasks that are being deleted."""
         self.reserved: Amounts = {}
-        """The amounts of tasks without a node for which the queue had room before."""
+        """The amounts of tasks without a node for which the queue already had room in an earlier cycle."""
         self.request: Amounts = {}
         self.inqueue: Amounts = {}
         self.elastic: Amounts = {}

@@ -32,8 +32,8 @@ _CLASSES: Final[dict[str, type[GangPlugin]]] = {
     "task-topology": node_plugins.TaskTopology,
     "rescheduling": Rescheduling,
 }
-"""Classes by name, in the order in which they are called if tiers do not count. The other plugins are
-settings of filters and scores that all schedulers share."""
+"""Classes by name, in the order in which they are called where tiers do not count. Plugins that are not here
+are settings of filters and scores that all schedulers share."""
 
 
 class GangPlugins:

@@ -59,7 +59,8 @@ def _groups(queue: Queue, kind: str, how: str) -> Sequence[str]:
 
 
 class TaskTopology(GangPlugin):
-    """`task-topology`: tasks of a Job that want to share a node, or not to, and the order they are placed in.
+    """`task-topology`: which tasks of a Job share a node, which must not, and the order in which they are
+    placed.
 
     volcano.sh/task-topology-affinity: "ps,worker"         # near each other; several groups by ;
     volcano.sh/task-topology-anti-affinity: "ps"           # one name: not beside others of its own
@@ -67,7 +68,8 @@ class TaskTopology(GangPlugin):
     """
 
     def score_node(self, task: Task, node: Node) -> float:
-        """A higher score for each task on the node that this one wants near, a lower for each it avoids."""
+        """A higher score for each task on the node to which this task has affinity, a lower one for
+        anti-affinity."""
         group = task.group
         near, far = _mates(group, task, _AFFINITY), _mates(group, task, _ANTI_AFFINITY)
         if not near and not far:

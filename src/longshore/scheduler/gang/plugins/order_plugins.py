@@ -36,7 +36,7 @@ class Priority(GangPlugin):
         return len(group.tasks)
 
     def victims(self, claim: Claim, found: Sequence[Owned]) -> list[Owned]:
-        """Tasks of lower priority: the priorities of the gangs count, or those of tasks of the same gang."""
+        """Tasks of lower priority: by priorities of gangs, or of tasks if both are of one gang."""
         mine, task = claim.group, claim.task
         return [
             (owner, victim)

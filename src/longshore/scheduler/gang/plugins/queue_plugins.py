@@ -44,7 +44,7 @@ class SharedQueues(GangPlugin):
         return tuple((-each.priority, tree.share(each), each.created, each.name) for each in tree.path(queue))
 
     def victims(self, claim: Claim, found: Sequence[Owned]) -> list[Owned]:
-        """Pods of queues that have more than they deserve, until they have no more than that."""
+        """Pods of queues that have more than they deserve: as many as exceed that."""
         have: dict[str, Amounts] = {}
         named = []
         tree, queues = self.session.limits.tree, self.session.queues
@@ -120,7 +120,7 @@ class Overcommit(GangPlugin):
 class QuotaGate(GangPlugin):
     """`resourcequota`: a gang is admitted only if its namespace's quotas have room for its minimum.
 
-    Without it, a gang that a quota cuts short gets a part of its pods, which wait for the rest.
+    Without the plugin, a quota may let a gang have only some of its pods, which then wait for the others.
     """
 
     def __init__(self, conf: Plugin, session: Session) -> None:

@@ -90,8 +90,8 @@ class RevocableZones(GangPlugin):
         return found
 
     def victims(self, claim: Claim, found: Sequence[Owned]) -> list[Owned]:
-        """Preemptable pods on nodes outside revocable zones, as many of each gang as its budget allows. A
-        task that is preemptable, or may run in such a zone, evicts no other."""
+        """Preemptable pods on nodes outside revocable zones, as many of each gang as its budget allows. No
+        pod, if the claiming task is preemptable itself or may run in such a zone."""
         if claim.task.preemptable or _is_guest(claim.task):
             return []
         lasting = {node.name for node in self.session.rooms.nodes if not node.labels.get(LABEL)}

@@ -13,7 +13,7 @@ from longshore.scheduler.gang.trying.branches import QueueTree
 
 
 class Limits:
-    """With `capacity` a queue may use its limit, with `proportion` what it deserves, else everything."""
+    """With `capacity` a queue may use its limit, with `proportion` its deserved share, else everything."""
 
     def __init__(self, branches: Branches, shares: Plugin | None) -> None:
         self.branches = branches
@@ -29,7 +29,8 @@ class Limits:
         return queue.limit if self._borrows else queue.most
 
     def may_reclaim(self, queue: Queue, task: Task) -> bool:
-        """Whether the queue deserves a task's requests, so that other queues must yield."""
+        """Whether a task's requests are within the share that its queue deserves, so that other queues must
+        yield."""
         asked = task.requests
         if self._preemptive and self.tree is not None:
             return self.tree.deserves(queue, asked)

@@ -53,8 +53,8 @@ def fill(
 
 
 def _set_limits(branches: Branches, above: Queue | None, room: Amounts) -> None:
-    """Sets limits: a queue may have its parent's limit minus the guarantees of its siblings, and at most its
-    capability. Use by siblings is not subtracted: otherwise a queue would have nothing to reclaim."""
+    """Sets limits: at most the queue's capability, and its parent's limit minus the guarantees of its
+    siblings. What siblings use is not subtracted: otherwise a queue would have nothing to reclaim."""
     queues = branches.children(above)
     guarantees = {queue.name: _guaranteed(branches, queue) for queue in queues}
     all_ = total(guarantees.values())
@@ -75,8 +75,8 @@ def _guaranteed(branches: Branches, queue: Queue) -> Amounts:
 
 
 def _pour(branches: Branches, queues: list[Queue], room: Amounts) -> None:
-    """Divides in rounds: each queue gets its part, by weight, of all that is left, and no more than its part
-    of what each ancestor has left."""
+    """Divides what is left in rounds, by weight. A queue gets no more than its part of what each ancestor has
+    left."""
     remaining = {name: Fraction(amount) for name, amount in room.items()}
     deserved: dict[str, dict[str, Fraction]] = {queue.name: {} for queue in queues}
     met: set[str] = set()

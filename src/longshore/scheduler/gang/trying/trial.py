@@ -95,8 +95,8 @@ class Session:
         return group.deadline is not None and self.now > group.deadline
 
     def keeps_room(self, group: Group) -> bool:
-        """Whether a gang keeps room that is not enough yet: it will be enough, or the gang has waited too
-        long."""
+        """Whether a gang keeps room that is not enough yet, because it will be enough or the gang has waited
+        too long."""
         return group.is_pipelined or (self._sla_first and self.is_overdue(group))
 
     def share_of(self, group: Group) -> float:
