@@ -262,8 +262,8 @@ class Api:
         return answer
 
     async def readable(self, refusal: StatusError) -> StatusError:
-        """Returns the refusal; for a conflict, only once the conflicting object can be read. Else a client of
-        this process that reads and retries at once would meet the conflict for ever."""
+        """The refusal, once it may be shown: a conflict, when the conflicting object can be read. Else a
+        client of this process that reads and retries at once would meet the conflict for ever."""
         if refusal.code == 409:
             await self.store.settled()
         return refusal

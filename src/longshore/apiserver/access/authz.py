@@ -50,7 +50,7 @@ class Granted(msgspec.Struct, frozen=True):
         return self.role.get("rules") or () if self.role is not None else ()
 
     def described(self) -> str:
-        """The binding as Kubernetes names it in a reason."""
+        """The binding, in Kubernetes' words for a reason."""
         meta, ref, subject = self.binding["metadata"], self.binding["roleRef"], self.subject
         kind, name, who = "ClusterRoleBinding", meta["name"], subject["name"]
         where = meta.get("namespace")
@@ -64,7 +64,7 @@ class Granted(msgspec.Struct, frozen=True):
         )
 
     def fault(self) -> str:
-        """Kubernetes' words for a role that does not exist."""
+        """The message about the missing role, in Kubernetes' words."""
         ref = self.binding["roleRef"]
         return f"{ref['kind'].lower()}.{RBAC} {field.quoted(ref['name'])} not found"
 
@@ -188,7 +188,8 @@ def _with(text: str, reason: str) -> str:
 
 
 def _selected(call: Call) -> str:
-    """The name that the field selector of a list or watch fixes, for rules with resourceNames; else empty."""
+    """The name that the field selector of a list or watch requires, for rules with resourceNames; empty
+    without one."""
     text = call.one("fieldSelector") if call.verb in ("list", "watch") else ""
     return fields.exact_name(text) if text else ""
 

@@ -115,8 +115,8 @@ def _add(to: dict[str, _Kept], digest: str, kept: _Kept) -> None:
 
 
 def _owner(user: User) -> str:
-    """The owner that a session counts for. All service accounts of a namespace count as one owner, since a
-    user can create any number of them."""
+    """The owner to which a session counts. All service accounts of a namespace are one owner, since a user
+    can create any number of them."""
     if user.name.startswith(ACCOUNT_PREFIX):
         return user.name.rpartition(":")[0]
     return user.name

@@ -24,7 +24,7 @@ _EVERYTHING: Final[Sequence[Obj]] = (
     {"nonResourceURLs": ["*"], "verbs": ["*"]},
 )
 _OF_COLLECTION: Final = frozenset(("finalizers", "managedFields", "ownerReferences", "selfLink"))
-"""Metadata that the garbage collector changes. A write that changes nothing else is not checked."""
+"""Metadata that the garbage collector changes. A write of nothing else is not checked."""
 
 
 def check(api: Api, call: Call, new: Obj, old: Obj | None = None) -> None:

@@ -1,9 +1,9 @@
 """Checks the right to create less isolated pods, in writes to pods and to objects with pod templates.
 
-A level of isolation below the usual one, hostPath, privileged and the like (`levels.isolation_violations`)
-need the right to `use` the profile `privileged`, which service accounts of pods do not have by default. The
-writer of a template needs this right; controllers then create pods from the allowed template. An update needs
-it, too, unless the pod specs that violate isolation stay unchanged.
+Weaker isolation than the default, hostPath, privileged and the like (`levels.isolation_violations`) need the
+right to `use` the profile `privileged`, which service accounts of pods do not have by default. The writer of
+a template needs this right; controllers then create pods from the allowed template. An update needs it, too,
+unless the pod specs that violate isolation stay unchanged.
 
 The label `pod-security.longshore.dev/enforce` of a namespace overrides this: `isolated` also binds the
 administrator, `privileged` asks no writer for the right.
@@ -32,7 +32,8 @@ _ACCOUNT: Final = "system:serviceaccount:"
 
 
 def is_bound(call: Call) -> bool:
-    """Whether the caller's right must be checked for each pod, even if another caller's equal pod passed."""
+    """Whether the caller's right must be checked for each pod, even if an equal pod of another caller has
+    passed."""
     return call.resource.storage in embedded_pods.PATHS and MASTERS not in call.user.groups
 
 

@@ -158,7 +158,7 @@ def _attribute_problems(spec: Obj) -> list[field.FieldError]:
 
 
 def _go_shaped(attributes: Obj) -> Obj:
-    """Attributes with the names of upstream's Go struct, which it prints."""
+    """Attributes under the names of upstream's Go struct, as messages print them."""
     return {name.capitalize(): value for name, value in attributes.items()}
 
 

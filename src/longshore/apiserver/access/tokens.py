@@ -32,7 +32,7 @@ AUTHENTICATED: Final = "system:authenticated"
 ACCOUNT_PREFIX: Final = "system:serviceaccount:"
 _EXTRA: Final = "authentication.kubernetes.io/"
 _LEEWAY_SECONDS: Final = 60
-"""Seconds for which a token stays valid after the deletion of its owner was due, as upstream."""
+"""Seconds for which a token stays valid after its owner was to be deleted, as upstream."""
 _HEADER: Final = {"alg": "HS256", "typ": "JWT"}
 _MAX_TOKEN: Final = 8192  # longer ones are none of ours; do not spend a signature check on them
 
@@ -47,9 +47,10 @@ class Tokens:
         self._clock = clock
 
     def user_of(self, token: str, audiences: Sequence[str] = (ISSUER,)) -> User | None:
-        """The token's user; None when it is wrong, expired, for none of `audiences`, or its owner is gone.
+        """The token's user; None if the token is wrong, expired, or for none of `audiences`, or if its owner
+        is gone.
 
-        A token for another audience is rejected: that audience could act as the account with it.
+        A token for another audience is rejected: else that audience could use it here and act as the account.
         """
         if len(token) > _MAX_TOKEN:
             return None

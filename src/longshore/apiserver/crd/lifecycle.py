@@ -113,7 +113,7 @@ def let_go(api: Api, entry: Entry) -> list[Staged]:
 
 
 def delete_objects(api: Api, crd: Obj, entries: Sequence[Entry]) -> list[Staged]:
-    """Deletes those of these objects that are still there and not being deleted."""
+    """Deletes these objects, except those that are gone or being deleted already."""
     row = _any_row(crd)
     staged: list[Staged] = []
     if row is None:

@@ -200,7 +200,7 @@ def _aggregated_resource(r: Resource) -> Obj:
 
 
 def _response_kind(kind: str, group_version: str = "") -> Obj:
-    """A kind with its group and version, which are empty if they are those of the surrounding list."""
+    """A kind with its group and version. Both are empty if they equal those of the list around it."""
     group, _, version = group_version.rpartition("/")
     return {"group": group, "version": version, "kind": kind}
 
@@ -230,7 +230,7 @@ def versions(rows: Iterable[Resource], group: str) -> list[str]:
 
 
 def _rank(version: str) -> tuple[int, int, int, int]:
-    """Higher is preferred. Names that are not versions rank last, all equal."""
+    """The rank of a version: a higher rank is preferred. Names that are no versions rank last, all equal."""
     match = _VERSION.fullmatch(version)
     if match is None:
         return (0, 0, 0, 0)

@@ -24,8 +24,8 @@ _LOOK_SECONDS: Final = 0.01
 
 
 class Listener:
-    """Serves what `front` answers until it is closed, on each address that it is started on. The front, and
-    what reads requests, are made for the first connection."""
+    """Serves the answers of `front` on each address on which it is started, until it is closed. The front is
+    made for the first connection."""
 
     def __init__(self, front: Callable[[], Front], *, tls: ssl.SSLContext | None, timeouts: Timeouts) -> None:
         self._make_front, self._tls, self._timeouts = front, tls, timeouts

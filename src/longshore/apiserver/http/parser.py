@@ -36,7 +36,8 @@ MAX_HEAD_BYTES: Final = 128 * 1024
 """Room for a target with long selectors."""
 MAX_HEADERS: Final = 128
 _MAX_CHUNK_OVERHEAD: Final = 16
-"""Bytes on the wire for each byte of a chunked body: chunks of one byte with a short extension pass."""
+"""The most bytes on the wire for each byte of a chunked body. Chunks of one byte with a short extension pass.
+"""
 _REMEMBERED_BYTES: Final = 1 << 14
 """Headers of longer requests are not cached."""
 _ONCE: Final = frozenset(
@@ -57,7 +58,7 @@ _ONCE: Final = frozenset(
         "user-agent",
     )
 )
-"""Headers that may be there once: with two of them it would be open which one counts."""
+"""Headers that may occur once: with two of them it would not be clear which one counts."""
 _METHODS: Final = {name.encode(): name for name in ("GET", "POST", "PUT", "PATCH", "DELETE")}
 """The usual methods, decoded once."""
 _TOKEN: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,32}")

@@ -30,7 +30,7 @@ _WARNING_CHARACTERS: Final = 256
 _MAX_WARNINGS: Final = 32
 """Warning headers of an answer. Python's http.client reads no answer with more than 100 headers."""
 _CREATE_ONLY: Final = ("create",)
-"""The verbs of reviews and bindings, which are answers and no objects: there is no table of them."""
+"""The verbs of reviews and bindings. Their answers are no objects, so they have no table."""
 _ANY: Final = Output("application/json")
 _MANY_ENTRIES: Final = 256
 _MANY_BYTES: Final = 1 << 17

@@ -17,7 +17,7 @@ _NO_BATCH: Final = Batch()
 
 
 class StoredView:
-    """The part of a Store that verbs use. `ask` gets the answer of the real store."""
+    """The part of a Store that verbs use. `ask` returns the answer of the real store."""
 
     def __init__(self, ask: Callable[[Ask], Told]) -> None:
         self._ask = ask

@@ -44,7 +44,7 @@ _OLD: Final = {
     "rbac.authorization.k8s.io/v1beta1 Role": "rbac/v1.Role",
     "rbac.authorization.k8s.io/v1beta1 RoleBinding": "rbac/v1.RoleBinding",
 }
-"""Versions that Kubernetes no longer serves, with the message that they are read as."""
+"""Versions that Kubernetes no longer serves, each with the message as which it is read."""
 _UNVERSIONED: Final = frozenset(("Status", "APIVersions", "APIGroupList", "APIGroup", "APIResourceList"))
 _ALSO_ACCEPTED: Final = {("policy/v1", "Eviction"): frozenset(("policy/v1beta1",))}
 
@@ -68,7 +68,7 @@ class Kind(msgspec.Struct, frozen=True):
         return schema.kinds().get(key) or _OLD.get(key)
 
     def with_defaults(self, default: Kind) -> Kind:
-        """Fills in a group, version or kind that a body left out, from the path's."""
+        """The kind, with a group, version or name that a body left out taken from the path's."""
         group, version = self.group, self.version
         if not version and (not group or group == default.group):
             group, version = default.group, default.version

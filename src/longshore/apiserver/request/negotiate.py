@@ -60,7 +60,8 @@ class _Clause(msgspec.Struct):
         return self.type == type_ and self.subtype in (subtype, "*")
 
     def before(self, other: _Clause) -> bool:
-        """Whether this clause is tried before `other`: by weight, and an explicit type before a wildcard."""
+        """Whether this clause is tried before `other`: it has more weight, or an explicit type and not a
+        wildcard."""
         return (
             self.q > other.q
             or (self.type != "*" and other.type == "*")

@@ -42,7 +42,7 @@ def create(api: Api, call: Call) -> Answer:
 def create_object(
     api: Api, call: Call, obj: Obj, wanted: options.WriteOptions, *, applied: bool = False
 ) -> Answer:
-    """Creates a decoded and defaulted object. `applied` ones carry their managedFields already."""
+    """Creates a decoded and defaulted object. An `applied` one has its managedFields already."""
     resource, kind = call.resource, call.resource.strategy
     meta = obj.setdefault("metadata", {})
     place(call, meta)

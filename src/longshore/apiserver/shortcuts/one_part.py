@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _STRIP: Final = f"{DELETE_PREFIX}/finalizers"
 _NOT_COMPARED: Final = frozenset(("apiVersion", "kind", "metadata", "status"))
-"""Parts of an object that are compared in another way, or may differ."""
+"""Parts of an object that may differ, or are compared in another way."""
 
 
 class OnePart:

@@ -1,9 +1,9 @@
 """Stores new pods with their node: the scheduler of this process is asked in the turn that creates them.
 
 The long way stores a pod without a node, notifies every watcher, and stores it again when the scheduler has
-bound it. If the scheduler has an answer at once, the first of the two writes is left out. Compared with a
-very quick scheduler only that state is missing. A pod for which there is no room, or which has to wait behind
-others, goes the long way.
+bound it. If the scheduler has an answer at once, the first of the two writes is left out, and only the state
+without a node is missing. A pod for which there is no room, or which has to wait behind others, goes the long
+way.
 """
 
 from __future__ import annotations

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from longshore.apiserver.request.options import WriteOptions
 
 Mark: TypeAlias = tuple[str, bytes, tuple[tuple[str, ...], ...]]
-"""The common part of objects with one spec: their storage, the JSON they were made from, and the fields of
-containers whose texts are left out of that JSON (they may differ)."""
+"""The key of a spec: its storage, the JSON it was made from, and the fields of containers whose texts are
+left out of that JSON, because they may differ."""
 _Sort: TypeAlias = tuple[tuple[str, ...], ...]
 _MAX_SPECS: Final = 64
 _MAX_SORTS: Final = 64

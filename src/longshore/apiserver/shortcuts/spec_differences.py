@@ -67,7 +67,7 @@ _BEYOND_A_POD: Final = frozenset((
     "affinity", "overhead", "priorityClassName", "resourceClaims", "runtimeClassName", "schedulingGates",
     "topologySpreadConstraints",
 ))  # fmt: skip
-"""Parts of a pod's spec that make rules read its labels, the clock or other objects."""
+"""Parts of a pod's spec with which rules read its labels, the clock or other objects."""
 
 
 def _pod_looks_beyond(spec: Obj) -> bool:
@@ -180,8 +180,8 @@ _TEXT: Final = {str}
 
 
 def without_texts(storage: str, spec: Obj) -> tuple[Obj, Texts]:
-    """A spec without the texts of its containers, for comparing only, and copies of the texts. Whatever is
-    unusual (no texts, variables from elsewhere) stays where it is."""
+    """A copy of a spec without the texts of its containers, for comparing only, and the texts. A text of an
+    unusual form (such as a variable from elsewhere) stays in the spec."""
     if storage == PODS:
         return _apart(spec)
     template = spec.get("template") if storage == JOBS else None

@@ -1,4 +1,4 @@
-"""Columns of custom resources: the name, then whatever the definition's printer columns ask for.
+"""Columns of custom resources: the name, then the printer columns of the definition.
 
 A column finds its value by JSONPath and shows the first one found, converted to the column's type; a
 value of another type leaves the cell empty. Volcano's kinds bring their columns with them.

@@ -153,7 +153,7 @@ def _above_descendants(spec: Obj, name: str, below: list[Obj], every: List) -> s
 
 
 def _most_below(queue: Obj, resource: str, every: List, depth: int) -> Decimal:
-    """The highest limit in a subtree; below a queue with a limit no further limits are read."""
+    """The highest limit in a subtree. Limits below a queue with a limit are not read."""
     own = _amounts(_spec(queue), "capability").get(resource, Decimal(0))
     if own > 0 or not depth:
         return own
@@ -218,7 +218,7 @@ def _sum(one: Amounts, other: Amounts) -> Amounts:
 
 
 def _exceeds(amounts: Amounts, limit: Amounts) -> bool:
-    """Whether some amount is above its limit; an unnamed limit is zero."""
+    """Whether an amount is above its limit. A missing limit is zero."""
     return any(amount > limit.get(name, Decimal(0)) for name, amount in amounts.items())
 
 
