@@ -19,7 +19,8 @@ _INTEGER = re.compile(
     re.ASCII,
 )
 _MAX_NUMBER_CHARACTERS = 200
-"""Longer texts are read as numbers that do not fit, although leading zeros and underscores are allowed."""
+"""The longest text that is read as a number. A longer one counts as too large, even if it has leading zeros
+or underscores."""
 _FALSE = frozenset(("0", "f", "F", "false", "FALSE", "False"))
 
 

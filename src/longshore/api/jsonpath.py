@@ -115,7 +115,7 @@ def _steps(text: str, filter_depth: int) -> Iterable[Step]:
 
 
 def _closing(text: str, start: int) -> int:
-    """Where the bracket that opens at `start` closes; quotes may hold brackets."""
+    """The index of the bracket that closes the one at `start`. Brackets in quotes do not count."""
     depth, quote = 0, ""
     for at in range(start, len(text)):
         ch = text[at]

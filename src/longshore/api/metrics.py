@@ -100,7 +100,7 @@ class Gauge:
 
 
 class Histogram:
-    """How many observations fell below each bound, per set of label values."""
+    """The number of observations below each bound, per set of label values."""
 
     __slots__ = ("_bounds", "_seen", "help", "labels", "name")
 

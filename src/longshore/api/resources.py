@@ -87,7 +87,8 @@ class Resource(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def storage_group(self) -> str:
-        """The group objects are stored in. 422s name it: an event of either group is a core `Event`."""
+        """The group in which objects are stored. A 422 names this group: an event of either group is a core
+        `Event`."""
         return self.storage.rpartition("/")[0]
 
     @property
@@ -96,7 +97,7 @@ class Resource(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def qualified(self) -> str:
-        """`jobs.batch`, as in error messages."""
+        """The resource as error messages name it: `jobs.batch`."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
 

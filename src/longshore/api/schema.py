@@ -42,7 +42,7 @@ class Type(msgspec.Struct, frozen=True):
 
 
 class _Declared(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The part of a field that the table and the program write in the same way."""
+    """The part of a field that is the same in the table and in the program."""
 
     json: str = ""
     number: int = 0

@@ -36,12 +36,12 @@ class Context(NamedTuple):
 
 
 def keep_status(new: Obj, old: Obj) -> None:
-    """Puts the stored status back into an object."""
+    """Restores the stored status."""
     keep(new, old, "status")
 
 
 def keep_spec(new: Obj, old: Obj) -> None:
-    """Puts the stored spec back into an object."""
+    """Restores the stored spec."""
     keep(new, old, "spec")
 
 
@@ -109,8 +109,8 @@ class Strategy(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     prepare_subresource: Callable[[Obj, Obj, Context], None] = lambda new, old, ctx: (
         new.update(status=old["status"]) if "status" in old else None
     )
-    """For subresources like pods/resize and namespaces/finalize, neither status nor handled by their own
-    code: restores all fields that `ctx.subresource` may not change."""
+    """For subresources such as pods/resize and namespaces/finalize, which have no code of their own: restores
+    all fields that `ctx.subresource` may not change."""
     validate_subresource: Callable[[Obj, Obj, Context], list[FieldError]] | None = None
     """The checks of a write to such a subresource; None for the checks of an update."""
     check_deletable: Callable[[Obj], None] = lambda obj: None

@@ -217,7 +217,7 @@ def with_containers(fields: FieldSet, shape: Shape | None) -> FieldSet:
 
 
 def _below(shape: Shape | None, step: str) -> tuple[Shape | None, bool]:
-    """The shape one step down, and whether the step is a named field."""
+    """The shape below this step, and whether the step is a named field."""
     if isinstance(shape, MapShape) and step.startswith("f:"):
         known = shape.fields.get(step[2:])
         return known or shape.element, known is not None
@@ -296,7 +296,8 @@ def _maps(live: Any, applied: Any, shape: MapShape | UntypedShape) -> Any:
 
 
 def _lists(live: Any, applied: Any, shape: ListShape) -> Any:
-    """Merges lists: applied items keep their order, live items their place before the next common item."""
+    """Merges lists. Applied items keep their order; live items stay before the next item that both lists
+    have."""
     if not applied:
         return live or applied
     if not live:

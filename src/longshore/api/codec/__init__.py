@@ -4,8 +4,8 @@ Reading gives objects in canonical form, so that everything behind the codec can
 plain values. A valid JSON body takes the compiled path; everything else is read exactly as Go reads
 it, to the wording of the error.
 
-`decode_json` reads a body as a known message. A server that has to find out first what a body claims to
-be uses `read_*`, asks the document to `interpret` itself, and then decodes it.
+`decode_json` reads a body as a known message. If the kind is not known yet, `read_*` parses the body,
+`interpret` finds its kind, and then the document is decoded.
 """
 
 from __future__ import annotations

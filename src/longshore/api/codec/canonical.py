@@ -17,7 +17,7 @@ from longshore.api.schema import Field, Type
 from longshore.api.types import Obj
 
 OMIT_ZERO: Final = frozenset((("meta/v1.ObjectMeta", "creationTimestamp"),))
-"""Struct fields that are left out when zero; the only one with `omitzero` among the kinds we know."""
+"""Struct fields that are left out if zero. Of the known kinds only this field has `omitzero`."""
 
 _SCALAR_ZERO: Final = {"string": "", "bool": False, "int32": 0, "int64": 0, "float64": 0, "bytes": None}
 _SPECIAL_ZERO: Final = {"Quantity": "0", "IntOrString": 0, "Duration": "0s"}

@@ -54,7 +54,7 @@ class _Float(metaclass=_LooksLikeText):
 
 
 class _Unsupported(Exception):
-    """The message needs the exact reading (schemas of apiextensions contain themselves)."""
+    """Raised for a message that needs the exact reading (schemas of apiextensions contain themselves)."""
 
 
 _Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]

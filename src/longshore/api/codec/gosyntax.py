@@ -99,7 +99,7 @@ class _Scanner:
         return True
 
     def close_values(self, stack: list[int]) -> bool:
-        """Reads what follows a value; True when another value is due."""
+        """Reads what follows a value: a comma, or closing brackets. True if another value is due."""
         self.space()
         while stack:
             char, is_list = self.peek(), stack[-1] == ord("[")

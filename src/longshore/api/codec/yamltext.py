@@ -1,8 +1,8 @@
 """YAML to plain JSON values as Kubernetes' own parser does it: YAML 1.1 with Go's habits.
 
-`yes`, `on` and `y` are booleans, keys become strings, a number without a fraction is an integer, times
-stay text. Only the first document of a stream is read, as in Kubernetes. Duplicate keys are reported
-and the last one counts. Documents that blow up through aliases are refused, so is deep nesting.
+`yes`, `on` and `y` are booleans, keys become strings, a number without a fraction is an integer, times stay
+text. Only the first document of a stream is read, as in Kubernetes. Duplicate keys are reported and the last
+one counts. Documents that grow too much through aliases, or nest too deeply, are refused.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _message(error: yaml.YAMLError) -> str:
 
 
 class _Open(msgspec.Struct):
-    """A list or mapping whose end has not come yet."""
+    """A list or mapping that is still being read."""
 
     value: Any
     anchor: str | None
@@ -152,8 +152,8 @@ class _Composer:
         return copy_of(value)
 
     def _count(self, nodes: int, characters: int, *, aliased: bool) -> None:
-        """Refuses documents that consist of little but repetition: by Go's own measure, which counts nodes,
-        and by their text, which Go does not count."""
+        """Refuses documents that consist mostly of repetition: by Go's measure, which counts nodes, and by
+        their text, which Go does not count."""
         self._nodes += nodes
         self._characters += characters
         if aliased:

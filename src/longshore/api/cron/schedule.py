@@ -53,7 +53,8 @@ class Schedule(NamedTuple):
         return None if at is None else at * SECOND
 
     def can_fire(self) -> bool:
-        """False if a field matches nothing, as one of commas alone; upstream would try every minute."""
+        """False if a field matches nothing, such as a field of commas alone. Upstream would search every
+        minute of five years."""
         either = self.days or self.weekdays
         both = self.days and self.weekdays
         day = both if self.days_starred or self.weekdays_starred else either
@@ -126,7 +127,7 @@ def _search(schedule: Schedule, start: int, zone: Zone) -> int | None:
 
 
 def _find_month(schedule: Schedule, cursor: _Cursor, rounded: bool) -> tuple[bool, bool]:
-    """Steps to a month that matches. The second answer is True when a year began meanwhile."""
+    """Steps to a month that matches. The second value is True if a year began meanwhile."""
     year, month, day = civil(cursor.wall // _DAY_SECONDS)
     while not schedule.months >> month & 1:
         if not rounded:
@@ -143,7 +144,7 @@ def _find_month(schedule: Schedule, cursor: _Cursor, rounded: bool) -> tuple[boo
 
 
 def _find_day(schedule: Schedule, cursor: _Cursor, rounded: bool) -> tuple[bool, bool]:
-    """Steps to a day that matches. The second answer is True when a month began meanwhile."""
+    """Steps to a day that matches. The second value is True if a month began meanwhile."""
     days = cursor.wall // _DAY_SECONDS
     while not schedule.matches_day(civil(days)[2], (days + 4) % 7):
         if not rounded:
@@ -163,7 +164,7 @@ def _find_day(schedule: Schedule, cursor: _Cursor, rounded: bool) -> tuple[bool,
 
 
 def _find_time(schedule: Schedule, cursor: _Cursor, rounded: bool) -> tuple[bool, bool]:
-    """Steps to an hour, minute and second that match. The second answer is True when a larger unit began
+    """Steps to an hour, minute and second that match. The second value is True if a larger unit began
     meanwhile."""
     while not schedule.hours >> (cursor.wall % _DAY_SECONDS // _HOUR_SECONDS) & 1:
         if not rounded:
@@ -190,7 +191,7 @@ def _find_time(schedule: Schedule, cursor: _Cursor, rounded: bool) -> tuple[bool
 
 
 def _distance(bits: int, value: int, size: int) -> int:
-    """The steps from a value to the next one in the set, or to where counting starts over."""
+    """The steps from a value to the next one in the set, or to the end of the unit."""
     ahead = bits >> (value + 1)
     return (ahead & -ahead).bit_length() if ahead else size - value
 
@@ -262,8 +263,8 @@ def most_recent(
     last: Instant | None,
     deadline: int | None,
 ) -> Outlook:
-    """The last activation up to `now`, none older than `last` (or `created` while there was no run) or
-    than `deadline` seconds. Raises NeverFires."""
+    """The last activation up to `now`, but after `last` (or after `created`, before the first run) and no
+    older than `deadline` seconds. Raises NeverFires."""
     earliest = created if last is None else last
     if deadline is not None:
         earliest = max(earliest, now - deadline * SECOND)

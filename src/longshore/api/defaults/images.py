@@ -1,7 +1,7 @@
 """The pull policy that follows from an image's name: `latest` is pulled always, a fixed tag once.
 
 Reads names as container registries do. A name that is no valid reference has no tag, so it gets
-`IfNotPresent`, as upstream gives it; whether such a name can run is the runtime's business.
+`IfNotPresent`, as upstream. The runtime decides whether such an image can run.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ _MAX_IMAGE_CHARACTERS: Final = _MAX_NAME_CHARACTERS + 1 + 128 + len("@sha512:") 
 
 
 def pull_policy(image: str) -> str:
-    """`Always` for the tag `latest` (which is also meant when neither tag nor digest is given)."""
+    """`Always` for the tag `latest`, which is the default if there is neither tag nor digest; else
+    `IfNotPresent`."""
     return _pull_policy(image) if len(image) <= _MAX_IMAGE_CHARACTERS else "IfNotPresent"
 
 

@@ -121,7 +121,7 @@ def _follow_cluster_ip(spec: Obj, before: Obj) -> None:
 
 
 def _drop_what_type_forbids(spec: Obj, before: Obj) -> None:
-    """If the type changed, removes fields that only the old type has, unless they were changed too."""
+    """If the type changed, removes fields that the new type does not have, unless this write changed them."""
 
     def drop(*keys: str) -> None:
         for key in keys:

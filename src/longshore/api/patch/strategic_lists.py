@@ -1,8 +1,8 @@
 """How a strategic merge patch merges lists, and what order the items end up in.
 
-Items of the patch keep the patch's order and items of the live list keep theirs. If the live list has both of
-two items, its order decides; items it lacks come first. So a new item stands before the live ones unless it
-follows a patched one.
+Items of the patch keep the patch's order, and items of the live list keep theirs. Of two items that the live
+list has, its order decides; items that it lacks come first. So a new item stands before the live ones, unless
+it follows a patched one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BAD_FORMAT: Final = {
 
 
 class PatchError(Exception):
-    """The patch cannot be carried out. Upstream has no status for this: the client sees a 500."""
+    """The patch cannot be applied. Upstream has no status for this: the client sees a 500."""
 
 
 class PatchFormat(PatchError):

@@ -21,7 +21,7 @@ Predicate = Callable[[Labels], bool]
 
 
 class Selector(msgspec.Struct, frozen=True):
-    """All of `requirements` together. `matches(labels)` returns whether a set of labels meets them all."""
+    """All of `requirements` together. `matches(labels)` returns whether labels meet them all."""
 
     requirements: tuple[Requirement, ...]
     matches: Predicate

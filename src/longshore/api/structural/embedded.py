@@ -22,7 +22,7 @@ _JSON_WORDS: Final = {str: "string", bool: "bool", list: "array"}
 def coerce_metadata(obj: Obj, path: str) -> list[str]:
     """Reads `obj["metadata"]` as metadata, in place; returns the paths of unknown fields in it.
 
-    Raises DecodeError when it is no metadata.
+    Raises DecodeError if that is impossible.
     """
     sent = obj.get("metadata")
     if sent is not None and type(sent) is not dict:

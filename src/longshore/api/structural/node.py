@@ -91,7 +91,7 @@ class Node:
         self.nullable = False
         self.default: Any = ABSENT
         self.default_bytes = 0
-        """Bytes of the default as JSON."""
+        """The length of the default as JSON, in bytes."""
         self.defaulted: tuple[tuple[str, Node], ...] = ()
         """The properties that have a default."""
         self.enum: list[Any] | None = None

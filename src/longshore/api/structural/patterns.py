@@ -27,7 +27,7 @@ _GO_WORDS: Final = {
     "pattern too large - compile failed": "expression too large",
     "trailing \\": "trailing backslash at end of expression",
 }
-"""RE2's messages and Go's, where they differ."""
+"""RE2's messages, and Go's where they differ."""
 _ESCAPE: Final = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.", re.DOTALL)
 
 

@@ -1,9 +1,8 @@
 """Time zones as functions from instants to offsets, and back from wall clocks the way Go does it.
 
-`zoneinfo` knows the offset at any instant but not until when it holds, which is what a search through
-time needs. A zone here samples its days in blocks, once per block, and remembers the spans between
-changes. Wall times that do not exist or exist twice are resolved by Go's rule, which is neither
-`fold=0` nor `fold=1`.
+`zoneinfo` knows the offset at any instant, but not the end of its validity, which a search through time
+needs. A zone here samples its days in blocks, once per block, and remembers the spans between changes. Wall
+times that do not exist or exist twice are resolved by Go's rule, which is neither `fold=0` nor `fold=1`.
 
 Names are looked up as they are written, in the zone database of the machine or else of the tzdata
 package; there is no zone called `Local` here.

@@ -207,7 +207,7 @@ def _sorted(labels: Mapping[str, str]) -> dict[str, str]:
 
 
 def _is_broken(selector: Obj) -> bool:
-    """Whether the selector is invalid, so that it selects nothing definite; another check reports it."""
+    """Whether the selector is invalid, so that it selects no definite pods. Another check reports that."""
     return bool(validate_label_selector(selector, ""))
 
 

@@ -267,7 +267,7 @@ def _lists_overlap(now: _View) -> FieldError | None:
 
 
 def _readable(text: str, completions: int) -> indexes.Runs:
-    """The parts of a list that can be read; the others are reported by another rule."""
+    """The readable parts of a list. Another rule reports the others."""
     runs = []
     for fragment in text.split(","):
         try:
@@ -325,9 +325,8 @@ _RULES: Final[tuple[tuple[tuple[str, ...], frozenset[str], _Rule], ...]] = (
     (("finished", "terminating"), _FINISHED, _finished_with_terminating),
     (("ready", "active"), _ANY, _more_ready_than_active),
 )
-"""Each rule with the changes that trigger it, in Kubernetes' order: fields, conditions that became or ceased
-to be true, and whether the Job is finished. Then the conditions of the rule: it is checked only if one of
-them is true, or if it has none."""
+"""Each rule, in Kubernetes' order, with its triggers: fields, conditions whose truth changes, and whether the
+Job is finished. A rule that names conditions is checked only if one of them is true."""
 
 
 @lru_cache(maxsize=256)

@@ -83,8 +83,8 @@ def _completions(spec: Obj, old: Obj) -> list[FieldError]:
 
 
 def _open_template(template: Obj, old: Obj) -> list[FieldError]:
-    """Refuses changes that even an open template may not have: all but those of metadata, of scheduling
-    directives, and of the resources of a container that kept its name and place."""
+    """Refuses changes to an open template, except to metadata, scheduling directives, and resources of a
+    container that kept its name and place."""
     spec, was = template.get("spec") or {}, dict(old.get("spec") or {})
     for key in _SCHEDULING:  # set to the new value, so that the comparison ignores it
         keep(was, spec, key)

@@ -1,4 +1,5 @@
-"""Volcano's objects as its own programs read them: Go types, from JSON that the schema may not have seen.
+"""Reads Volcano's objects as its own programs do: into Go types, from JSON that the schema has not checked
+yet.
 
 A webhook decodes the object before it checks it, so the webhook refuses an unreadable duration or quantity,
 in Go's words, before the schema is checked. The types are in `data/volcano-types.json`.
