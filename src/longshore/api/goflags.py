@@ -19,8 +19,7 @@ _INTEGER = re.compile(
     re.ASCII,
 )
 _MAX_NUMBER_CHARACTERS = 200
-"""The longest text that is read as a number. A longer one counts as too large, even if it has leading zeros
-or underscores."""
+"""Longer texts count as numbers that are too large, even with leading zeros or underscores."""
 _FALSE = frozenset(("0", "f", "F", "false", "FALSE", "False"))
 
 

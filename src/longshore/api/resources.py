@@ -87,8 +87,7 @@ class Resource(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def storage_group(self) -> str:
-        """The group in which objects are stored. A 422 names this group: an event of either group is a core
-        `Event`."""
+        """The group in which objects are stored. A 422 names it: events of both groups are core `Event`s."""
         return self.storage.rpartition("/")[0]
 
     @property

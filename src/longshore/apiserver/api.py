@@ -202,8 +202,7 @@ class Api:
 
     def write(self, call: Call) -> Rendered | LinkAnswer | Later:
         """Carries out a write, but not `deletecollection`, until it would wait. The caller must not show the
-        answer before the last of its `staged` writes is durable, nor a conflict before `store.settled`.
-        """
+        answer before the last of its `staged` writes is durable, nor a conflict before `store.settled`."""
         self.authorizer.check(call)
         resource = call.resource
         if (make := self.made.maker(resource)) is not None:

@@ -328,8 +328,7 @@ class Client(ABC):
         self, what: What, name: str, namespace: str = "", options: DeleteOptions | None = None
     ) -> Obj | None:
         """Deletes an object. Returns None if it is gone, else its last state, while it waits for finalizers
-        or a grace period. For a pod the server always returns the last state.
-        """
+        or a grace period. For a pod the server always returns the last state."""
         resource = known(what) or await self.resource(what)
         ask = named("delete", resource, name, namespace)
         ask.value = delete_body(options)

@@ -38,5 +38,4 @@ class ConfigError(Exception):
 
 class CredentialsError(ConfigError, Unreachable):
     """The credentials of the kubeconfig's user are not available: a plugin failed, or a token file is gone.
-    The failure may pass, like that of a server that cannot be reached.
-    """
+    The failure may pass, like that of a server that cannot be reached."""

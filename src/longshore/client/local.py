@@ -223,7 +223,7 @@ class LocalClient(Client):
             and _by_value(ask, row)
         )
         route = row, as_value, named
-        if named.style == row.style == "builtin":  # others may change, or go
+        if named.style == row.style == "builtin":  # other rows may change or be removed
             self._routes[sort] = route
         return route
 
@@ -286,7 +286,7 @@ class LocalEvents(Watching):
     async def aclose(self) -> None:
         await self._each_event.aclose()
         if self._stream is not None:
-            await self._stream.aclose()  # if nobody has iterated
+            await self._stream.aclose()  # without an iterator
 
     async def list_to(self, taker: Taker) -> bool:
         if not self._api.shortcuts.on:
@@ -363,8 +363,7 @@ async def _done(staged: Staged) -> None:
 
 def _by_value(ask: Ask, row: Resource) -> bool:
     """Whether the object or patch is passed without encoding. Everything else is encoded as a request first:
-    applies, options, and objects that are posted but not stored.
-    """
+    applies, options, and objects that are posted but not stored."""
     if ask.verb == "patch":
         return ask.content_type != PatchType.APPLY.value
     return ask.verb == "update" or (ask.verb == "create" and "list" in row.verbs)

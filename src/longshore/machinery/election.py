@@ -139,8 +139,7 @@ class Election:
             await self._clock.sleep(self._retry * (1 + self._rng.random() * _JITTER))
 
     def knows(self, lease: Obj, since: float) -> None:
-        """Sets the Lease that other code has read, and that has not changed since `since` (monotonic
-        seconds)."""
+        """Takes over a Lease that other code has read, unchanged since `since` (monotonic seconds)."""
         self._lease, self._seen = lease, since
 
     async def _renew(self) -> None:
@@ -185,7 +184,7 @@ class Election:
         else:
             self._lease = found
         if not self.is_leader and (self._leading or (self.leader and self._valid)):
-            return False  # one that led may have missed another's whole term: what it knows is too old
+            return False  # a former leader may have missed a whole term: its Lease is too old
         await self._write(self._spec)
         return True
 

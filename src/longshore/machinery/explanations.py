@@ -71,11 +71,11 @@ class Explanations:
         problem = ""
         if last is not None and last.uid == told.uid:
             problem = last.problem
-            before = () if problem else last.why  # a plan that was not carried out is told again
+            before = () if problem else last.why  # a plan that was not carried out is recorded again
         new = [reason for reason in told.why if _is_kept(reason) and reason not in before]
         for reason in new:
             tell(key, told.uid, told.at, reason)
-        if told.problem and (new or told.problem != problem):  # else the new reasons seem carried out
+        if told.problem and (new or told.problem != problem):  # else the new reasons count as carried out
             tell(key, told.uid, told.at, Reason(PROBLEM, {"message": told.problem}))
 
     @contextmanager
@@ -84,7 +84,7 @@ class Explanations:
         problem = ""
         try:
             yield
-        except Exception as err:  # remembered, whatever it is, and raised again
+        except Exception as err:  # any error is remembered and raised again
             problem = str(err) or repr(err)
             raise
         finally:

@@ -1,9 +1,8 @@
 """Stops the writes of a leader whose Lease may have expired, before the leader knows of another leader.
 
-A process that was stopped and continued (SIGSTOP) could write before it renews. So each write checks, by this
-process's clock, how long ago the last renewal was sent. Another process can take the Lease only after its
-whole duration, counted from then. The fence closes earlier, so that a write that is on its way has time to
-arrive.
+A process that was stopped (SIGSTOP) could write before it renews. So each write checks, by this process's
+clock, how long ago the last renewal was sent. Another process can take the Lease only after its whole
+duration, counted from then. The fence closes earlier, so that a write that is on its way has time to arrive.
 """
 
 from __future__ import annotations

@@ -43,8 +43,7 @@ FLUSH_SECONDS: Final = 1.0
 LAST_LINES: Final = 50
 _MAX_WORDS_CHARACTERS: Final = 4096
 _MAX_DELAY_SECONDS: Final = 1.0
-"""If a change arrives later than this after its second, the time of arrival does not tell the fraction of
-that second."""
+"""A change that arrives later than this after its second does not tell the fraction of that second."""
 _STORY_PODS: Final = 10
 """Most failed pods in the story that the record of a Job keeps."""
 
@@ -328,12 +327,12 @@ def record_of(job: Obj, failed_pods: Collection[Obj], now: float) -> FinishedJob
 def _story(made: FinishedJob, job: Obj, pods: Sequence[Obj]) -> Iterator[Record]:
     view = StoryView(KINDS["job"], made.namespace, made.name, made.ended, job, pods=pods)
     for record in inferred.of_job(view):
-        if record.code != "PodsCreated":  # these pods are not all
+        if record.code != "PodsCreated":  # other pods are missing here
             yield _of_job(made, record.at, record.code, record.numbers)
 
 
 def _of_job(made: FinishedJob, at: float, code: str, numbers: Mapping[str, Number]) -> Record:
-    who = "Job controller"  # it decided so, though others tell it
+    who = "Job controller"  # which decided this, also if another part reports it
     return Record(at, "job", made.namespace, made.name, made.uid, who, code, numbers=numbers)
 
 

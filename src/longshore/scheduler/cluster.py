@@ -114,7 +114,7 @@ class Cluster:
     async def follow_all(self) -> None:
         """Calls the handlers of what is followed from now on, and waits until its caches are filled."""
         while self._handlers:
-            # Only now: what others in this process have cached already is told at once.
+            # Not earlier, since a handler is called at once for objects that the process has cached already.
             informer, handler = self._handlers.pop(0)
             informer.add_handler(handler)
         await self.context.informers.synced()

@@ -99,7 +99,7 @@ class Node:
             self.ports[port] = self.ports.get(port, 0) + 1
 
     def remove(self, pod: Pod) -> None:
-        pod = self.pods.pop(pod.uid)  # what was added, even when the pod was resized since
+        pod = self.pods.pop(pod.uid)  # as it was added, although it may have been resized since
         self.judged, self.scored = {}, {}
         shape, used = pod.shape, self.used
         self.affine -= shape.affinity is not None

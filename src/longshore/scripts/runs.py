@@ -56,8 +56,7 @@ class Run(msgspec.Struct, frozen=True):
     fails: StartFault | None = None
     """The error of a container that cannot be started; see `bad_image` and `missing_config`."""
     on_term: Duration | None = 0.0
-    """Seconds from SIGTERM to the end of the run; None if the run ignores SIGTERM, so that only SIGKILL ends
-    it."""
+    """Seconds from SIGTERM to the end of the run; None if only SIGKILL ends the run."""
     term_code: int = 143
     """The exit code after SIGTERM."""
     reason: str = ""

@@ -52,8 +52,7 @@ class Batch:
 
     def then(self, callback: Callable[[WriteFailed | None], object]) -> None:
         """Calls `callback` in a later turn of the loop: with None once the batch is durable, or with the
-        error if its commit failed. Spares callers a task that would only wait.
-        """
+        error if its commit failed. Spares callers a task that would only wait."""
         if self.settled:
             asyncio.get_running_loop().call_soon(callback, self.error)
         else:
@@ -82,8 +81,7 @@ class Staged(msgspec.Struct, frozen=True, eq=False):
 
     async def done(self) -> Entry:
         """The entry, once it is durable and visible. Raises `WriteFailed` when the commit failed: then
-        this write, and every write staged after it, never happened.
-        """
+        this write, and every write staged after it, never happened."""
         batch = self._batch
         if not batch.settled:
             await batch.waiter()
@@ -93,6 +91,5 @@ class Staged(msgspec.Struct, frozen=True, eq=False):
 
     def then(self, callback: Callable[[WriteFailed | None], object]) -> None:
         """Calls `callback` once the write is durable, or with the error. Needs no task that waits, unlike
-        `done`.
-        """
+        `done`."""
         self._batch.then(callback)

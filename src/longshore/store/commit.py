@@ -54,7 +54,7 @@ class Counters(msgspec.Struct):
 
 
 _COMPACTION_MIN_ROWS = 256
-_COMPACTION_MAX_ROWS = 1024  # more than a batch can add, so that compaction keeps up with any load
+_COMPACTION_MAX_ROWS = 1024  # more than one batch adds, so that compaction keeps up
 _GATHERING_TURNS = (
     2  # turns of the event loop that a growing batch waits: enough for writers that are ready to run
 )
@@ -87,15 +87,14 @@ class GroupCommit:
         """Whether the commit under way runs in the event loop."""
         self._slow = SlowCommits()
         self._may_tidy = False
-        """Whether one step of housekeeping may run: after a commit, and after a step that succeeded while no
-        write arrived."""
+        """Whether one step of housekeeping may run: after each commit, and after a good step without new
+        writes."""
         self._closing = False
 
     def add(self, event: Event, *, joined: bool) -> Batch:
         """Queues one write. The write is committed at the end of this turn of the loop or, while a
         transaction runs, with the next one. A `joined` write is always committed with the write queued
-        before it.
-        """
+        before it."""
         queue = self._queue
         if not queue or (queue[-1].full and not joined):
             queue.append(Batch())
@@ -130,8 +129,7 @@ class GroupCommit:
 
     def _gather(self, seen: int, turns: int) -> None:
         """Waits another turn of the loop if the last turn brought more than the `seen` writes: busy
-        writers share a transaction, and a single writer does not wait.
-        """
+        writers share a transaction, and a single writer does not wait."""
         batch = self._queue[0]
         writes = len(batch.events)
         if turns and writes > seen and not batch.full and self._journal.is_quick(batch, self._slow.expected):

@@ -62,8 +62,7 @@ class Decoded:
 
     def _make_room(self) -> None:
         """Drops or lends a few views more than needed, so that one call serves many writes. Then checks the
-        same number of views that were lent earlier.
-        """
+        same number of views that were lent earlier."""
         looked_at = 0
         while self._bytes > self._budget - self._budget // _ROOM_DIVISOR:
             revision, entry = self._kept.popitem(last=False)

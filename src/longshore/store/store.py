@@ -120,8 +120,7 @@ class Store:
 
     def latest_list(self, storage: str, namespace: str | None = None) -> list[Entry]:
         """The newest states, staged or durable, of one storage (or one namespace of it), for writers that
-        must count.
-        """
+        must count."""
         entries = self._contents.state.entries(storage, namespace)
         changed = self._staged.of(storage)
         if not changed:
@@ -161,14 +160,12 @@ class Store:
 
     def stage_update(self, newest: Entry, obj: Obj, *, joined: bool = False) -> Staged:
         """Writes the next state of an object whose `newest` state the writer has just read. Takes `obj` over
-        as `stage` does.
-        """
+        as `stage` does."""
         return self._stage(newest.key, obj, newest, "MODIFIED", joined)
 
     def stage_delete(self, key: Key, obj: Obj, *, joined: bool = False) -> Staged:
         """Removes an object, which must exist. `obj` is its last state; the store takes it over as `stage`
-        does.
-        """
+        does."""
         previous = self.latest(key)
         if previous is None:
             raise KeyError(key)
@@ -215,8 +212,7 @@ class Store:
 
     def list_at(self, storage: str, namespace: str | None, revision: int) -> Snapshot:
         """The objects of a storage, or of one namespace in it, at an older revision. Raises `Compacted` or
-        `FutureRevision`.
-        """
+        `FutureRevision`."""
         self._check_past(revision)
         now = self._contents.state.entries(storage, namespace)
         changes = self._contents.window.after(revision, storage, namespace)
@@ -237,8 +233,7 @@ class Store:
         revision: int,
     ) -> Page:
         """Up to `limit` objects at and after a place at an older revision. The cost grows with the number of
-        changes since then, not with the storage. Raises as `list_at` does.
-        """
+        changes since then, not with the storage. Raises as `list_at` does."""
         self._check_past(revision)
         changes = self._contents.window.after(revision, storage, namespace)
         if not changes:

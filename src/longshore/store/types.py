@@ -68,8 +68,7 @@ class Entry(msgspec.Struct, frozen=True, eq=False):
 
 class Event(msgspec.Struct, frozen=True, eq=False, gc=False):
     """One change. `previous` is the state it replaced; None for ADDED. An event is part of no reference
-    cycle, so the garbage collector need not track the many events in the window.
-    """
+    cycle, so the garbage collector need not track the many events in the window."""
 
     revision: int
     type: EventType

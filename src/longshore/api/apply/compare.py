@@ -353,8 +353,7 @@ def _list_plan(shape: ListShape) -> ComparePlan:
 
 
 def _items_change(element: ComparePlan, old: Any, new: Any) -> Change:
-    """The change of items with one name. Several such items count as one leaf, since nothing tells them
-    apart."""
+    """The change of items with one name. Several such items are one leaf: nothing distinguishes them."""
     if len(old) <= 1 and len(new) <= 1:
         if not old:
             return element.whole(new[0]), None
@@ -385,7 +384,7 @@ def _untyped_change(old: Any, new: Any) -> Change:
         return LEAF, None
     if (old_map or old is None or old == {}) and (new_map or new is None or new == {}):
         return _members_change(_UntypedSteps(), old or {}, new or {})
-    # A map that became something else, or the reverse: the members go or come, and the field changed.
+    # A map became another type, or the reverse: its members were removed or set, and the field changed.
     set_ = _untyped_whole(new) if new_map else LEAF
     gone = {k: v for k, v in _untyped_whole(old).items() if k != SELF} if old_map else None
     return set_, gone

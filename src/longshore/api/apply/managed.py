@@ -120,7 +120,7 @@ def _left(entry: Obj, changed: FieldSet, gone: FieldSet) -> Obj | None:
     fields = entry["fieldsV1"]
     steps = fields.keys()
     if steps.isdisjoint(changed) and steps.isdisjoint(gone):
-        # Whoever writes a status takes nothing from whoever made the object.
+        # A write of the status takes no field from the manager that made the object.
         return entry if fields else None
     left = fieldset.difference(fieldset.difference(fields, changed), gone)
     if not left:

@@ -29,7 +29,7 @@ from longshore.api.types import Obj
 class _LooksLikeText(type):
     """Lets hooks return plain values: msgspec checks by isinstance what a hook returns."""
 
-    # `type(value)` is always something, and asked of every time of every body: no function of ours.
+    # msgspec calls this for each time and quantity of a body: `type`, always true, is no Python function.
     __instancecheck__ = type  # type: ignore[assignment]
 
 

@@ -23,7 +23,7 @@ from longshore.api.types import copy_of
 try:
     # Go's parser is a port of libyaml, so the messages are the same.
     from yaml.cyaml import CParser as Parser  # type: ignore[attr-defined]
-except ImportError:  # PyYAML built without libyaml: other words for syntax errors, all else alike
+except ImportError:  # PyYAML built without libyaml: only the messages of syntax errors differ
     from yaml import Loader as Parser  # type: ignore[assignment] # without libyaml
 
 _TAG: Final = "tag:yaml.org,2002:"
@@ -288,7 +288,7 @@ def _key_text(key: Any) -> str:
 
 try:
     from yaml import CSafeDumper as Dumper
-except ImportError:  # PyYAML built without libyaml: the same text in five times the time
+except ImportError:  # PyYAML built without libyaml takes five times as long
     from yaml import SafeDumper as Dumper  # type: ignore[assignment] # without libyaml
 
 _STRING: Final = "tag:yaml.org,2002:str"

@@ -53,8 +53,7 @@ class Schedule(NamedTuple):
         return None if at is None else at * SECOND
 
     def can_fire(self) -> bool:
-        """False if a field matches nothing, such as a field of commas alone. Upstream would search every
-        minute of five years."""
+        """False if a field matches nothing, such as one of commas alone; upstream would try every minute."""
         either = self.days or self.weekdays
         both = self.days and self.weekdays
         day = both if self.days_starred or self.weekdays_starred else either
@@ -105,7 +104,7 @@ class _Cursor:
             self.set_wall(self.wall + _DAY_SECONDS)
 
 
-@lru_cache(maxsize=16384)  # one look at a CronJob asks the same several times, and so does the next
+@lru_cache(maxsize=16384)  # one sync of a CronJob repeats the question, and so does the next sync
 def _search(schedule: Schedule, start: int, zone: Zone) -> int | None:
     if not schedule.can_fire():
         return None

@@ -26,8 +26,7 @@ _MAX_IMAGE_CHARACTERS: Final = _MAX_NAME_CHARACTERS + 1 + 128 + len("@sha512:") 
 
 
 def pull_policy(image: str) -> str:
-    """`Always` for the tag `latest`, which is the default if there is neither tag nor digest; else
-    `IfNotPresent`."""
+    """`Always` for the tag `latest` (the default without tag and digest), else `IfNotPresent`."""
     return _pull_policy(image) if len(image) <= _MAX_IMAGE_CHARACTERS else "IfNotPresent"
 
 

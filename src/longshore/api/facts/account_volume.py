@@ -9,8 +9,7 @@ from longshore.api.types import Obj
 
 TARGET: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 TOKEN_SECONDS: Final = 3607
-"""Kubernetes' lifetime of these tokens: an hour. The seven seconds distinguish it from a token that a pod
-asks for."""
+"""Kubernetes' hour for these tokens. Its seven seconds distinguish it from a token that a pod asks for."""
 _PREFIX: Final = "kube-api-access-"
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LETTERS: Final = 5

@@ -83,8 +83,7 @@ def main_end(pod: Obj) -> Obj:
 
 def main_times(pod: Obj) -> tuple[float, float]:
     """Start and end of the pod's first container in seconds since 1970; 0 for an unknown time. They have
-    milliseconds if the pod has the annotation EXACT_TIMES, else whole seconds.
-    """
+    milliseconds if the pod has the annotation EXACT_TIMES, else whole seconds."""
     exact = (pod["metadata"].get("annotations") or {}).get(own_names.EXACT_TIMES, "")
     ended = main_end(pod)
     begun, slash, over = exact.partition("/")

@@ -1,6 +1,5 @@
 """Whole resources inside a custom resource (`x-kubernetes-embedded-resource`): their metadata is read as
-metadata, whatever the schema says of it, and they must have apiVersion and kind.
-"""
+metadata, whatever the schema says of it, and they must have apiVersion and kind."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def _options() -> Any:
 
 def _in_go_words(message: str, text: str) -> BadPattern:
     what, _, where = message.partition(": ")
-    if where in ("(?<=", "(?<!"):  # Go takes a look behind for a group without a proper name
+    if where in ("(?<=", "(?<!"):  # Go reads a look-behind as a group with a bad name
         group = text[text.index(where) :]
         return BadPattern("invalid named capture", group[: group.find(">") + 1] or group)
     what = _GO_WORDS.get(what, what)

@@ -97,7 +97,7 @@ class Zone:
 UTC: Final = Zone("UTC", _PYTHON_UTC)
 
 
-@lru_cache(maxsize=1024)  # there are about 600 zones; each keeps what it has sampled
+@lru_cache(maxsize=1024)  # there are about 600 zones; each keeps its samples
 def load(name: str) -> Zone:
     """The zone of this name; the empty name is UTC. Raises UnknownZone."""
     if name in ("", "UTC"):

@@ -77,7 +77,7 @@ def _completions(spec: Obj, old: Obj) -> list[FieldError]:
     if spec.get("completionMode") != "Indexed":
         return [field.invalid("spec.completions", value, field.IMMUTABLE)]
     if value is None or value == spec.get("parallelism"):
-        return []  # that Indexed Jobs need completions has been said already
+        return []  # another check reports that Indexed Jobs need completions
     text = "can only be modified in tandem with spec.parallelism"
     return [field.invalid("spec.completions", value, text)]
 

@@ -206,8 +206,7 @@ def validate_labels(labels: Mapping[str, str] | None, path: str) -> list[FieldEr
 
 
 def validate_annotations(annotations: Mapping[str, str] | None, path: str) -> list[FieldError]:
-    """Checks keys like those of labels, but with capital letters allowed, and the total size: at most 256
-    KiB."""
+    """Checks keys like those of labels, capitals allowed, and the size of all: at most 256 KiB."""
     found: list[FieldError] = []
     size = 0
     for key, value in (annotations or {}).items():

@@ -275,7 +275,7 @@ def _names(listed: list[tuple[str, Obj, Obj, str]]) -> list[str]:
     first: dict[str, str] = {}
     for path, port, container, owner in listed:
         name = port.get("name")
-        # Init containers are over when somebody looks for a port, unless they are sidecars.
+        # Init containers have ended when clients connect to a port, unless they are sidecars.
         if not name or (".initContainers[" in owner and container.get("restartPolicy") != "Always"):
             continue
         if name in first:

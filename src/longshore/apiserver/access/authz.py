@@ -188,8 +188,7 @@ def _with(text: str, reason: str) -> str:
 
 
 def _selected(call: Call) -> str:
-    """The name that the field selector of a list or watch requires, for rules with resourceNames; empty
-    without one."""
+    """The name that the field selector of a list or watch fixes, for rules with resourceNames; else empty."""
     text = call.one("fieldSelector") if call.verb in ("list", "watch") else ""
     return fields.exact_name(text) if text else ""
 

@@ -110,7 +110,7 @@ def _add(to: dict[str, _Kept], digest: str, kept: _Kept) -> None:
     to[digest] = kept
     while len(to) > _MAX_KEPT:
         owners = Counter(_owner(each.user) for each in to.values())
-        greediest = max(owners, key=owners.__getitem__)  # the first of those that have as many
+        greediest = max(owners, key=owners.__getitem__)  # the first one, if several have as many
         to.pop(next(key for key, each in to.items() if _owner(each.user) == greediest))
 
 

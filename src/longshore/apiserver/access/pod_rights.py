@@ -32,8 +32,7 @@ _ACCOUNT: Final = "system:serviceaccount:"
 
 
 def is_bound(call: Call) -> bool:
-    """Whether the caller's right must be checked for each pod, even if an equal pod of another caller has
-    passed."""
+    """Whether each pod is checked for the caller's right, even if another caller's equal pod has passed."""
     return call.resource.storage in embedded_pods.PATHS and MASTERS not in call.user.groups
 
 

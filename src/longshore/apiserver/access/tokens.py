@@ -34,7 +34,7 @@ _EXTRA: Final = "authentication.kubernetes.io/"
 _LEEWAY_SECONDS: Final = 60
 """Seconds for which a token stays valid after its owner was to be deleted, as upstream."""
 _HEADER: Final = {"alg": "HS256", "typ": "JWT"}
-_MAX_TOKEN: Final = 8192  # longer ones are none of ours; do not spend a signature check on them
+_MAX_TOKEN: Final = 8192  # longer ones were not issued here, and need no check of the signature
 
 
 class Tokens:
@@ -47,8 +47,8 @@ class Tokens:
         self._clock = clock
 
     def user_of(self, token: str, audiences: Sequence[str] = (ISSUER,)) -> User | None:
-        """The token's user; None if the token is wrong, expired, or for none of `audiences`, or if its owner
-        is gone.
+        """The token's user; None for a token that is wrong, expired, for none of `audiences`, or of a gone
+        owner.
 
         A token for another audience is rejected: else that audience could use it here and act as the account.
         """
@@ -123,7 +123,7 @@ class Tokens:
             owners.append(("secrets", namespace, secret))
         if pod is not None:
             owners.append(("pods", namespace, pod))
-        elif node is not None:  # a pod's token tells the pod's node, and dies with the pod
+        elif node is not None:  # a pod's token names its node, and is invalid after the pod's deletion
             owners.append(("nodes", "", node))
         if not all(self._lives(*owner) for owner in owners):
             return None

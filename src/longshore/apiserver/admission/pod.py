@@ -93,8 +93,7 @@ def _wait_for_queue(pod: Obj, spec: Obj) -> None:
 
 
 def add_tolerations(spec: Obj) -> None:
-    """Adds tolerations with which a pod leaves a node that is not ready or unreachable after five minutes.
-    Keeps its own."""
+    """Adds tolerations, with which a pod stays five minutes on a node that is not ready or unreachable."""
     listed = spec.get("tolerations") or []
     missing = [key for key in _TROUBLES if not any(_tolerates(t, key) for t in listed)]
     if missing:

@@ -33,8 +33,7 @@ class Taken(msgspec.Struct):
 
 
 def settled(crd: Obj, taken: Taken, now: str) -> Obj | None:
-    """The status that a definition gets from the names in use; None if it has that status. `taken` are names
-    of other definitions."""
+    """The status that a definition gets; None if it has it. `taken` are names of other definitions."""
     status: Obj = crd.get("status") or {}
     wanted, had = crd["spec"]["names"], status.get("acceptedNames") or {}
     accepted, conflict = _accept(wanted, had, taken)

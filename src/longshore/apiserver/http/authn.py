@@ -1,6 +1,5 @@
 """Authentication: client certificate, else bearer token, else the dashboard's cookie, else anonymous; then
-impersonation.
-"""
+impersonation."""
 
 from __future__ import annotations
 

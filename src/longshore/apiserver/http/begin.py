@@ -71,7 +71,7 @@ class FrontDoor:
             exchange.admit()
         else:
             assert isinstance(request.exchange, Exchange), "admitted here"
-            # Each holds the other: as a circle, a body would stay until the collector comes by.
+            # The two refer to each other, so a body would stay in memory until the garbage collector runs.
             exchange, request.exchange = request.exchange, None
         return exchange.begin()
 

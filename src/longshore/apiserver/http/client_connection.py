@@ -341,7 +341,7 @@ class Connection(asyncio.Protocol):
                 await begun.run(self, request)
                 self._transport.close()
         except (ConnectionError, TimeoutError) as gone:
-            # The task that sent holds the error, which holds the task: what was to be sent would stay.
+            # The task and the error refer to each other, which would keep the unsent bytes in memory.
             traceback.clear_frames(gone.__traceback__)
             self._transport.abort()
         except Exception as error:  # whatever a handler raises, the client gets an answer or an end

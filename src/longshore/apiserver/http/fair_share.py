@@ -79,7 +79,7 @@ class FairShare:
         taken, self._spent = self._spent, {}
         loop = asyncio.get_running_loop()
         for key, queue in list(self._waiting.items()):
-            # As many as fit, by what one took last; at least one.
+            # As many as fit into a turn, by the time used in the last one; at least one.
             share = max(1, int(_TURN_SECONDS / max(taken.get(key, 0.0), _TURN_SECONDS / 8)))
             for _ in range(min(share, len(queue))):
                 loop.call_soon(queue.popleft())

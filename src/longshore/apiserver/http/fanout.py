@@ -39,7 +39,7 @@ class Fanout:
             return chunk(changes, render)
         key = (form, first.revision, len(changes))
         known = self._shared.get(key)
-        if known is not None and known[0] == changes:  # quick, for they are mostly the very same events
+        if known is not None and known[0] == changes:  # quick, since most are identical events
             return known[1]
         made = chunk(changes, render)
         if len(made) <= _MAX_SHARED_BYTES:
@@ -49,8 +49,7 @@ class Fanout:
         return made
 
     async def pause(self) -> None:
-        """Waits while changes accumulate, longer with more watchers: a write to a watcher costs the same for
-        any number of changes."""
+        """Lets changes accumulate, longer with more watchers: one write costs the same for many changes."""
         seconds = min(self.watchers * _WATCHER_SECONDS, _MAX_PAUSE_SECONDS)
         if seconds < _MIN_PAUSE_SECONDS:
             return

@@ -118,7 +118,7 @@ class Handshakes:
                 ssl_handshake_timeout=self._timeouts.handshake,
                 ssl_shutdown_timeout=self._timeouts.linger,
             )
-        except (OSError, asyncio.CancelledError):  # it went, spoke no TLS, or was too slow
+        except (OSError, asyncio.CancelledError):  # the client left, spoke no TLS, or was too slow
             client.close()
             return
         took = _PATIENCE_FACTOR * (self._loop.time() - began)

@@ -36,8 +36,7 @@ MAX_HEAD_BYTES: Final = 128 * 1024
 """Room for a target with long selectors."""
 MAX_HEADERS: Final = 128
 _MAX_CHUNK_OVERHEAD: Final = 16
-"""The most bytes on the wire for each byte of a chunked body. Chunks of one byte with a short extension pass.
-"""
+"""The most bytes on the wire for each byte of a chunked body: enough for chunks of one byte."""
 _REMEMBERED_BYTES: Final = 1 << 14
 """Headers of longer requests are not cached."""
 _ONCE: Final = frozenset(
@@ -250,7 +249,7 @@ def _headers_of(fields: tuple[bytes, ...]) -> Headers:
     headers = Headers()
     for raw_name, raw_value in zip(fields[::2], fields[1::2], strict=True):
         name = raw_name.decode("ascii").lower()
-        # With no half of a surrogate pair, which no answer and no stored object could hold.
+        # Half of a surrogate pair is replaced: no answer and no stored object can hold it.
         value = raw_value.rstrip(b" \t").decode("utf-8", "replace")
         if name not in headers:
             headers[name] = value

@@ -132,7 +132,7 @@ def _outcome(line: _Line, write: Write, rng: random.Random) -> Done | Failed:
 
 def main(descriptor: int) -> None:
     """Works until the server is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the server says when it is time
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # sent by a terminal: the server ends this process
     resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY_BYTES, _MAX_MEMORY_BYTES))
     line, rng = _Line(socket.socket(fileno=descriptor)), random.Random()
     while (message := line.read()) is not None:

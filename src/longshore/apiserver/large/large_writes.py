@@ -67,7 +67,7 @@ class LargeWrites:
                 self.close()
                 raise errors.internal("the body takes too much to read") from None
             except asyncio.CancelledError:
-                self.close()  # whatever it is doing, its result is not needed
+                self.close()  # the result of the process is not needed any more
                 raise
             finally:
                 self._idle = asyncio.get_running_loop().call_later(_IDLE_SECONDS, self.close)
@@ -89,7 +89,7 @@ class LargeWrites:
             await self._worker.send(self._message(call))
             while isinstance(message := await self._worker.receive(), Ask):
                 found = self._look(message)
-                read.append((message, _mark(found)))  # each time: a verb may ask twice, and get two answers
+                read.append((message, _mark(found)))  # each answer: a verb may ask twice and get two
                 await self._worker.send(_told(found, self._store))
             call.warnings[:] = message.warnings
             if isinstance(message, Failed):

@@ -60,8 +60,7 @@ class _Clause(msgspec.Struct):
         return self.type == type_ and self.subtype in (subtype, "*")
 
     def before(self, other: _Clause) -> bool:
-        """Whether this clause is tried before `other`: it has more weight, or an explicit type and not a
-        wildcard."""
+        """Whether this clause is tried before `other`: it weighs more, or is explicit and no wildcard."""
         return (
             self.q > other.q
             or (self.type != "*" and other.type == "*")

@@ -149,7 +149,7 @@ def _strip(api: Api, call: Call, old: Entry, gone: Any, wanted: WriteOptions) ->
     if type(gone) is not list or any(type(finalizer) is not str for finalizer in gone):
         return None
     if call.resource.strategy.converts and served(call.resource, old.obj) is not old.obj:
-        return None  # the first change of such an object stores more than the change
+        return None  # the first change of such an object also stores its defaults
     before = old.obj["metadata"]
     left = [finalizer for finalizer in before.get("finalizers") or () if finalizer not in gone]
     meta = {**before, "finalizers": left}

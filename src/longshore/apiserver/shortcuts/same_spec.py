@@ -80,7 +80,7 @@ class SameSpec:
         self._pending = None
         kind = spec_differences.of(call.resource.storage)
         if kind is None or wanted.dry_run or wanted.field_validation == "Ignore" or pod_rights.is_bound(call):
-            return None  # a bound user may be allowed less than the one before
+            return None  # a user with fewer rights may send the same spec
         asked = _asked(api, call, kind)
         if asked is None:
             return None
@@ -135,7 +135,7 @@ class Known:
                 self._owned[sort] = fields
         if not owners:
             return fields
-        # The one name in there that depends on a value which every Job has for itself.
+        # The only name in it that differs from Job to Job.
         parts = fields["f:metadata"]
         own = {**parts["f:ownerReferences"]}
         own[f'k:{{"uid":"{owners[0]["uid"]}"}}'] = own.pop(f'k:{{"uid":"{_ANY_UID}"}}')
@@ -211,7 +211,7 @@ def _created(api: Api, call: Call, known: Known, asked: _Asked, wanted: WriteOpt
         spec_differences.inherit_labels(obj, asked.meta)
     meta["namespace"] = call.namespace
     generated = "name" not in meta
-    # The rules that are asked again do not care which of its suffixes a generated name gets.
+    # The rules that run again have the same result for every suffix of a generated name.
     any_name = meta["generateName"] + create.ANY_SUFFIX if generated else meta["name"]
     lookup = admission.Lookup(api)
     if not asked.kind.passes({**obj, "metadata": {**meta, "name": any_name}}, lookup.get, lookup.list):

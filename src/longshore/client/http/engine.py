@@ -169,7 +169,7 @@ class HttpClient(Client):
         """The fields to decode of the objects in an answer."""
         if not self._shortcuts or ask.verb in ("list", "watch"):
             return ask.reads if self._shortcuts else WHOLE
-        # Of whatever is below another object, only its status is one of the same kind.
+        # Of all subresources, only status is an object of the same kind.
         if ask.verb in _PROJECTED_WRITES and ask.subresource in ("", "status"):
             return self._reads.get((ask.resource.group_version, ask.resource.kind), WHOLE)
         return WHOLE

@@ -85,8 +85,7 @@ class Transport:
         retry: bool = True,
     ) -> AsyncIterator[HttpConnection]:
         """Opens a GET whose body the caller reads as it arrives. `seconds` limits the wait for the first byte
-        of the answer. If the body breaks off, leaving the context raises Unreachable.
-        """
+        of the answer. If the body breaks off, leaving the context raises Unreachable."""
         request = Request("GET", path, query, headers=headers)
         async with AsyncExitStack() as opened:
             with self._translated(request, seconds):

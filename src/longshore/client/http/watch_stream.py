@@ -124,7 +124,7 @@ class _Watchdog:
 
     def _look(self) -> None:
         if self._stream.reader.received > self._read_bytes:
-            self.hear()  # there is something, for a reader who takes its time
+            self.hear()  # a slow reader still has lines to take
         until = self._until
         if self._loop.time() < until:
             self._wait()
@@ -199,7 +199,7 @@ def unwanted_version(line: bytes, only: Only) -> str:
     try:
         meta = _in_line(line).object.metadata
     except UNREADABLE:
-        return ""  # whoever reads all of it says what is wrong
+        return ""  # the reader of the whole page reports what is wrong
     return meta.resourceVersion if meta.namespace and not only(meta.namespace) else ""
 
 

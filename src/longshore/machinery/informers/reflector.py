@@ -120,7 +120,7 @@ class Reflector:
             if told:
                 self._fruitless = 0
                 if now - begun >= _SHORT_WATCH_SECONDS:
-                    self._backoff.begin_anew()  # upstream's grow on, to a minute without news
+                    self._backoff.begin_anew()  # upstream's grow to a minute without events
             # A version that had time to grow old may be forgotten before the next watch begins.
             since = self._read_at if problem is not None else begun
             if (problem is None or self._expected(problem)) and (

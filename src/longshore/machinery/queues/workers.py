@@ -27,8 +27,7 @@ sync must be retried."""
 
 _USUAL_REASONS: Final = ("Conflict", "NotFound")
 _USUAL_FAILURES: Final = 3
-"""Conflicts or 404s in a row that cause no warning: another client also writes the object, or has just
-deleted it."""
+"""Conflicts or 404s in a row that cause no warning: another client writes, or just deleted, the object."""
 _TURN_KEYS: Final = 64
 """Keys that a crowd starts before other callbacks of the event loop run."""
 
@@ -49,14 +48,14 @@ async def _work(queue: WorkQueue[K], sync: Sync[K]) -> None:
         except ShutDown:
             return
         await _look(queue, sync, key)
-        await asyncio.sleep(0)  # a sync need not have waited for anything; others want their turn too
+        await asyncio.sleep(0)  # a sync may never wait; lets other tasks run
 
 
 async def _look(queue: WorkQueue[K], sync: Sync[K], key: K) -> None:
     begun = queue.now() if log.isEnabledFor(logging.DEBUG) else None
     try:
         after = await sync(key)
-    except Exception as err:  # a bug in a controller ends neither it nor the worker: the key comes back
+    except Exception as err:  # a bug in a controller ends neither controller nor worker: the key is retried
         usual = _is_usual(err, queue.requeues(key))
         pause = queue.add_rate_limited(key, in_turn=not usual)
         _report(queue, key, err, pause, usual)
@@ -145,7 +144,7 @@ class Crowd(Generic[K]):
                 tasks.create_task(self._one(key))
                 begun += 1
                 if not begun % _TURN_KEYS:
-                    await asyncio.sleep(0)  # what has begun may run, and so may everybody else
+                    await asyncio.sleep(0)  # lets begun syncs and other tasks run
 
     async def others_first(self) -> None:
         """Waits until the sync of every ready key has started, or `limit` syncs run."""

@@ -5,8 +5,8 @@ living holder and keeps it until it ends; without a shard it is a spare. If it l
 
 Replicas of two divisions never work at the same time, nor does a replica work beside a leader without shards.
 Each process first writes its own Lease, then looks for Leases of another form. If two start together, at
-least one sees the other and waits. If a leader without shards appears, replicas end; the leader waits until
-they have (`until_unheld`).
+least one sees the other and waits. If a leader without shards appears, replicas end; it waits for that
+(`until_unheld`).
 """
 
 from __future__ import annotations
@@ -223,8 +223,7 @@ class Replica:
         return election if await election.attempt(FENCE_SECONDS) else None
 
     async def _hold(self, holding: Holding) -> None:
-        """Works for the shard, unless a process with another division, or without shards, has started
-        meanwhile."""
+        """Works for the shard, unless a process of another division, or of none, has started meanwhile."""
         while (look := await self._look()) is None:
             await self._clock.sleep(LOOK_SECONDS)
         if blocker := self._blocker(look):

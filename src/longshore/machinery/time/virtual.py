@@ -87,7 +87,7 @@ class VirtualClock:
         """Sets the wall clock forward or back, as a person or NTP does. Timers are not affected."""
         self._start += timedelta(seconds=seconds)
         self._start_seconds = self._start.timestamp()
-        self._loop.jump(0.0)  # a loop may tell others of its time
+        self._loop.jump(0.0)  # other code may need the time of this loop
         waiting, self._glances = self._glances, []
         for waiter in waiting:
             if not waiter.done():
@@ -147,8 +147,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return timer
 
     async def shutdown_default_executor(self, timeout: float | None = None) -> None:  # noqa: ASYNC109 # asyncio's own signature
-        """Waits for threads without a limit. asyncio's limit of five minutes would be virtual, and over at
-        once."""
+        """Waits for threads without a limit: asyncio's five minutes are virtual, so over at once."""
         await super().shutdown_default_executor()
 
     def jump(self, seconds: float) -> None:
@@ -183,7 +182,7 @@ class Jumping(selectors.BaseSelector):
     def select(self, timeout: float | None = None) -> Ready:
         if timeout == 0:
             self._looks += 1
-            # The one file of a loop without sockets is that by which threads wake it.
+            # A loop without sockets has one file, by which threads wake it.
             return [] if self._files <= 1 and self._looks % _BUSY_TURNS else self._real.select(0)
         return self._real.select(0) or self.idle(timeout)
 

@@ -1,2 +1,1 @@
-"""Writes of controllers: those that a cache does not show yet, and those that many controllers make (pods,
-owners)."""
+"""Writes of controllers: those that a cache does not show yet, and those that many controllers make."""

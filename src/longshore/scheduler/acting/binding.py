@@ -29,8 +29,7 @@ from longshore.scheduler.fitting.pod_shape import Pod
 
 _CLAIM_WAIT_SECONDS: Final = 600.0
 _SETTLED: Final = (404, 409)
-"""Status codes of a final refusal: the pod is gone, being deleted, or bound already. The watch shows which.
-"""
+"""Status codes of a final refusal: the pod is gone, being deleted or bound. The watch shows which."""
 _MAX_BINDINGS: Final = 512
 log = logging.getLogger(__name__)
 Failed = Callable[[Pod, str], None]
@@ -130,7 +129,7 @@ class Binder:
     async def _bind_with_claims(self, pod: Pod, node: str, needs: Needs) -> None:
         problem = await self.claims.settle(pod, needs, node)
         if pod.uid not in self._ledger.assumed:
-            return  # the pod went meanwhile
+            return  # the pod was deleted meanwhile
         if problem:
             self._ledger.forget(pod.uid)
             self._failed(pod, problem)
@@ -173,8 +172,7 @@ class Binder:
                 return
 
     async def _has_node(self, pod: Pod) -> bool:
-        """Whether the refused pod is bound: by another program, or by an earlier request whose answer was
-        lost."""
+        """Whether the refused pod is bound: by another program, or by a request whose answer was lost."""
         namespace, name = pod.key
         try:
             found = await self._client.get(kinds.PODS, name, namespace)

@@ -121,8 +121,7 @@ class Survey(msgspec.Struct):
     repelled: dict[Place, int]
     """By place, the number of pods that must not be near this pod."""
     alone: bool
-    """Whether this pod is the first of a group that stays together: no pod matches its terms yet, but it does
-    itself."""
+    """Whether this pod is the first of its group: its terms match no pod yet except itself."""
 
     def check(self, pod: Pod, node: Node) -> Failure | None:
         affinity, labels = pod.shape.affinity, node.labels

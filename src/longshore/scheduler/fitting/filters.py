@@ -116,8 +116,7 @@ def _check(pod: Pod, node: Node, context: Context) -> Failure | None:
 
 
 def check_nominated(pod: Pod, node: Node, context: Context) -> Failure | None:
-    """Why the node does not fit if room is kept for nominated pods of the same or higher priority; None if it
-    does."""
+    """`check` with room kept for nominated pods of the same or higher priority."""
     rivals = [
         rival for rival in node.nominated.values() if rival.uid != pod.uid and rival.priority >= pod.priority
     ]

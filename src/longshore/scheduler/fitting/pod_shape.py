@@ -90,8 +90,7 @@ class Pod:
 
     @property
     def started(self) -> str:
-        """The start, which ranks pods of equal priority: evicting the pod that started last loses the least
-        work."""
+        """The start, which ranks pods of equal priority: evicting the last to start loses the least work."""
         status: Obj = self.obj.get("status") or {}
         moment: str = status.get("startTime") or self.obj["metadata"]["creationTimestamp"]
         return moment

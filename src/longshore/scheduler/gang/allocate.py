@@ -38,7 +38,7 @@ def run(session: Session) -> None:
             tasks[group.uid] = waiting
             jobs.setdefault(group.queue, []).append((session.group_order(group), group))
     for listed in jobs.values():
-        heapq.heapify(listed)  # only its own turn changes where a gang stands
+        heapq.heapify(listed)  # a gang's place in the order changes only by its own turn
     while jobs:
         queue = min((session.queues[name] for name in jobs), key=session.queue_order)
         if session.limits.is_used_up(queue):
@@ -87,7 +87,7 @@ def _try(session: Session, group: Group, queue: Queue, tasks: list[Task]) -> tup
             _note_queue(session, group, queue, [task])
             continue
         if task.gated:
-            session.ungate(group, task)  # a cycle that sees it open looks for a node
+            session.ungate(group, task)  # a cycle that sees the gate removed looks for a node
             continue
         if any(group.tasks[uid].role == task.role for uid in group.misfits):
             continue

@@ -1,5 +1,5 @@
-"""Makes room for a gang by removing spare tasks of other gangs, or whole gangs, but never a part that a gang
-needs.
+"""Makes room for a gang by evicting spare tasks of other gangs, or whole gangs: no gang is left below its
+minimum.
 
 `gangpreempt` takes from gangs of lower priority in the same queue, `gangreclaim` from reclaimable queues that
 have more than they deserve. Also works for gangs with a network topology. Victims that are not needed stay.

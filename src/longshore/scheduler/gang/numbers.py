@@ -69,8 +69,8 @@ def _line(session: Session, group: Group, known: Known) -> Reason | None:
 
 
 def _left(session: Session, group: Group, asked: Amounts) -> str:
-    """The amounts left in the queue: of the resources that are short, or of all requested ones if none is
-    short."""
+    """The amounts left in the queue, of the resources that are short or, if none is, of all that are
+    requested."""
     queue, branches = session.queues[group.queue], session.limits.branches
     count = branches.promised if group.phase in ("", "Pending") else branches.allocated
     lefts = [

@@ -1,5 +1,4 @@
-"""Decides when the gang scheduler runs a cycle. Volcano runs one a second; longshore runs one as soon as it
-is useful.
+"""Decides when the gang scheduler runs a cycle: as soon as one is useful. Volcano runs one a second.
 
 Freed room is given away at once. Arriving gangs are gathered until no more arrive for a moment (a second at
 most, Volcano's pace): gangs created together are then seen together, and share by their queues and
@@ -43,7 +42,7 @@ class Pace:
         """Requests the first cycle: at once, or gathering gangs if one arrives just now."""
         self._running = True
         if with_arrival:
-            self._full = _NEVER  # its queues and nodes have been there for long
+            self._full = _NEVER  # its queues and nodes have long been known
             self.arrived()
         else:
             self.room()

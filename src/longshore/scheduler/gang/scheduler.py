@@ -218,7 +218,7 @@ class GangScheduler:
     def _decide(self, settings: Settings, *, gate: bool = False) -> GangPlan | None:
         try:
             return decide(self._observe(settings, gate=gate))
-        except Exception:  # a bug in one cycle; the next one may do without it
+        except Exception:  # a bug in one cycle; the next one may succeed
             log.exception("a cycle of the gang scheduler failed")
             self.pace.tell()
             return None
@@ -243,7 +243,7 @@ class GangScheduler:
         )
         sums = self._settled.sums
         rules = rules_of(settings)
-        if gate:  # which leaves groups that have pods as they are
+        if gate:  # which leaves groups with pods unchanged
             for each in found:
                 if each.members and not _at_gate(each.status.get("phase") or ""):
                     self._seen.keep(Group(each, rules), each.status)

@@ -154,7 +154,7 @@ class DefaultScheduler:
             return ""
         try:
             plan = decide(new, self._cluster.view())
-        except Exception:  # a fault of ours is told when the pod's turn comes
+        except Exception:  # a bug is reported when the pod's turn comes
             return ""
         if not plan.node or (plan.needs is not None and plan.needs.waiting):
             return ""

@@ -66,7 +66,7 @@ class Waiting:
                 return
             self._pending.take_out(uid, forget=False)
         elif uid in self._failures:
-            return  # it comes back by itself, after its pause
+            return  # it is queued again after its pause
         pod = Pod(obj, shape)
         self._seen.setdefault(uid, self._clock.monotonic())
         self._add(pod)
@@ -83,7 +83,7 @@ class Waiting:
     def _dismiss(self, uid: str) -> None:
         if self._pending.take_out(uid) is not None or uid in self._failures:
             self._scheduler.gone(uid)
-        self._ledger.withdraw(uid)  # also for one whose binding got no answer, or came too late
+        self._ledger.withdraw(uid)  # also for a binding without answer, or with a late one
         self._failures.pop(uid, None)
         if uid not in self._ledger.pods:
             self._seen.pop(uid, None)

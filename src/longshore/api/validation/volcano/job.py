@@ -277,8 +277,7 @@ def _task(task: Obj, job_name: str) -> str:
 
 
 def _fixed(spec: Obj) -> Obj:
-    """The part of a spec that must not change. Names of claims are left out, since the controller writes
-    them."""
+    """The part of a spec that must not change: without the names of claims, which the controller writes."""
     kept = {key: value for key, value in spec.items() if key not in _FREE}
     kept["tasks"] = [
         {key: value for key, value in task.items() if key not in _FREE_IN_TASKS}

@@ -1,5 +1,4 @@
-"""Reads Volcano's objects as its own programs do: into Go types, from JSON that the schema has not checked
-yet.
+"""Reads Volcano's objects as its own programs do: into Go types, before the schema is checked.
 
 A webhook decodes the object before it checks it, so the webhook refuses an unreadable duration or quantity,
 in Go's words, before the schema is checked. The types are in `data/volcano-types.json`.

@@ -28,8 +28,7 @@ class Queue:
         self.open = ((obj.get("status") or {}).get("state") or "Open") == "Open"
         self.created: str = obj["metadata"]["creationTimestamp"]
         self.deserved: Amounts = {}
-        """The share of the queue. Below it, other queues yield to the queue; above it, the queue yields to
-        others."""
+        """The share of the queue: below it, other queues yield to the queue; above it, the queue yields."""
         self.most: Amounts = {}
         """The most that the queue gets when queues share by weight."""
         self.limit: Amounts = {}

@@ -59,8 +59,7 @@ def _groups(queue: Queue, kind: str, how: str) -> Sequence[str]:
 
 
 class TaskTopology(GangPlugin):
-    """`task-topology`: which tasks of a Job share a node, which must not, and the order in which they are
-    placed.
+    """`task-topology`: which tasks of a Job share a node, which must not, and the order of their placement.
 
     volcano.sh/task-topology-affinity: "ps,worker"         # near each other; several groups by ;
     volcano.sh/task-topology-anti-affinity: "ps"           # one name: not beside others of its own
@@ -68,8 +67,7 @@ class TaskTopology(GangPlugin):
     """
 
     def score_node(self, task: Task, node: Node) -> float:
-        """A higher score for each task on the node to which this task has affinity, a lower one for
-        anti-affinity."""
+        """A higher score for each task there that this one wants near, a lower one for those it avoids."""
         group = task.group
         near, far = _mates(group, task, _AFFINITY), _mates(group, task, _ANTI_AFFINITY)
         if not near and not far:

@@ -29,7 +29,7 @@ class Limits:
         return queue.limit if self._borrows else queue.most
 
     def may_reclaim(self, queue: Queue, task: Task) -> bool:
-        """Whether a task's requests are within the share that its queue deserves, so that other queues must
+        """Whether a task's requests are within the deserved share of its queue, so that other queues must
         yield."""
         asked = task.requests
         if self._preemptive and self.tree is not None:

@@ -69,7 +69,7 @@ class Ranking:
             rank, name = heap[0]
             if ranks.get(name) == rank:
                 return name
-            heapq.heappop(heap)  # as the node was before
+            heapq.heappop(heap)  # an older score of the node
         return None
 
 
@@ -244,7 +244,7 @@ class Rooms:
         reasons = tuple(
             _CROWDED if reason == _FULL else reason
             for reason in failure.reasons
-            if not reason.startswith("Insufficient ")  # room enough once others have left
+            if not reason.startswith("Insufficient ")  # enough room once other pods have left
         )
         return reasons
 
