@@ -17,7 +17,7 @@ from longshore.scheduler.gang.settings import Plugin
 from longshore.scheduler.ledger import Node
 
 if TYPE_CHECKING:
-    from longshore.scheduler.gang.trying.trial import Session
+    from longshore.scheduler.gang.trying.trial import Trial
 
 FRESH_SECONDS: Final = 300.0
 """Age up to which figures are used, as in Volcano."""
@@ -36,7 +36,7 @@ class NodeGroups(GangPlugin):
     """`nodegroup`: queues prefer or avoid nodes of named groups (label `volcano.sh/nodegroup-name`)."""
 
     def filter_node(self, task: Task, node: Node) -> str:
-        queue, group = self.session.queues[task.group.queue], node.labels.get(_LABEL, "")
+        queue, group = self.trial.queues[task.group.queue], node.labels.get(_LABEL, "")
         wanted = _groups(queue, "nodeGroupAffinity", _REQUIRED)
         if wanted and group not in wanted:
             return "node(s) didn't match the queue's node group affinity"
@@ -46,7 +46,7 @@ class NodeGroups(GangPlugin):
 
     def score_node(self, task: Task, node: Node) -> float:
         """A higher score for groups that the queue prefers, a lower one for those it avoids."""
-        queue, group = self.session.queues[task.group.queue], node.labels.get(_LABEL, "")
+        queue, group = self.trial.queues[task.group.queue], node.labels.get(_LABEL, "")
         liked = bool(group) and group in _groups(queue, "nodeGroupAffinity", _PREFERRED)
         disliked = bool(group) and group in _groups(queue, "nodeGroupAntiAffinity", _PREFERRED)
         return _MAX_SCORE * (liked - disliked)
@@ -156,9 +156,9 @@ class BusyNodes(GangPlugin):
     """`usage`: a node that is too busy takes no more tasks; idle nodes come first. A node without fresh
     figures is treated as if the plugin were off."""
 
-    def __init__(self, plugin: Plugin, session: Session) -> None:
-        super().__init__(plugin, session)
-        self._usage = Usage(session.cycle.loads, session.now)
+    def __init__(self, plugin: Plugin, trial: Trial) -> None:
+        super().__init__(plugin, trial)
+        self._usage = Usage(trial.cycle.loads, trial.now)
         limits: Mapping[str, float] = plugin.argument("thresholds")
         self._most = Busy(limits.get("cpu", _DEFAULT_PERCENT), limits.get("mem", _DEFAULT_PERCENT))
         self._weight: float = _MAX_SCORE * plugin.argument("usage.weight")

@@ -32,7 +32,7 @@ from longshore.scheduler.gang.trying.node_scores import NodeRules
 from longshore.scheduler.gang.trying.rooms import Room, Rooms
 
 
-class Session:
+class Trial:
     """Groups and queues of one cycle. Groups whose queue does not exist are left out."""
 
     def __init__(self, cycle: Cycle) -> None:
