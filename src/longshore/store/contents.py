@@ -15,7 +15,7 @@ from longshore.store.errors import JournalCorrupt
 from longshore.store.memory_limits import Limits
 from longshore.store.notes import Bundle
 from longshore.store.reader import Reader, Row
-from longshore.store.state import State
+from longshore.store.state import CurrentObjects
 from longshore.store.types import Entry, Event, EventType, Key
 from longshore.store.window import Dead, Window
 
@@ -30,7 +30,7 @@ class Contents:
 
     def __init__(self, limits: Limits, compacted: int, *, journalled: bool) -> None:
         self.revision = compacted
-        self.state = State()
+        self.state = CurrentObjects()
         self.window = Window(limits.window_events, limits.window_bytes, compacted, journalled=journalled)
         self.decoded = Decoded(limits.decoded_bytes)
         self.notes: Sequence[Bundle] = ()

@@ -122,7 +122,7 @@ class Space:
         return self._order
 
 
-class State:
+class CurrentObjects:
     """Every object, readable by key and listable in order."""
 
     __slots__ = ("storages",)
@@ -260,7 +260,7 @@ class Overlay:
 
     __slots__ = ("_by_storage", "_storages")
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: CurrentObjects) -> None:
         self._storages = state.storages
         self._by_storage: dict[str, dict[Key, Event]] = {}
 
