@@ -150,7 +150,7 @@ async def test_a_change_between_two_looks_at_an_object_is_seen(
     async def meanwhile(self: writing._Worker, message: writing.ToWorker) -> None:
         nonlocal looks
         await send(self, message)
-        if isinstance(message, writing.Told) and message.found and message.found[0][2] == "m":
+        if isinstance(message, writing.StoreAnswer) and message.found and message.found[0][2] == "m":
             looks += 1
             if looks == 1:
                 await apart.send("PATCH", f"{MAPS}/m", {"data": {"b": "2"}}, type=_MERGE)

@@ -17,7 +17,7 @@ from longshore.api import embedded_pods, errors, field
 from longshore.api.facts import isolation_levels, own_names
 from longshore.api.pod_security import levels
 from longshore.api.types import Obj
-from longshore.apiserver.access.authz import MASTERS, Wish
+from longshore.apiserver.access.authz import MASTERS, Access
 from longshore.apiserver.request.call import Call
 from longshore.store import Key
 
@@ -64,8 +64,8 @@ def check(api: Api, call: Call, new: Obj, old: Obj | None = None) -> None:
 
 
 def _may(api: Api, call: Call) -> bool:
-    wish = Wish(VERB, GROUP, PROFILES, levels.PRIVILEGED, call.namespace)
-    return api.authorizer.allows(call.user, wish)
+    access = Access(VERB, GROUP, PROFILES, levels.PRIVILEGED, call.namespace)
+    return api.authorizer.allows(call.user, access)
 
 
 def _way_out(call: Call, own: str | None) -> str:

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, unquote
 
 from longshore.api import errors
 from longshore.api.resources import Resource
-from longshore.apiserver.access.authz import Wish
+from longshore.apiserver.access.authz import Access
 from longshore.apiserver.answer import Found, Later, LinkAnswer, LogAnswer, Rendered
 from longshore.apiserver.documents import metadata_only
 from longshore.apiserver.http import aside, authn, respond
@@ -95,8 +95,8 @@ class Exchange:
         """Raises a 403 if the user has no right to this path and method, which are not served."""
         what = f"{route.plural}/{route.subresource}" if route.subresource else route.plural
         verb = router.asked_verb(route, self._request.method)
-        wish = Wish(verb, route.group, what, unquote(route.name), unquote(route.namespace))
-        self._api.authorizer.insist(self._user, wish)
+        access = Access(verb, route.group, what, unquote(route.name), unquote(route.namespace))
+        self._api.authorizer.insist(self._user, access)
 
     def _find_made(self, group: str, version: str, plural: str) -> Resource | None:
         """A resource whose documents are made on request, or a custom resource in the same group."""
