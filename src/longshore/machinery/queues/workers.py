@@ -1,8 +1,8 @@
 """Workers: each takes a key, syncs it, and queues it again if that failed. A key has one worker at a time.
 
 Most controllers have a fixed number of workers; a `Crowd` has as many as there are ready keys. If the order
-of different keys matters too (requests that belong to one object), `Shards` gives each object one queue with
-one worker, chosen by a hash that is the same in every run.
+of different keys matters too (requests that belong to one object), `OrderedQueues` gives each object one
+queue with one worker, chosen by a hash that is the same in every run.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ class Crowd(Generic[K]):
             self._room.set()
 
 
-class Shards(Generic[K]):
+class OrderedQueues(Generic[K]):
     """Queues with one worker each, `count` of them. Keys with the same `object_of` are kept in order."""
 
     def __init__(self, make: Callable[[], WorkQueue[K]], count: int, object_of: Callable[[K], str]) -> None:
