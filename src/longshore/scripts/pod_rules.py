@@ -28,7 +28,7 @@ from longshore.scripts.runs import Chance, Exec, Outcome, Run, chosen
 
 PodRun: TypeAlias = Callable[[Obj], Outcome]
 """Takes a pod as the API has it, and returns how its containers go."""
-Told: TypeAlias = Run | Chance | PodRun
+Attempt: TypeAlias = Run | Chance | PodRun
 """One attempt of a rule."""
 
 _SUCCEEDS: Final = Run()
@@ -41,7 +41,7 @@ class Rule:
 
     name: str = "*"
     """Pattern of the pod's name; one without `*`, `?` and `[` also means the pods of the Job of that name."""
-    runs: tuple[Told, ...] = (_SUCCEEDS,)
+    runs: tuple[Attempt, ...] = (_SUCCEEDS,)
     """One run for each attempt."""
     namespace: str = ""
     labels: str = ""
