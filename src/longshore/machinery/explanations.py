@@ -16,8 +16,8 @@ from longshore.machinery.informers.cache import Key
 from longshore.machinery.reasons import Reason
 from longshore.machinery.records import PROBLEM
 
-_PER_OBJECT: Final = 20
-_OBJECTS: Final = 2000
+_MAX_PER_OBJECT: Final = 20
+_MAX_OBJECTS: Final = 2000
 
 Tell = Callable[[Key, str, float, Reason], None]
 """Takes one new reason: the object's key, its UID, the time in seconds since 1970, and the reason."""
@@ -42,7 +42,7 @@ class Explanations:
     """Keeps explanations of the objects that were synced most recently, and drops the others."""
 
     def __init__(
-        self, tell: Tell | None = None, *, per_object: int = _PER_OBJECT, objects: int = _OBJECTS
+        self, tell: Tell | None = None, *, per_object: int = _MAX_PER_OBJECT, objects: int = _MAX_OBJECTS
     ) -> None:
         """`tell` is called with each reason that the previous sync did not have, except passing ones."""
         self._tell, self._per_object, self._objects = tell, per_object, objects

@@ -44,7 +44,7 @@ LAST_LINES: Final = 50
 _MAX_WORDS_CHARACTERS: Final = 4096
 _MAX_DELAY_SECONDS: Final = 1.0
 """A change that arrives later than this after its second does not tell the fraction of that second."""
-_STORY_PODS: Final = 10
+_MAX_STORY_PODS: Final = 10
 """Most failed pods in the story that the record of a Job keeps."""
 
 Tail = Callable[[Obj, str], Awaitable[str]]
@@ -320,7 +320,7 @@ def record_of(job: Obj, failed_pods: Collection[Obj], now: float) -> FinishedJob
         last_pod=last.get("name", ""),
         last_pod_uid=last.get("uid", ""),
     )
-    story = _story(made, job, pods[-_STORY_PODS:]) if is_failed else ()
+    story = _story(made, job, pods[-_MAX_STORY_PODS:]) if is_failed else ()
     return msgspec.structs.replace(made, story=tuple(story))
 
 

@@ -17,7 +17,7 @@ from longshore.scheduler.fitting.pod_shape import Pod, Port, Shape
 from longshore.scheduler.fitting.verdict import Failure
 
 _EVERY_ADDRESS: Final = "0.0.0.0"
-_REMEMBERED: Final = 8192
+_MAX_RESULTS: Final = 8192
 
 
 class Node:
@@ -75,13 +75,13 @@ class Node:
         self.remembered, self.judged, self.scored = {}, {}, {}
 
     def remember(self, shape: Shape, failure: Failure | None) -> None:
-        if len(self.remembered) >= _REMEMBERED:
+        if len(self.remembered) >= _MAX_RESULTS:
             self.remembered.clear()
         self.remembered[shape] = failure
 
     def judge(self, shape: Shape, failure: Failure | None) -> Failure | None:
         """Keeps the result of all filters, and returns it."""
-        if len(self.judged) >= _REMEMBERED:
+        if len(self.judged) >= _MAX_RESULTS:
             self.judged = {}
         self.judged[shape] = failure
         return failure

@@ -23,7 +23,7 @@ from longshore.scripts import spreads
 from longshore.scripts.spreads import Duration, Spreading
 
 OOM_REASON: Final = "OOMKilled"
-_KILLED_CODE: Final = 128
+_SIGNAL_BASE_CODE: Final = 128
 """The exit code of a container that a signal ended, less the number of the signal, as in a shell."""
 
 
@@ -81,7 +81,7 @@ class Run(msgspec.Struct, frozen=True):
         if type(self.code) is not int or not 0 <= self.code <= 255:
             raise ValueError(f"code {self.code!r} is no exit code: it must be a number between 0 and 255")
         if self.signal:
-            force_setattr(self, "code", _KILLED_CODE + self.signal)
+            force_setattr(self, "code", _SIGNAL_BASE_CODE + self.signal)
 
     @classmethod
     def forever(cls, *, on_term: Duration | None = 0.0, logs: str = "", ready_after: Spreading = 0.0) -> Run:

@@ -214,7 +214,7 @@ class GroupCommit:
 
 _SLOW_SECONDS = 0.005
 """Seconds that a commit may hold up the event loop."""
-_MAX_ASIDE = 64
+_MAX_ASIDE_COMMITS = 64
 """Commits that go to the thread between two tries in the loop, on a disk that stays slow."""
 
 
@@ -240,7 +240,7 @@ class SlowCommits:
 
     def ran_in_loop(self, seconds: float) -> None:
         if seconds > _SLOW_SECONDS:
-            self._last_aside = min(max(1, 2 * self._last_aside), _MAX_ASIDE)
+            self._last_aside = min(max(1, 2 * self._last_aside), _MAX_ASIDE_COMMITS)
         else:
             self._last_aside = 0
         self._left = self._last_aside

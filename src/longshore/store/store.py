@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from longshore.store.disk import Disk
 
 
-_SHORT_EVENTS = 64
+_FULL_DISK_EVENTS = 64
 """Changes kept for watchers while the disk is full: the journal rows of older ones make room."""
 
 
@@ -192,7 +192,7 @@ class Store:
             self._disk.acknowledge(batch.events[-1].revision)
         self._contents.apply(batch.events)
         if self._disk is not None and self._disk.journal.reserve.was_short:
-            self._contents.window.trim(_SHORT_EVENTS)
+            self._contents.window.trim(_FULL_DISK_EVENTS)
         self._staged.settle(batch.events)
         self._hub.publish(batch.events)
         for waiter, revision in self._waiting.items():

@@ -60,7 +60,7 @@ _Write: TypeAlias = Callable[[Any], bytes]
 _Message: TypeAlias = Callable[[Obj, Kept | None], bytes]
 _SCHEMA: Final = "apiextensions/v1.JSONSchemaProps"
 _NO_NUMBER: Final = b"\x00"
-_SMALL_NUMBERS: Final = 128
+_SHORT_NUMBERS: Final = 128
 """Numbers below this take one byte, and are ready-made with their tags."""
 _KEPT_MESSAGES: Final = frozenset(
     ("batch/v1.JobSpec", "core/v1.PodSpec", "meta/v1.ManagedFieldsEntry", "meta/v1.OwnerReference")
@@ -147,9 +147,9 @@ class _Source:
             self._add(indent, f"a({self._constant(struct.Struct(f'<{len(tag)}sd').pack)}({tag!r}, v))")
             return
         if _wire(kind) == protowire.VARINT:
-            small = self._constant([tag + protowire.varint(n) for n in range(_SMALL_NUMBERS)])
+            small = self._constant([tag + protowire.varint(n) for n in range(_SHORT_NUMBERS)])
             self._add(
-                indent, f"a({small}[v] if 0 <= v < {_SMALL_NUMBERS} else {self._constant(tag)} + varint(v))"
+                indent, f"a({small}[v] if 0 <= v < {_SHORT_NUMBERS} else {self._constant(tag)} + varint(v))"
             )
             return
         if kind.name == "Time" or (name in _RECURRING and kind.name == "string"):

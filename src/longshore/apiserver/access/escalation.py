@@ -23,7 +23,7 @@ _EVERYTHING: Final[Sequence[Obj]] = (
     {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
     {"nonResourceURLs": ["*"], "verbs": ["*"]},
 )
-_OF_COLLECTION: Final = frozenset(("finalizers", "managedFields", "ownerReferences", "selfLink"))
+_COLLECTOR_FIELDS: Final = frozenset(("finalizers", "managedFields", "ownerReferences", "selfLink"))
 """Metadata that the garbage collector changes. A write of nothing else is not checked."""
 
 
@@ -95,5 +95,5 @@ def _only_for_collection(new: Obj, old: Obj) -> bool:
 
 
 def _compared(obj: Obj) -> Obj:
-    meta = {k: v for k, v in obj["metadata"].items() if k not in _OF_COLLECTION and v}
+    meta = {k: v for k, v in obj["metadata"].items() if k not in _COLLECTOR_FIELDS and v}
     return {**{k: v for k, v in obj.items() if v}, "metadata": meta}

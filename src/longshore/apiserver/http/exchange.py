@@ -312,7 +312,7 @@ def problem_of(error: Exception, request: Request) -> errors.StatusError:
     return errors.internal("see the server's log")
 
 
-_REMEMBERED_QUERY: Final = 128
+_MAX_CACHED_QUERY_CHARACTERS: Final = 128
 """Characters of the longest query whose parsed form is cached."""
 
 
@@ -325,7 +325,7 @@ def _call_of(request: Request, user: User, route: router.Route, raw_query: str, 
         unquote(route.namespace),
         unquote(route.name),
         route.subresource,
-        _known_query(raw_query) if len(raw_query) <= _REMEMBERED_QUERY else _query(raw_query),
+        _known_query(raw_query) if len(raw_query) <= _MAX_CACHED_QUERY_CHARACTERS else _query(raw_query),
         user,
         request.headers.get("user-agent", ""),
     )

@@ -37,9 +37,9 @@ MAX_HEAD_BYTES: Final = 128 * 1024
 MAX_HEADERS: Final = 128
 _MAX_CHUNK_OVERHEAD: Final = 16
 """The most bytes on the wire for each byte of a chunked body: enough for chunks of one byte."""
-_REMEMBERED_BYTES: Final = 1 << 14
+_MAX_CACHED_BYTES: Final = 1 << 14
 """Headers of longer requests are not cached."""
-_ONCE: Final = frozenset(
+_SINGLE_HEADERS: Final = frozenset(
     (
         "authorization",
         "content-length",
@@ -170,7 +170,7 @@ class RequestParser:
         if len(fields) > 2 * MAX_HEADERS or self._is_long(fields):
             raise self._refused(_head_too_large())
         try:
-            read = _known_headers if self._piece <= _REMEMBERED_BYTES else _headers_of
+            read = _known_headers if self._piece <= _MAX_CACHED_BYTES else _headers_of
             headers = read(tuple(fields))
         except errors.StatusError as bad:
             raise self._refused(bad) from None
@@ -253,7 +253,7 @@ def _headers_of(fields: tuple[bytes, ...]) -> Headers:
         value = raw_value.rstrip(b" \t").decode("utf-8", "replace")
         if name not in headers:
             headers[name] = value
-        elif name in _ONCE:
+        elif name in _SINGLE_HEADERS:
             raise _bad(f'the header "{name}" is there twice')
         else:
             headers.repeated.append((name, value))

@@ -32,8 +32,8 @@ _MAX_WARNINGS: Final = 32
 _CREATE_ONLY: Final = ("create",)
 """The verbs of reviews and bindings. Their answers are no objects, so they have no table."""
 _ANY: Final = Output("application/json")
-_MANY_ENTRIES: Final = 256
-_MANY_BYTES: Final = 1 << 17
+_LARGE_ENTRIES: Final = 256
+_LARGE_BYTES: Final = 1 << 17
 """Bytes of an answer that takes 30 ms to render as YAML, protobuf or Table. Plain JSON is sent as stored."""
 
 
@@ -68,8 +68,8 @@ def takes_long(request: Request, call: Call, output: Output, found: Rendered) ->
     if isinstance(found, DocumentAnswer) or _plain(request, call, output):
         return False
     if isinstance(found, ListAnswer):
-        return len(found.entries) > _MANY_ENTRIES or sum(len(e.raw) for e in found.entries) > _MANY_BYTES
-    return found.entry is not None and len(found.entry.raw) > _MANY_BYTES
+        return len(found.entries) > _LARGE_ENTRIES or sum(len(e.raw) for e in found.entries) > _LARGE_BYTES
+    return found.entry is not None and len(found.entry.raw) > _LARGE_BYTES
 
 
 def _body(request: Request, api: Api, call: Call, output: Output, found: Rendered) -> bytes:

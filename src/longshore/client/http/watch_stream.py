@@ -177,7 +177,7 @@ class _Line(msgspec.Struct, gc=False):
     object: _Placed
 
 
-_BEGINNING: Final = re.compile(
+_EVENT_START: Final = re.compile(
     rb'\{"type":"(?:ADDED|MODIFIED|DELETED)","object":\{'
     rb'(?:"kind":"\w+","apiVersion":"[\w./]+"|"apiVersion":"[\w./]+","kind":"\w+"),"metadata":\{"name":"[^"\\]*",'
     rb'(?:"generateName":"[^"\\]*",)?"namespace":"([^"\\]+)","uid":"[^"\\]*","resourceVersion":"(\d+)"'
@@ -192,7 +192,7 @@ _items: Final = msgspec.json.Decoder(Listed[msgspec.Raw]).decode
 def unwanted_version(line: bytes, only: Only) -> str:
     """The resourceVersion of the object in a line of a watch, if it is in a namespace that is not wanted;
     else empty."""
-    beginning = _BEGINNING.match(line)
+    beginning = _EVENT_START.match(line)
     if beginning is not None:
         namespace, last = beginning.groups()
         return "" if only(namespace.decode()) else last.decode()

@@ -29,7 +29,7 @@ _SHORT_WATCH_SECONDS: Final = 1.0
 _MAX_FRUITLESS_WATCHES: Final = 3
 """Consecutive watches from one version that were answered and failed before any event. After that many,
 everything is read again: this server may never have had the version, for example after a restore."""
-_NOT_OFFERED: Final = frozenset((400, 405, 422))
+_NOT_OFFERED_CODES: Final = frozenset((400, 405, 422))
 """Status codes of servers that do not support initial events."""
 
 log = logging.getLogger(__name__)
@@ -162,7 +162,7 @@ class Reflector:
         """Whether `err` only means to read everything again, by a list if streams are not offered."""
         if not isinstance(err, StatusError):
             return False
-        if self._streaming and not self._version and err.code in _NOT_OFFERED:
+        if self._streaming and not self._version and err.code in _NOT_OFFERED_CODES:
             self._streaming = False
             self._heard += 1  # an answer: the list may follow at once
             return True

@@ -26,7 +26,7 @@ Sync: TypeAlias = Callable[[K], Awaitable[float | None]]
 sync must be retried."""
 
 _USUAL_REASONS: Final = ("Conflict", "NotFound")
-_USUAL_FAILURES: Final = 3
+_EXPECTED_FAILURES: Final = 3
 """Conflicts or 404s in a row that cause no warning: another client writes, or just deleted, the object."""
 _TURN_KEYS: Final = 64
 """Keys that a crowd starts before other callbacks of the event loop run."""
@@ -77,7 +77,7 @@ def _tell_duration(queue: WorkQueue[K], key: K, seconds: float) -> None:
 def _is_usual(err: Exception, failures: int) -> bool:
     """Whether the next try is likely to succeed: a TryAgain, or one of the first conflicts in a row."""
     if isinstance(err, StatusError):
-        return err.reason in _USUAL_REASONS and failures < _USUAL_FAILURES
+        return err.reason in _USUAL_REASONS and failures < _EXPECTED_FAILURES
     return isinstance(err, TryAgain)
 
 

@@ -28,7 +28,7 @@ _RESOLUTION_SECONDS: Final = 1e-6
 _TICKS_PER_SECOND: Final = 2.0**24
 """Timers are due at whole ticks. Sums and differences of ticks are exact for 15 years, so a run depends
 neither on the rounding of floats nor on the date."""
-_BUSY_TURNS: Final = 8
+_TURNS_PER_POLL: Final = 8
 """Turns of the loop for each real poll of sockets and threads while there is work. A poll takes 2 µs, and a
 simulated Job of a CronJob 18 turns."""
 _STUCK_SECONDS: Final = 10.0
@@ -183,7 +183,7 @@ class Jumping(selectors.BaseSelector):
         if timeout == 0:
             self._looks += 1
             # A loop without sockets has one file, by which threads wake it.
-            return [] if self._files <= 1 and self._looks % _BUSY_TURNS else self._real.select(0)
+            return [] if self._files <= 1 and self._looks % _TURNS_PER_POLL else self._real.select(0)
         return self._real.select(0) or self.idle(timeout)
 
     def idle(self, timeout: float | None) -> Ready:

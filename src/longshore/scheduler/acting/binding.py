@@ -28,7 +28,7 @@ from longshore.scheduler.fitting.pod_claims import SELECTED_NODE, Needs, is_boun
 from longshore.scheduler.fitting.pod_shape import Pod
 
 _CLAIM_WAIT_SECONDS: Final = 600.0
-_SETTLED: Final = (404, 409)
+_FINAL_CODES: Final = (404, 409)
 """Status codes of a final refusal: the pod is gone, being deleted or bound. The watch shows which."""
 _MAX_BINDINGS: Final = 512
 log = logging.getLogger(__name__)
@@ -160,7 +160,7 @@ class Binder:
             except StatusError as err:
                 if err.code != 409 or not await self._has_node(pod):
                     self._ledger.forget(pod.uid)
-                if err.code not in _SETTLED:
+                if err.code not in _FINAL_CODES:
                     self._failed(pod, str(err))
                 return
             except Unreachable as err:

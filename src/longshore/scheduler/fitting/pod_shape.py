@@ -22,7 +22,7 @@ from longshore.scheduler.fitting.spreading import Constraint, constraints_of
 
 Port: TypeAlias = tuple[str, str, int]
 """Address, protocol, number."""
-_KEPT: Final = 4096
+_MAX_SHAPES: Final = 4096
 _EVERY_ADDRESS: Final = "0.0.0.0"
 
 
@@ -112,7 +112,7 @@ class Shapes:
             meta = obj["metadata"]
             shape = Shape(obj["spec"], meta.get("namespace") or "", meta.get("labels") or {})
             self._kept[signature] = shape
-            if len(self._kept) > _KEPT:
+            if len(self._kept) > _MAX_SHAPES:
                 self._kept.popitem(last=False)
         return shape
 

@@ -19,11 +19,11 @@ GATHERING_SECONDS: Final = 0.2
 LATER_SECONDS: Final = 1.0
 PAUSE_SECONDS: Final = 0.01
 """Extra delay, so that a cycle that waits for a deadline runs just after it."""
-_REST: Final = 3
+_REST_FACTOR: Final = 3
 """After a cycle the scheduler rests for this many times its duration."""
 _NEVER: Final = float("inf")
 
-_MANY_A_SECOND: Final = 50
+_BUSY_CHANGES_PER_SECOND: Final = 50
 """Changes of groups and their pods per second above which traffic is busy."""
 
 
@@ -109,7 +109,7 @@ class Pace:
         begun = self._clock.monotonic()
         run()
         ended = self._clock.monotonic()
-        self._rested = ended + _REST * (ended - begun)
+        self._rested = ended + _REST_FACTOR * (ended - begun)
 
 
 class Traffic:
@@ -128,6 +128,6 @@ class Traffic:
         now = self._clock.monotonic()
         passed = now - self._counted
         if passed >= LATER_SECONDS:
-            self._busy = self._changes > _MANY_A_SECOND * passed
+            self._busy = self._changes > _BUSY_CHANGES_PER_SECOND * passed
             self._changes, self._counted = 0, now
         return self._busy

@@ -22,7 +22,7 @@ from longshore.scheduler.view import SchedulerView
 
 NO_NODES: Final = "no nodes available to schedule pods"
 _NO_NODES: Final = Reason("NoNodes")
-_TOLD_NODES: Final = 5
+_MAX_REPORTED_NODES: Final = 5
 """The most nodes whose numbers are reported. The numbers of a hundred nodes would hide the reason."""
 
 
@@ -102,7 +102,7 @@ def _refused(pod: Pod, view: SchedulerView, refusal: Refusal) -> PlacementPlan:
 def _waits(pod: Pod, view: SchedulerView, failures: Mapping[str, Failure]) -> PlacementPlan:
     said, victims = _after(pod, view, failures)
     message = available(failures.values()) + (f" {said}" if said else "")
-    numbers = tuple(text for failure in failures.values() for text in failure.numbers)[:_TOLD_NODES]
+    numbers = tuple(text for failure in failures.values() for text in failure.numbers)[:_MAX_REPORTED_NODES]
     wakes = 0
     for failure in failures.values():
         wakes |= failure.wakes

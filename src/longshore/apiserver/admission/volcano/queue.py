@@ -194,7 +194,7 @@ def _amounts(spec: Obj, part: str) -> Amounts:
 
 Amounts: TypeAlias = dict[str, Decimal]
 
-_SMALLEST: Final = Decimal("0.1")  # anything less counts as nothing
+_MIN_AMOUNT: Final = Decimal("0.1")  # anything less counts as nothing
 _THOUSAND: Final = Decimal(1000)
 _WHOLE: Final = frozenset(("memory", "pods"))
 
@@ -223,8 +223,8 @@ def _exceeds(amounts: Amounts, limit: Amounts) -> bool:
 
 
 def _sizable(amounts: Amounts) -> list[str]:
-    """The names of resources whose amount is at least `_SMALLEST`."""
-    return [name for name, amount in amounts.items() if amount >= _SMALLEST]
+    """The names of resources whose amount is at least `_MIN_AMOUNT`."""
+    return [name for name, amount in amounts.items() if amount >= _MIN_AMOUNT]
 
 
 def _amounts_text(amounts: Amounts) -> str:
