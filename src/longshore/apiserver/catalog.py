@@ -36,7 +36,7 @@ class _Defined(msgspec.Struct, frozen=True):
 
 class Catalog:
     """Finds the row of a path. Rows of custom resources come and go with their definitions. Without `volcano`
-    discovery and the front door leave out Volcano's groups; parts of this process still find their rows."""
+    discovery and `ApiFront` leave out Volcano's groups; parts of this process still find their rows."""
 
     def __init__(self, store: Store, *, volcano: bool = True) -> None:
         self._store = store

@@ -43,7 +43,7 @@ from longshore.store import Entry, Event, StoreError
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
-    from longshore.apiserver.http.begin import FrontDoor
+    from longshore.apiserver.http.begin import ApiFront
     from longshore.apiserver.rest.watch import Stream
     from longshore.store import Staged
 
@@ -76,7 +76,7 @@ class LocalClient(Client):
         self._is_in_order = False
         self._last: Staged | None = None
         """The last of the writes in order: when it is durable, all before it are."""
-        self._front: FrontDoor | None = None
+        self._front: ApiFront | None = None
         self._routes: dict[_Sort, _Route] = {}
 
     async def resource(self, what: What) -> Resource:
@@ -95,11 +95,11 @@ class LocalClient(Client):
         return list(self.api.catalog.resources())
 
     async def _answer(self, request: Request) -> Response:
-        from longshore.apiserver.http.begin import FrontDoor
+        from longshore.apiserver.http.begin import ApiFront
         from longshore.client import in_process_request
 
         if self._front is None:
-            self._front = FrontDoor(self.api)
+            self._front = ApiFront(self.api)
         return await in_process_request.answer(self._front, self._user, self.manager, request)
 
     @asynccontextmanager

@@ -112,7 +112,7 @@ class GroupCommit:
             self._busy = True
             asyncio.get_running_loop().call_soon(self._next)
 
-    async def settled(self) -> None:
+    async def drained(self) -> None:
         """Returns when every write that is queued or under way is durable, or has failed."""
         last = self._queue[-1] if self._queue else self._running
         if last is not None:
@@ -120,7 +120,7 @@ class GroupCommit:
 
     async def close(self) -> None:
         """Commits every queued write, then closes the journal."""
-        await self.settled()
+        await self.drained()
         self._closing = True
         closed: asyncio.Future[WriteFailed | None] = asyncio.get_running_loop().create_future()
         self._writer.submit(self._journal.close, closed.set_result)
@@ -148,13 +148,13 @@ class GroupCommit:
                 self._busy = True
                 self._writer.submit(partial(self._journal.append, batch.events), self._appended)
                 return
-            self._settle(attempt(self._journal.append, batch.events))
+            self._finish(attempt(self._journal.append, batch.events))
 
     def _appended(self, error: WriteFailed | None) -> None:
-        self._settle(error)
+        self._finish(error)
         self._next()
 
-    def _settle(self, error: WriteFailed | None) -> None:
+    def _finish(self, error: WriteFailed | None) -> None:
         batch, self._running = self._running, None
         assert batch is not None
         seconds = self._journal.stopwatch() - self._started
@@ -169,7 +169,7 @@ class GroupCommit:
         commit = Commit(len(batch.events), batch.size, seconds)
         self.counters.count(commit)
         self._durable(batch)
-        batch.settle(None)
+        batch.finish(None)
         if self.on_commit is not None:
             self.on_commit(commit)
 
@@ -180,7 +180,7 @@ class GroupCommit:
         self._queue.clear()
         self._failed()
         for each in lost:
-            each.settle(error)
+            each.finish(error)
 
     def _tidy(self) -> bool:
         """Starts one step of housekeeping if one is allowed and due."""
@@ -283,6 +283,6 @@ class CommitInMemory(GroupCommit):
             counters.writes += len(events)
             counters.bytes += batch.size
             self._durable(batch)
-            batch.settle(None)
+            batch.finish(None)
             if self.on_commit is not None:
                 self.on_commit(Commit(len(events), batch.size, 0.0))

@@ -287,7 +287,7 @@ class Overlay:
             changes = self._by_storage[key.storage] = {}
         changes[key] = event
 
-    def settle(self, events: Sequence[Event]) -> None:
+    def forget(self, events: Sequence[Event]) -> None:
         """Forgets changes that became durable, except of objects that have a newer change staged."""
         by_storage = self._by_storage
         for event in events:

@@ -193,7 +193,7 @@ class Store:
         self._contents.apply(batch.events)
         if self._disk is not None and self._disk.journal.reserve.was_short:
             self._contents.window.trim(_FULL_DISK_EVENTS)
-        self._staged.settle(batch.events)
+        self._staged.forget(batch.events)
         self._hub.publish(batch.events)
         for waiter, revision in self._waiting.items():
             if revision <= self.revision and not waiter.done():
@@ -250,9 +250,9 @@ class Store:
         replay = self._contents.window.after(since, storage, namespace)
         return self._hub.add(storage, namespace, since, replay)
 
-    async def settled(self) -> None:
+    async def drained(self) -> None:
         """Returns when every write staged until now is durable and visible, or has failed."""
-        await self._commit.settled()
+        await self._commit.drained()
 
     async def reached(self, revision: int) -> None:
         """Waits until the store shows this revision, for as long as that takes."""
@@ -283,7 +283,7 @@ class Store:
             raise NothingOnDisk
         if self._closed:
             raise StoreClosed
-        await self._commit.settled()
+        await self._commit.drained()
         copying = asyncio.create_task(beside(partial(self._disk.journal.copy_to, file)))
         self._copying.add(copying)
         copying.add_done_callback(self._copying.discard)

@@ -71,7 +71,7 @@ def _settle(api: Api, entry: Entry) -> list[Staged]:
     for other in _definitions(api, group):
         if other.key != entry.key:
             taken.add_names(other.obj["status"].get("acceptedNames") or {})
-    status = naming.settled(crd, taken, api.now())
+    status = naming.new_status(crd, taken, api.now())
     return [] if status is None else [_stage(api, entry.key, {**crd, "status": status})]
 
 

@@ -32,7 +32,7 @@ class Taken(msgspec.Struct):
         self.kinds.update((names.get("kind", ""), names.get("listKind", "")))
 
 
-def settled(crd: Obj, taken: Taken, now: str) -> Obj | None:
+def new_status(crd: Obj, taken: Taken, now: str) -> Obj | None:
     """The status that a definition gets; None if it has it. `taken` are names of other definitions."""
     status: Obj = crd.get("status") or {}
     wanted, had = crd["spec"]["names"], status.get("acceptedNames") or {}

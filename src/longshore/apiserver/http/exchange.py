@@ -28,7 +28,7 @@ from longshore.apiserver.request.options import truth, watch_wanted
 from longshore.store import StoreError
 
 if TYPE_CHECKING:
-    from longshore.apiserver.http.begin import FrontDoor
+    from longshore.apiserver.http.begin import ApiFront
     from longshore.apiserver.http.client_connection import Connection
     from longshore.apiserver.large.large_writes import LargeWrites
 
@@ -47,7 +47,7 @@ class Exchange:
         "_api", "_began", "_call", "_front", "_output", "_request", "_user", "_written", "refusal",
     )  # fmt: skip
 
-    def __init__(self, front: FrontDoor, request: Request) -> None:
+    def __init__(self, front: ApiFront, request: Request) -> None:
         self._front, self._api, self._request = front, front.api, request
         self._began = time.perf_counter()
         self._call: Call | None = None

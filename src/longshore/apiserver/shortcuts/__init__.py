@@ -2,13 +2,13 @@
 
 A shortcut answers the same bytes as the long way, or None.
 
-The same bytes: of the answer, of what is stored and of what watchers are sent; random numbers and clock are
-read as often. None: the request is unusual, and the long way (`rest/`) knows all the rules. A shortcut never
+"The same bytes" holds for the answer, for stored objects and for watchers; random numbers and the clock are
+read as often. None means an unusual request: the long way (`rest/`) knows all the rules. A shortcut never
 refuses: the long way says what is wrong with a request. So a shortcut may be taken out at any time, and only
 the speed changes.
 
 There are five. Three are here, each a class that says what it relies on and which figure of `bench/` it earns
-(`room.Shortcut`); the verbs ask the room in one place each:
+(`shortcut.Shortcut`); each verb asks them in one place:
 
 | file | spares |
 | --- | --- |

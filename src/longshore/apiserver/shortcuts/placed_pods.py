@@ -28,7 +28,7 @@ class Placer(Protocol):
     def place(self, pod: Obj) -> str:
         """The node for a new pod, which takes room there from now on; empty if the pod has to wait."""
 
-    def settled(self, pod: Obj, error: StoreError | None) -> None:
+    def stored(self, pod: Obj, error: StoreError | None) -> None:
         """Called when the pod is stored with its node, or with the error by which that failed."""
 
 
@@ -53,5 +53,5 @@ class PlacedPods:
             return None
         obj = pod_binding.bound(obj, node, now=api.now())
         staged = api.store.stage(key, obj, joined=joined)
-        staged.then(partial(placer.settled, obj))
+        staged.then(partial(placer.stored, obj))
         return staged

@@ -161,7 +161,7 @@ class DefaultScheduler:
         self._act.assume(new, plan)
         return plan.node
 
-    def settled(self, pod: Obj, error: Exception | None) -> None:
+    def stored(self, pod: Obj, error: Exception | None) -> None:
         """Called when a pod that was placed at its creation is stored, or could not be."""
         if error is None:
             known = self._ledger.pods.get(pod["metadata"]["uid"])

@@ -41,7 +41,7 @@ class OfPatches(Shortcut, Protocol):
         """Patches `old`; None leaves it to the long way."""
 
 
-class Room:
+class Shortcuts:
     """The shortcuts of one API; none if they are off."""
 
     def __init__(self, *, on: bool) -> None:
