@@ -17,7 +17,7 @@ class Timer(Protocol):
     """A call that is due later."""
 
     def cancel(self) -> None:
-        """Forgets the call; without effect once it was made."""
+        """Cancels the call. Does nothing after it was made."""
 
 
 class Clock(Protocol):

@@ -14,7 +14,7 @@ import msgspec
 
 
 class _NoValue:
-    """Stands for "print no value", as Kubernetes does for some structures."""
+    """Means that no value is printed, as Kubernetes prints none of some structures."""
 
 
 NO_VALUE: Final = _NoValue()

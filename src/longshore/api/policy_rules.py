@@ -113,6 +113,6 @@ def texts(values: Sequence[str]) -> str:
 
 
 def joined(faults: Sequence[str]) -> str:
-    """Several errors as Kubernetes joins them: each once, in brackets if there is more than one."""
+    """Several errors as Kubernetes prints them: each once, in brackets if there are several."""
     once = list(dict.fromkeys(faults))
     return once[0] if len(once) == 1 else "[" + ", ".join(once) + "]"

@@ -62,7 +62,7 @@ class _Parsed(NamedTuple):
 def parse(text: str | int) -> Quantity:
     """The quantity that `text` stands for; QuantityError if it is none.
 
-    Kinds with a structural schema (Volcano's) keep `cpu: 1` as the whole number it is.
+    Kinds with a structural schema (Volcano's) keep `cpu: 1` as a whole number.
     """
     return _parse(text if isinstance(text, str) else str(text)).quantity
 

@@ -55,7 +55,7 @@ def starts_with(status: Obj) -> Callable[[Obj, Context], None]:
 
 
 class Strategy(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """The behaviour of a kind. By default it has no defaults, no checks of its own, and a status apart."""
+    """The behaviour of a kind. By default it has no defaults, no checks of its own, and a /status."""
 
     name_rule: NameRule = "subdomain"
     counts_generation: bool = True
@@ -112,7 +112,7 @@ class Strategy(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """For subresources such as pods/resize and namespaces/finalize, which have no code of their own: restores
     all fields that `ctx.subresource` may not change."""
     validate_subresource: Callable[[Obj, Obj, Context], list[FieldError]] | None = None
-    """The checks of a write to such a subresource; None for the checks of an update."""
+    """The checks of a write to these subresources; None means the checks of an update."""
     check_deletable: Callable[[Obj], None] = lambda obj: None
     """Raises StatusError for an object that may never be deleted (namespace default)."""
     begin_deletion: Callable[[Obj], None] = lambda obj: None

@@ -106,7 +106,7 @@ _remembered: Final = lru_cache(maxsize=1024)(_read_in_order)
 
 
 def paths(a: FieldSet) -> Iterator[tuple[str, ...]]:
-    """Every path in Kubernetes' order: what is in the set at one level first, then what is below."""
+    """Every path in Kubernetes' order: at each level, first paths that end there, then longer ones."""
     return _paths(a, ())
 
 
@@ -284,7 +284,7 @@ def _in_order(steps: tuple[str, ...]) -> tuple[str, ...] | None:
 
 
 _known_order: Final = lru_cache(maxsize=4096)(_in_order)
-"""Cached: the same few maps and lists are written over and over."""
+"""Cached, since the same few maps and lists are written again and again."""
 forget: Final = _known_order.cache_clear
 """Clears the cache, which may hold long names from a large body."""
 

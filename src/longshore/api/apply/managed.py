@@ -129,7 +129,7 @@ def _left(entry: Obj, changed: FieldSet, gone: FieldSet) -> Obj | None:
 
 
 def only_times_differ(new: Obj, old: Obj) -> bool:
-    """Whether two objects are the same but for time stamps in managedFields: such a write changes nothing."""
+    """Whether two objects differ only in time stamps of managedFields. Such a write changes nothing."""
     if new.keys() != old.keys():
         return False
     for part, value in new.items():

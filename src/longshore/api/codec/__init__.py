@@ -153,7 +153,7 @@ def encode_document(document: Obj) -> bytes:
 
 
 def encode_frozen(obj: Obj, api_version: str, kind: str, kept: Kept) -> bytes:
-    """A stored object as protobuf; parts of it that `kept` knows are not written again."""
+    """A stored object as protobuf. Parts that `kept` has are not encoded again."""
     return encode_protobuf(obj, api_version, kind, schema.kinds()[f"{api_version} {kind}"], kept)
 
 

@@ -30,8 +30,8 @@ _MAX_PART_BYTES: Final = 8192  # with both generations full of such parts: 32 MB
 
 
 class Kept(dict[int, tuple[Any, bytes]]):
-    """The bytes of parts written lately, by the part's identity, in two generations: a full table becomes the
-    older generation, and the previous older one is dropped.
+    """The bytes of parts written lately, by the part's identity, in two generations. A full table becomes the
+    older generation; the former older one is dropped.
 
     A dict, because a part is looked up five times for an object.
     """
@@ -76,8 +76,8 @@ _MAX_RECURRING_BYTES: Final = 128
 
 
 def write(message_id: str, obj: Obj, kept: Kept | None = None) -> bytes:
-    """The bytes of a message. With `kept`, which is for frozen objects only, parts that were written
-    before are not written again."""
+    """The bytes of a message. With `kept`, which is for frozen objects only, known parts are not encoded
+    again."""
     return _WRITERS[message_id](obj, kept)
 
 

@@ -1,9 +1,9 @@
 """The search for the next activation, step by step as Kubernetes' cron library makes it.
 
-The steps are part of the contract, since around clock changes they decide what is skipped or run twice:
-months and days move by the calendar and keep the wall clock, hours and minutes move by elapsed time, and each
-time a unit starts over, all are looked at again. A schedule that never fires is recognised beforehand, and a
-day that does not exist at all is stepped over, so every search ends soon.
+The steps are part of the contract: around clock changes they decide which runs are skipped or run twice.
+Steps of months and days keep the time on the wall clock; steps of hours and minutes are elapsed time. When a
+unit starts over, all units are checked again. A schedule that never fires is recognised beforehand, and a day
+that does not exist at all is stepped over, so every search ends soon.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Schedule(NamedTuple):
         return bool(self.minutes and self.hours and self.months and day)
 
     def matches_day(self, day: int, weekday: int) -> bool:
-        """Whether a day matches: by date and weekday if either field is a star, else by one of them."""
+        """Whether a day matches by date and weekday or, if neither field is a star, by one of them."""
         by_date = self.days >> day & 1
         by_weekday = self.weekdays >> weekday & 1
         if self.days_starred or self.weekdays_starred:
@@ -84,7 +84,7 @@ class _Cursor:
             self._from, self._until, self._offset = self.zone.span(at)
 
     def step(self, unit: int, times: int) -> None:
-        """Makes several steps of elapsed time at once, or only one if the clocks change on the way."""
+        """Makes several steps of elapsed time at once; only one if the clocks change on the way."""
         ahead = self.at + unit * times
         self.move(ahead if ahead < self._until else self.at + unit)
 
@@ -241,7 +241,7 @@ class NeverFires(Exception):
 
 
 class Outlook(NamedTuple):
-    """The result of the search. `none` missed with an `at` means that exactly one start is due."""
+    """The result of the search. If exactly one start is due, `missed` is `none` and `at` is set."""
 
     earliest: Instant
     at: Instant | None

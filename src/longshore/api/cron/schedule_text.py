@@ -107,7 +107,7 @@ def _values(bits: int) -> list[int]:
 
 
 def _run(values: Sequence[int]) -> bool:
-    """Whether there are several values, each one more than the one before."""
+    """Whether there are several values without a gap."""
     return len(values) > 1 and values[-1] - values[0] == len(values) - 1
 
 

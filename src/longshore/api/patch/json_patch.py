@@ -23,7 +23,7 @@ _MAX_INDEX_CHARACTERS: Final = 1000
 
 
 class DoesNotApply(Exception):
-    """An operation names a place that is not there, or a test failed; the object stays as it was."""
+    """An operation names a place that does not exist, or a test failed. The object is not changed."""
 
 
 def patched(original: Any, operations: list[Obj | None]) -> Any:

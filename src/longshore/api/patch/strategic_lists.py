@@ -172,7 +172,7 @@ def _same_key(left: Any, right: Any, key: str) -> bool:
 
 
 def _interleaved(together: list[Any], first: list[Any], live: list[Any], key: str) -> list[Any]:
-    """Items named in `first` in its order, the others in the live order; the live order merges the two."""
+    """Merges two orders: items named in `first` keep its order, the others keep the live order."""
     for item in [*together, *first, *live] if key else []:
         if type(item) is not dict:
             raise wrong_type({}, item)
@@ -202,7 +202,7 @@ def _id(item: Any, key: str) -> Any:
 
 
 def _hashable(value: Any) -> Any:
-    """A hashable value that equals only values of its own type: JSON's 1 and true differ, Python's do not."""
+    """A hashable value that equals only values of its own type: JSON's 1 and true differ, unlike Python's."""
     return (type(value), value if type(value) not in (dict, list) else gotext.syntax(value))
 
 
@@ -232,7 +232,7 @@ class _Places:
 
 
 def _mark(value: Any) -> Any:
-    """A hashable stand-in for a value; those of equal values are equal."""
+    """A hashable stand-in for a value. Equal values have equal stand-ins."""
     if type(value) in (dict, list):
         return type(value), msgspec.json.encode(value, order="deterministic")
     return value

@@ -1,4 +1,4 @@
-"""One kind's compiled schema, and everything that is done with it."""
+"""The compiled schema of a kind: its shape, pruning, defaults and checks."""
 
 from __future__ import annotations
 

@@ -236,8 +236,8 @@ def _values(node: Node, schema: Obj) -> None:
 def walked(
     value: Any, node: Node, follows: Callable[[Node], bool], path: str = ""
 ) -> Iterator[tuple[Any, Node, str]]:
-    """A value and what is below it, each with its node and its path, outer ones first. Values are left out
-    whose node `follows` refuses."""
+    """A value and what is below it, each with its node and its path, outer ones first. Values whose node
+    `follows` refuses are left out."""
     yield value, node, path
     if type(value) is dict:
         for key, inner in value.items():

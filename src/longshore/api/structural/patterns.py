@@ -32,7 +32,7 @@ _ESCAPE: Final = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.", re.DOTALL)
 
 
 class BadPattern(ValueError):
-    """Go would not take this expression; the text is the one it gives."""
+    """Go refuses this expression. The text is Go's message."""
 
     def __init__(self, what: str, where: str) -> None:
         super().__init__(f"error parsing regexp: {what}: `{where}`")

@@ -42,7 +42,7 @@ class Zone:
         self._blocks: dict[int, tuple[list[int], list[int]]] = {}
 
     def span(self, at: int) -> Span:
-        """A span around `at` in which the offset stays the same, not always the longest one."""
+        """A span around `at` with one offset. A longer one may exist."""
         if self._info is _PYTHON_UTC:
             return at - _BLOCK_SECONDS, at + _BLOCK_SECONDS, 0
         if at < _FIRST:

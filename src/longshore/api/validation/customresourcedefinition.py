@@ -68,7 +68,7 @@ def _named(spec: Obj, which: str) -> str:
 
 
 def _name(crd: Obj) -> list[FieldError]:
-    """Checks the name, as far as the registry does not."""
+    """Checks of the name that the registry does not make."""
     name = crd["metadata"].get("name", "")
     if name == f"{_named(crd['spec'], 'plural')}.{crd['spec'].get('group', '')}":
         return []

@@ -44,7 +44,7 @@ def validate(
 
 
 def _tasks(listed: Sequence[Obj], job_name: str) -> str:
-    """The problems of all tasks up to the first duplicate name."""
+    """The problems of the tasks, in order, until a name occurs twice."""
     found = ""
     seen: set[str] = set()
     for index, task in enumerate(listed):
