@@ -74,7 +74,7 @@ class Ages:
         return found
 
     def forget_all_but(self, entries: Sequence[Entry]) -> None:
-        """Drops what is remembered of events other than these."""
+        """Forgets the times of all events but these."""
         known = self._due
         self._due = {entry.revision: known[entry.revision] for entry in entries if entry.revision in known}
 

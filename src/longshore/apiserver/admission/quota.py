@@ -136,7 +136,7 @@ def _is(quota: Obj, other: Obj) -> bool:
 
 
 def _scopes_may_differ(resource: Resource) -> bool:
-    """Whether an object can move into or out of a scope while its usage stays the same."""
+    """Whether an object may enter or leave a scope while its usage stays the same."""
     return resource.storage in ("pods", "persistentvolumeclaims")
 
 

@@ -63,7 +63,7 @@ def _set_scheduling(pod: Obj, spec: Obj, rules: Obj) -> None:
 def merged(tolerations: list[Obj]) -> list[Obj]:
     """The tolerations without those that another one covers. Of equal ones the first stays.
 
-    More than 1,000 are returned unchanged, since each is compared with each.
+    A list of more than 1,000 is returned unchanged, since each is compared with each.
     """
     if len(tolerations) > _MAX_MERGED:
         return tolerations

@@ -59,7 +59,7 @@ def _after_definition(api: Api, answer: Rendered) -> None:
 
 
 def _settle(api: Api, entry: Entry) -> list[Staged]:
-    """Gives a definition its names, as far as they are free."""
+    """Gives a definition the names that are free."""
     crd = entry.obj
     if "deletionTimestamp" in crd["metadata"]:
         return []

@@ -219,7 +219,7 @@ def groups(rows: Iterable[Resource]) -> list[str]:
 def versions(rows: Iterable[Resource], group: str) -> list[str]:
     """A group's versions, the preferred one first.
 
-    Built-in groups list theirs in the order they prefer; those of users' definitions are ranked:
+    Versions of built-in groups are listed in order of preference. Those of users' definitions are ranked:
     releases before betas before alphas, higher numbers first.
     """
     own = [r for r in rows if r.group == group]

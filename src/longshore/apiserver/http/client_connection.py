@@ -222,7 +222,7 @@ class Connection(asyncio.Protocol):
     # ---- one request after the other
 
     def _go_on(self) -> None:
-        """Begins every request that can be begun, then sets the deadline of what comes next."""
+        """Begins every request that can begin, then sets the deadline for the next event."""
         if self._lost:
             return
         parser = self._parser

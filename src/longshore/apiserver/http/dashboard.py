@@ -37,7 +37,7 @@ _POLICY: Final = "; ".join(
         "trusted-types 'none'",
     )
 )
-"""Scripts come from the bundle alone: on this origin the API also serves logs, which others write."""
+"""Scripts come from the bundle alone, since this origin also serves logs, which other users write."""
 _GUARDS: Final[Fields] = (
     ("Cross-Origin-Opener-Policy", "same-origin"),
     ("Cross-Origin-Resource-Policy", "same-origin"),

@@ -62,7 +62,7 @@ class Exchange:
     # ---- the steps
 
     def admit(self) -> None:
-        """Finds the user, the call and the output form. Refuses whatever can be refused without the body."""
+        """Finds the user, the call and the output form. Makes all refusals that need no body."""
         api, request = self._api, self._request
         try:
             raw_path, _, raw_query = request.target.partition("?")

@@ -19,7 +19,7 @@ from typing import Final
 from longshore.apiserver.http.timeouts import Timeouts
 
 MAX_HANDSHAKES: Final = 256
-"""Handshakes under way: some 20 MB."""
+"""The most handshakes under way. They take some 20 MB."""
 _MIN_PATIENCE_SECONDS: Final = 0.1
 _MAX_PATIENCE_SECONDS: Final = 2.0
 _PATIENCE_FACTOR: Final = 4
@@ -103,7 +103,7 @@ class Handshakes:
             self._go_on_soon()
 
     def _break_off(self, task: asyncio.Task[None], client: socket.socket) -> None:
-        """Ends a handshake as if its client had gone: one that is cancelled keeps its memory for a while."""
+        """Ends a handshake as if its client had left. A cancelled one would keep its memory for a while."""
         del self._under_way[task]
         with contextlib.suppress(OSError):
             client.shutdown(socket.SHUT_RDWR)

@@ -73,7 +73,7 @@ class Phase(Enum):
 
 
 BETWEEN, HEAD, BODY = Phase
-"""Short names: looking up an attribute of an Enum takes longer than the rest of a callback."""
+"""Short names, since looking up an attribute of an Enum takes longer than the rest of a callback."""
 
 
 class RequestParser:

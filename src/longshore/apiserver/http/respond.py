@@ -40,8 +40,8 @@ _LARGE_BYTES: Final = 1 << 17
 def choose(request: Request, call: Call, *, streaming: bool = False) -> Output:
     """The output form for this request; raises 406 if none of the wanted ones is offered.
 
-    A table that cannot be made is refused here, too: a request that fails must not have written. A request
-    that becomes a connection has no output form; its Accept header is ignored.
+    A table that cannot be made is refused here, too, since a failed request must not write. A request that
+    becomes a connection has no output form; its Accept header is ignored.
     """
     if call.subresource in router.CONNECTS:
         return _ANY
@@ -152,8 +152,8 @@ def failure(request: Request, problem: errors.StatusError, warnings: list[str]) 
 
 
 def warning_headers(warnings: list[str]) -> Fields:
-    """`Warning:` headers, each text once, up to upstream's total size and a number that every client reads.
-    The last header counts those that are left out."""
+    """`Warning:` headers, each text once. Their total size is limited as upstream's, and their number so that
+    every client reads them. The last header counts those that are left out."""
     longest = None if sum(map(len, warnings)) <= _WARNINGS_CHARACTERS else _WARNING_CHARACTERS
     texts, spent = [*dict.fromkeys(warnings)], 0
     headers: list[tuple[str, str]] = []

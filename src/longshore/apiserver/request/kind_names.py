@@ -107,7 +107,7 @@ def scheme_of(kind: Kind) -> str:
 
 
 def wrong_kind(found: Kind, message: str, expected: Kind) -> str:
-    """Why a body of a known kind cannot be what its path is for; empty when it can."""
+    """Why a body of a known kind is not what its path takes; empty if it is."""
     target = _internal(expected.message() or "")
     if _internal(message) == target:
         return ""

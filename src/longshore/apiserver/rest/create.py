@@ -123,7 +123,7 @@ def place(call: Call, meta: Obj) -> None:
 
 
 def to_stored(call: Call, obj: Obj) -> Obj:
-    """The stored form of a served object; kinds with one form only are returned as they are."""
+    """The stored form of a served object. Objects of kinds with one form are returned unchanged."""
     kind = call.resource.strategy
     return kind.to_storage(obj) if kind.converts else obj
 

@@ -55,7 +55,7 @@ def token(revision: int, last: Key, *, all_namespaces: bool) -> str:
 
 
 def position(text: str, namespace: str | None) -> Position:
-    """Reads a token back; 400 with upstream's words when it is not one of ours."""
+    """Reads a token. Raises a 400 in upstream's words if the server has not issued it."""
     found = _content(_decoded(text))
     if found["v"] != _VERSION:
         raise _bad(f"server does not recognize this encoded version {found['v']}")

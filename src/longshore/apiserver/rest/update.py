@@ -142,8 +142,8 @@ def store_update(
 def own_fields(
     api: Api, call: Call, before: Obj, new: Obj, wanted: options.WriteOptions, *, only: str = ""
 ) -> str:
-    """Records in managedFields the fields that this write sets and takes from other managers. Returns its
-    time. `only` names the one part of the object that can differ."""
+    """Records in managedFields the fields that this write sets and takes from other managers. Returns the
+    time of the write. `only` names the one part of the object that can differ."""
     resource, now = call.resource, api.now()
     if not api.owns_fields:
         return now

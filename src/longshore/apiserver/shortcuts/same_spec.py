@@ -113,7 +113,7 @@ class Known:
         self.status: Obj | None = obj.get("status")
         """The status with which every object begins; None for custom resources."""
         self.fields = fields
-        """The fields in managedFields of the spec as it was sent and defaulted."""
+        """The fields of the spec in managedFields, for the spec as it was sent and defaulted."""
         self._owned: dict[_Sort, FieldSet] = {}
         """The fields of whole objects, by the keys of their metadata."""
         self._shape = shape

@@ -69,7 +69,7 @@ def _init(
 ) -> _Init:
     """Walks the init containers in order, up to the first that the pod still waits for.
 
-    `all_` counts restarts of all of them; `kept` only those of sidecars, which outlive the start.
+    `all_` counts restarts of all of them, `kept` only of sidecars, which run on after the start.
     """
     out = _Init()
     for index, container in enumerate(statuses):

@@ -96,7 +96,7 @@ def _allocated_pods(queue: Obj | None) -> int:
 
 
 def _room(spec: Obj, name: str, get: Get, every: List) -> str:
-    """The first amount that does not fit those of parents, siblings or children; empty if all fit."""
+    """The first conflict of an amount with parents, siblings or children; empty if there is none."""
     parent = spec.get("parent", "")
     if parent not in ("", queue_tree.ROOT):
         above = queue_tree.get_queue(get, parent)
