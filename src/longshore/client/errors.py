@@ -22,7 +22,7 @@ class Garbled(Unreachable):
 
 
 class PartlyDiscovered(Unreachable):
-    """Some groups of the API do not say what they serve, as when the server behind an APIService is away."""
+    """Some groups of the API list no resources, as when the server behind an APIService is down."""
 
     def __init__(self, found: Sequence[Resource], missing: Sequence[str], reason: str) -> None:
         self.found = found

@@ -39,8 +39,8 @@ class Listed(msgspec.Struct, Generic[T]):
 
 
 class Projection:
-    """Fields by dotted path, such as `spec.containers.name`, which also leads through lists. A path with dots
-    in its words is given as a tuple."""
+    """Fields by dotted path, such as `spec.containers.name`, which leads through lists, too. A path whose
+    words have dots is a tuple."""
 
     def __init__(self, *fields: str | tuple[str, ...]) -> None:
         self._tree: _Tree = {}

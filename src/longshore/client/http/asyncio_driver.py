@@ -181,7 +181,7 @@ class HttpConnection(asyncio.Protocol):
         self._waits: asyncio.Future[None] | None = None
         """Done when the awaited part has arrived: the whole answer, its head, or more of its body."""
         self._asks = False
-        """Whether an answer is due. Bytes that arrive when none is due end the connection."""
+        """Whether an answer is due. Bytes that arrive at another time end the connection."""
         self._whole = True
         self._problem: BaseException | None = None
         self.is_paused = False
