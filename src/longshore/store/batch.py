@@ -80,8 +80,8 @@ class Staged(msgspec.Struct, frozen=True, eq=False):
     _batch: Batch
 
     async def done(self) -> Entry:
-        """The entry, once it is durable and visible. Raises `WriteFailed` when the commit failed: then
-        this write, and every write staged after it, never happened."""
+        """The entry, once it is durable and visible. Raises `WriteFailed` if the commit failed: then neither
+        this write nor any write staged after it has happened."""
         batch = self._batch
         if not batch.is_done:
             await batch.waiter()

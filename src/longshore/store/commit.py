@@ -258,7 +258,7 @@ class CommitInMemory(GroupCommit):
     """
 
     def tidy_soon(self) -> None:
-        """Nothing is kept, so nothing is tidied."""
+        """Does nothing: nothing is kept."""
 
     def _gather(self, seen: int, turns: int) -> None:
         batch = self._queue[0]
