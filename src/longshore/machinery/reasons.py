@@ -38,7 +38,7 @@ class Reason(NamedTuple):
 
 
 class Plan(Protocol):
-    """The common part of every plan that a `decide` returns, beside the steps of its own kind."""
+    """The part that the plans of all `decide` functions have in common."""
 
     @property
     def why(self) -> tuple[Reason, ...]:

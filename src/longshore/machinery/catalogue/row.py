@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 Numbers = Mapping[str, Any]
 Words = str | tuple[str, ...] | Callable[[Numbers], str]
-"""A form such as `creates {pods:pod}`; or several forms, of which the first whose numbers are all known is
-used; or a function. `{pod:.0}` requires a number and shows nothing."""
+"""A form such as `creates {pods:pod}`, a function, or several forms: the first one whose numbers are all
+known is used. `{pod:.0}` requires a number and shows nothing."""
 
 
 class Place(Enum):

@@ -43,7 +43,7 @@ class Seen(msgspec.Struct):
     """Whether the server has the event already, so that a patch is enough."""
     tries: int = 0
     in_hand: bool = False
-    """Whether the first write of the event is under way; its writer then checks for repetitions."""
+    """Whether the first write of the event is under way; then its writer checks for repetitions."""
 
 
 class _Similar(msgspec.Struct):

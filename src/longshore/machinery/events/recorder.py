@@ -164,7 +164,7 @@ class Recorder:
                 self._enqueue(seen)
 
     async def _write(self, name: str) -> float | None:
-        """Brings one event on the server up to date."""
+        """Creates or updates one event on the server."""
         seen = self._waiting.pop(name, None)
         if seen is None:
             return None  # written already: an event of the same name came while this one waited to retry

@@ -63,7 +63,7 @@ Delta: TypeAlias = tuple[Kind, Key, Entry]
 
 
 class Batch(msgspec.Struct):
-    """Changes in order. After them the cache is at `revision`, unless that is 0."""
+    """Changes in order, and the `revision` of the cache after them; 0 if it stays."""
 
     everything: Set[Key] | None = None
     """If a list ended before these changes: the keys of all its objects."""

@@ -95,8 +95,8 @@ class Informer:
 class Informers:
     """Makes informers while controllers are wired; `run` follows them all.
 
-    `reads` has the kinds of which the process follows all objects in any case, with everything that it reads
-    of them: a user that reads no more than that shares the watch and the cache.
+    `reads` has the kinds of which the process follows all objects, with the fields that it reads. A user that
+    reads no other fields shares the watch and the cache.
     """
 
     def __init__(

@@ -98,8 +98,8 @@ class Reflector:
     @property
     def silence(self) -> float:
         """Seconds since the server last answered for the resource, or since the start; 0 while a watch is
-        open. A watch that ends in an error counts until its last event; one that ends at once does not
-        count."""
+        open. After a watch that ended in an error, seconds since its last event; a watch that ended at once
+        does not count."""
         return 0.0 if self._is_open else self._clock.monotonic() - self._last_success
 
     async def run(self) -> None:

@@ -121,7 +121,7 @@ class Crowd(Generic[K]):
     def __init__(self, queue: WorkQueue[K], sync: Sync[K], *, limit: int) -> None:
         self._queue, self._sync, self._limit = queue, sync, limit
         self._running = self._taken = 0
-        """Keys that were taken and are not finished, and those of them whose sync has not started."""
+        """Numbers of keys: taken and not finished; taken, and their sync not started."""
         self._room = asyncio.Event()
         self._patient: deque[asyncio.Future[None]] = deque()
 

@@ -29,7 +29,7 @@ class Division:
             raise ValueError(f"{count} shards: there must be at least one")
         self.count, self.by = count, by
         self.name = f"{count}-by-{by}"
-        """A name that is equal for replicas that divide in the same way."""
+        """The name of the division. Replicas that divide in the same way have the same name."""
         self._salts = tuple(number.to_bytes(2, "little") for number in range(-(-count // 8)))
         self._heaviest = lru_cache(_MAX_CACHED_KEYS)(self._compute)
 

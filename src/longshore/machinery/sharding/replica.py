@@ -4,7 +4,7 @@ A replica holds at most one shard, by a Lease that it renews as a leader does. I
 living holder and keeps it until it ends; without a shard it is a spare. If it loses its Lease, it ends.
 
 Replicas of two divisions never work at the same time, nor does a replica work beside a leader without shards.
-Each process first writes its own Lease, then looks for Leases of another form. If two start together, at
+Each process first writes its own Lease, then looks for Leases of another form. Of two that start together, at
 least one sees the other and waits. If a leader without shards appears, replicas end; it waits for that
 (`until_unheld`).
 """
@@ -55,8 +55,8 @@ class ShardLeases:
     """Reads the Leases of a group: one for each shard, and one for a leader without shards, named `group`.
 
     A holder counts as alive if its Lease has changed within its duration, by the clock of the reading
-    process. The age of a Lease counts from the answer that showed its change to the next request: so no
-    holder counts as dead while a renewal of it might still be unseen.
+    process. The age of a Lease is the time from the answer that showed its last change to the sending of the
+    next request. So a holder does not count as dead while a renewal may be unseen.
     """
 
     def __init__(self, client: Client, namespace: str, group: str, clock: Clock) -> None:

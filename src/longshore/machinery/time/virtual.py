@@ -107,7 +107,7 @@ def run(main: Callable[[VirtualClock], Awaitable[T]], *, start: datetime = START
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """asyncio's own loop, except for its time and for what it does instead of waiting."""
+    """asyncio's own loop, except that it has virtual time, and advances it instead of waiting."""
 
     def __init__(self, selector: selectors.BaseSelector | None = None) -> None:
         self.elapsed = 0.0

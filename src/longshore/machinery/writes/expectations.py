@@ -84,7 +84,7 @@ _NONE: Final[Set[str]] = frozenset()
 
 
 class UidExpectations(Generic[K]):
-    """Per key, the UIDs of objects of which one more event is expected (say, a finalizer's removal)."""
+    """Per key, the UIDs of objects for which an event is expected, such as a finalizer's removal."""
 
     def __init__(self) -> None:
         self._expectations: dict[K, set[str]] = {}
