@@ -112,7 +112,7 @@ class Cluster:
                 tasks.create_task(scheduler())
 
     async def follow_all(self) -> None:
-        """Calls the handlers of what is followed from now on, and waits until its caches are filled."""
+        """Calls the handlers of all followed resources from now on. Waits until their caches are filled."""
         while self._handlers:
             # Not earlier, since a handler is called at once for objects that the process has cached already.
             informer, handler = self._handlers.pop(0)

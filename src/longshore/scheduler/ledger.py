@@ -176,7 +176,7 @@ class Ledger:
         return node
 
     def remove_node(self, name: str) -> None:
-        """Removes a node. Pods still bound to it count again if it comes back."""
+        """Removes a node. Pods bound to it count again if the node comes back."""
         node = self.nodes.pop(name, None)
         if node is not None and node.pods:
             node.obj, node.remembered = None, {}

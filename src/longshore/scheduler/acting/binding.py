@@ -74,7 +74,7 @@ class Claims:
                 timer.cancel()
 
     def _look(self, pod: Pod, needs: Needs, node: str) -> str | None:
-        """Empty if all claims are bound, None while one is not, else what went wrong."""
+        """Empty if all claims are bound, None while one is not, else the problem."""
         bound = True
         for known in needs.waiting:
             name = known["metadata"]["name"]
@@ -117,8 +117,8 @@ class Binder:
         return self._under_way >= _MAX_BINDINGS
 
     def start(self, pod: Pod, node: str, needs: Needs | None) -> None:
-        """Binds a pod, after the claims that wait for it. The pod counts on this node from now on. Returns at
-        once."""
+        """Binds the claims that wait for a pod, then the pod, which counts on this node from now on. Returns
+        at once."""
         self._ledger.assume(pod, node)
         if needs is not None and needs.waiting:
             self._background.spawn(self._bind_with_claims(pod, node, needs))

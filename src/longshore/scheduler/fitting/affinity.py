@@ -144,7 +144,7 @@ class Survey(msgspec.Struct):
 def survey(
     pod: Pod, nodes: Iterable[Node], repelling: Iterable[Pod], namespaces: NamespaceLabels
 ) -> Survey | None:
-    """Counts by place; None if affinity plays no part: no rule of this pod or of others matters."""
+    """Counts pods by place; None if no rule of this pod or of other pods matters."""
     affinity = pod.shape.affinity
     others = [*repelling]
     required = affinity is not None and (affinity.near or affinity.far)
@@ -179,7 +179,7 @@ def _count(counts: dict[Place, int], node: Node, term: Term) -> None:
 
 
 def preference(pod: Pod, nodes: list[Node], namespaces: NamespaceLabels) -> dict[str, int]:
-    """A score for each node from preferred affinity: that of the pod, and that of pods on the nodes."""
+    """The score of each node: by preferred affinity of this pod, and of the pods on the node."""
     places: dict[Place, int] = {}
     own = pod.shape.affinity
 

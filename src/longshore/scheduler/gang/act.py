@@ -136,7 +136,7 @@ class Actor:
         self.explanations.add(group.key, Explanation(group.uid, now, report.why))
 
     def _say(self, obj: Obj, about: str, event: Event) -> None:
-        """Records an event of a group, unless it is the same as the last one on this topic."""
+        """Records an event of a group, unless it equals the last one on this topic."""
         told = self._told.setdefault(obj["metadata"]["uid"], {})
         if told.get(about) != event.message:
             told[about] = event.message

@@ -67,7 +67,7 @@ def _place(trial: Trial, group: Group, queue: Queue, tasks: list[Task]) -> bool:
 
 
 def attempt(trial: Trial, group: Group, queue: Queue, tasks: list[Task]) -> tuple[list[Task], bool]:
-    """Tries the tasks in order, near each other if the gang wants that, until the gang is ready. Returns the
+    """Tries the tasks in order, near each other if the gang asks for it, until the gang is ready. Returns the
     placed tasks, and whether there are more to try in another turn."""
     if group.wish is None:
         return _try(trial, group, queue, tasks)

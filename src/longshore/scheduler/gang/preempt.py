@@ -96,8 +96,8 @@ def reclaim(trial: Trial) -> None:
 
 
 def starving(trial: Trial, *, near: bool = False) -> list[Group]:
-    """Gangs that lack tasks, or lack their minimum if `gang` decides, the most important first. Gangs with a
-    network topology only if `near` is true."""
+    """Gangs with room for fewer tasks than they may evict for, the most important first. Gangs with a network
+    topology only if `near` is true."""
     wanted = _wanted(trial)
     return sorted(
         (
@@ -157,7 +157,7 @@ def _make_room(trial: Trial, group: Group, concerns: Concerns, action: str, *, w
 def _room_for(claim: Claim, queue: Queue, concerns: Concerns) -> tuple[Room, list[Removed]] | None:
     """A node and the tasks evicted from it in the trial; None if no node helps.
 
-    Nodes with victims from an earlier tier come first, so that no gang is broken if another node avoids it.
+    Nodes with victims from an earlier tier come first, so that no gang is broken if another node helps.
     """
     trial, task = claim.trial, claim.task
     context = trial.rooms.context(task)

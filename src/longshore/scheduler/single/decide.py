@@ -27,7 +27,8 @@ _MAX_REPORTED_NODES: Final = 5
 
 
 class PlacementPlan(msgspec.Struct, frozen=True):
-    """The decision about a pod: bind it if there is a `node`, else wait, after evicting `victims` if any."""
+    """The decision about a pod: to bind it to `node`; without a node to wait, and to evict `victims` if there
+    are any."""
 
     node: str = ""
     needs: Needs | None = None

@@ -143,8 +143,8 @@ class DefaultScheduler:
     # ---- pods that are being created
 
     def place(self, pod: Obj) -> str:
-        """The node for a pod that is not stored yet, if no pod comes before it and there is room. The pod
-        counts there from now on. Otherwise empty; the pod is queued later."""
+        """The node for a pod that is not stored yet, on which the pod counts from now on. Empty if other pods
+        come first or there is no room; then the pod is queued later."""
         if not self._running or self._due or self._act.busy or self._pending.has_due:
             return ""
         if pod["spec"].get("schedulerName") != NAME:

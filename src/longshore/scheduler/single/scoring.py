@@ -85,7 +85,7 @@ def _any_affinity(nodes: Sequence[Node]) -> bool:
 
 
 def _of_resources(pod: Pod, node: Node) -> float:
-    """`by_resources`, kept on the node until its pods change."""
+    """`by_resources`, cached on the node until its pods change."""
     score = node.scored.get(pod.shape)
     if score is None:
         score = node.scored[pod.shape] = by_resources(pod, node)

@@ -163,7 +163,7 @@ class Group:
 
     @property
     def has_minimum(self) -> bool:
-        """`is_ready` without roles and subgroups: statuses of groups depend on the number only."""
+        """Whether enough tasks have room, of any role: statuses of groups depend on this number only."""
         return self.ready_count + self._idle >= self.min_member
 
     @property

@@ -83,7 +83,7 @@ class Branches:
 
 
 def _above(queue: Queue, queues: Mapping[str, Queue]) -> list[Queue]:
-    """The ancestors of a queue. The API allows queues to be each other's parents: such a cycle has none."""
+    """The ancestors of a queue. Queues in a circle of parents, which the API allows, have none."""
     found: list[Queue] = []
     parent = queues.get(queue.parent)
     while parent is not None and parent.name != "root" and parent not in found:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from longshore.scheduler.gang.trying.trial import Trial
 
 FRESH_SECONDS: Final = 300.0
-"""Age up to which figures are used, as in Volcano."""
+"""The age up to which figures are used, as in Volcano."""
 _MAX_SCORE: Final = 100.0
 _DEFAULT_PERCENT: Final = 80.0
 _LABEL: Final = "volcano.sh/nodegroup-name"

@@ -58,7 +58,7 @@ class Limits:
         )
 
     def allow_now(self, queue: Queue, task: Task) -> bool:
-        """Whether a task may be bound now: pods being deleted count until they are gone."""
+        """Whether a task may be bound now. Pods that are being deleted count until they are gone."""
         if not self._allocatable:
             return True
         asked, branches = task.requests, self.branches

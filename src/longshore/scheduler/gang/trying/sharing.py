@@ -129,7 +129,7 @@ def _pour(branches: Branches, queues: list[Queue], room: Amounts) -> None:
 def _left_above(
     branches: Branches, queues: list[Queue], open_: list[Queue], deserved: _Shares
 ) -> dict[str, dict[str, Fraction]]:
-    """The rest of each ancestor's capability, per unit of weight below it."""
+    """The capability that each ancestor has left, per unit of weight below it."""
     given = _given_below(branches, queues, deserved)
     weights: dict[str, int] = {}
     for queue in open_:
