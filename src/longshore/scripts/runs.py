@@ -35,7 +35,7 @@ class StartFault(msgspec.Struct, frozen=True):
 
 
 class Exec(msgspec.Struct, frozen=True):
-    """How a command beside a container goes."""
+    """How a command goes that is run beside a container."""
 
     code: int = 0
     output: str = ""
