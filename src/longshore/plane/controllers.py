@@ -39,8 +39,8 @@ class Controller(NamedTuple):
     workers: int = 0
     """Objects synced in parallel, unless configured otherwise; 0 for a controller that syncs all at once."""
     by_namespace: bool = False
-    """Whether it syncs each object by itself, within one namespace: it can then watch a single namespace, and
-    be divided among replicas."""
+    """Whether each sync concerns one object in one namespace. Then the controller can watch a single
+    namespace, and be divided among replicas."""
     simulated: bool = True
     """Whether the simulator always runs it. It runs the volume controller only if manifests have claims."""
     selects: bool = False
@@ -48,14 +48,14 @@ class Controller(NamedTuple):
     only_here: str = ""
     """Why it runs only in `longshore up`; empty if it can also serve another cluster."""
     begins_with: Awaited = MappingProxyType({})
-    """The kinds of which the first object that counts starts it; empty if it has to run from the start."""
+    """If not empty, the controller starts with the first object of these kinds that counts."""
 
 
 def _of(*takes: str, kind: str, who: str, live: bool = False) -> Factory:
     """Runs the controller's package; `takes` names the parts of the wiring that it gets, if they are set.
 
-    Its reasons are recorded for objects of this kind, with `who` as their source (`Wiring.context`). If
-    `live`, the reasons of its last sync can be asked for too, including those that are not recorded.
+    Its reasons are recorded for objects of `kind`, with `who` as their source (`Wiring.context`). If `live`,
+    the reasons of the last sync are available, too, also those that are not recorded.
     """
 
     def run(client: Client, wiring: Wiring, name: str) -> Coroutine[Any, Any, None]:

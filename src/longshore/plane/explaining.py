@@ -1,9 +1,9 @@
 """Stories of objects as resources: `explanations` of longshore.dev, and `clusterexplanations` for objects
 without a namespace. `job.hello` is about the Job `hello`, also for a while after its deletion.
 
-The right to get an explanation is a right to read what it has: the status and the events of the object and
-its pods, the last line of a failed container's log and, if a pod waits, claims and the sizes, labels and
-taints of nodes.
+The right to get an explanation is a right to read what it shows: status and events of the object and its
+pods, the last line of a failed container's log and, if a pod waits, claims and sizes, labels and taints of
+nodes.
 """
 
 from __future__ import annotations

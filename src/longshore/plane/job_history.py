@@ -143,7 +143,7 @@ class JobHistory(Handler):
         self._removed: dict[str, float] = {}
         """When the last failed pod of a Job was removed, by the uid of the Job."""
         self._last_pods: dict[str, str] = {}
-        """Maps the uid of each last failed pod that still exists to the uid of its Job."""
+        """By uid, the last failed pods that still exist, each with the uid of its Job."""
         self._reading = Background()
         self._is_armed = False
         self._pods: Cache | None = None
