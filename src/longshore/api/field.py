@@ -58,8 +58,8 @@ class FieldError(msgspec.Struct, frozen=True):
 NOT_NEGATIVE: Final = "must be greater than or equal to 0"
 IMMUTABLE: Final = "field is immutable"
 MAX_LISTED: Final = 100
-"""Problems that one answer lists: as many as Kubernetes lists of its strict decoder. Of other problems
-Kubernetes lists all, so an answer may be a hundred times as large as its request."""
+"""The most problems that one answer lists. Kubernetes has this limit for its strict decoder alone; an answer
+with all other problems could be a hundred times as large as its request."""
 _MAX_SHOWN_CHARACTERS: Final = 1 << 13
 """Characters of a value or rule in one message. Kubernetes shows all, and a value may have 3 MiB."""
 
@@ -118,8 +118,8 @@ def json_text(value: Any) -> str:
 
 
 def diff(old: Any, new: Any) -> str:
-    """The difference between two structures, as some refusals of updates print it at their end: a unified
-    diff of both as indented JSON, without the file names."""
+    """The difference between two structures, at the end of some refusals of updates: a unified diff of both
+    as indented JSON, without the file names."""
     import difflib  # only a refused update pays for it
 
     before, after = (json.dumps(o, indent=1, sort_keys=True).splitlines() for o in (old, new))

@@ -26,7 +26,7 @@ _MAX_INDEX_CHARACTERS: Final = 18
 """Longer numbers do not fit 64 bits, in which Kubernetes reads an index."""
 _MAX_CHARACTERS: Final = 1024
 _MAX_UNITED: Final = 32
-"""How often a path may find one value by its unions: the product of the unions' sizes."""
+"""The most times that a path may find one value by its unions: the product of the unions' sizes."""
 _MAX_DESCENTS: Final = 4
 _MAX_FILTER_DEPTH: Final = 10
 """How deep filters may nest."""

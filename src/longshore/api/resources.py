@@ -28,7 +28,7 @@ class Subresource(msgspec.Struct, frozen=True):
     verbs: tuple[str, ...]
     kind: str
     group_version: str = ""
-    """Set only if it differs from the parent's, e.g. policy/v1 for pods/eviction."""
+    """The group and version of the answer, if not the parent's: policy/v1 for pods/eviction."""
 
 
 class PrinterColumn(msgspec.Struct, frozen=True):

@@ -76,7 +76,7 @@ class Message(msgspec.Struct, frozen=True, dict=True):
     map_type: str = ""
     unions: tuple[Mapping[str, Any], ...] = ()
     is_kind: bool = False
-    """Whether it carries apiVersion and kind of its own (these are not among its fields)."""
+    """Whether the message has apiVersion and kind, which are not among its fields."""
     fields: dict[str, Field] = msgspec.field(default_factory=dict)
 
     @cached_property

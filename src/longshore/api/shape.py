@@ -68,7 +68,7 @@ class MapShape(Shape):
         """For a whole kind: the object from which a create starts, with Go's zero values for built-in kinds,
         empty for custom ones. Fields with an equal value here have no owner."""
         self.lasts = False
-        """For a whole kind: whether its schema never changes, so that recorded fields always fit it."""
+        """For a whole kind: whether the schema never changes, so that recorded fields always fit."""
 
     @property
     def fields(self) -> Mapping[str, Shape]:

@@ -76,8 +76,8 @@ class Strategy(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     delete_answers_object: bool = False
     """Whether an immediate delete answers the object instead of a Status, as some kinds do upstream."""
     keeps_parts: bool = False
-    """Whether no hook of an update writes into the spec or status it is given. Then a write that leaves one
-    of them unchanged may share it with the stored object."""
+    """Whether no hook of an update writes into the spec or status that it is given. Then an unchanged spec or
+    status may be shared with the stored object."""
     converts: bool = False
     """Whether the stored form differs from the served one (events.k8s.io); see to_storage."""
 

@@ -52,7 +52,7 @@ class Ages:
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self._due: dict[int, float] = {}
-        """That second, by the revision of the event."""
+        """The earliest second in which each event expires, by the event's revision."""
 
     def first(self, entries: Sequence[Entry], now: int) -> float:
         """The earliest second in which one of these events is due."""

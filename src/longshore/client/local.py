@@ -59,7 +59,7 @@ _PODS: Final = "pods"
 _NO_QUERY: Final[Query] = {}
 _WITH_ONE_OBJECT: Final = (Answer, DocumentAnswer)
 _AS_VALUES: Final = ("", "status", "binding")
-"""Subresources that take objects without encoding them as a request body."""
+"""Subresources whose objects need not be encoded as a request body."""
 
 
 class LocalClient(Client):

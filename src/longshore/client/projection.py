@@ -58,7 +58,7 @@ class Projection:
         return _covers(self._tree, other._tree)
 
     def of(self, obj: Obj) -> Obj:
-        """A copy of the object with only these fields, whose values are shared; of `WHOLE`, the object."""
+        """A copy of the object with only these fields, sharing their values. `WHOLE` returns the object."""
         found: Obj = _cut(obj, self._tree)
         return found
 

@@ -42,11 +42,11 @@ class Controller(NamedTuple):
     """Whether each sync concerns one object in one namespace. Then the controller can watch a single
     namespace, and be divided among replicas."""
     simulated: bool = True
-    """Whether the simulator always runs it. It runs the volume controller only if manifests have claims."""
+    """Whether the simulator always runs the controller. It runs `volume` only if manifests have claims."""
     selects: bool = False
     """Whether it follows only some objects of the kinds it reads, unless another controller follows all."""
     only_here: str = ""
-    """Why it runs only in `longshore up`; empty if it can also serve another cluster."""
+    """The reason why the controller runs only in `longshore up`; empty if it can serve another cluster."""
     begins_with: Awaited = MappingProxyType({})
     """If not empty, the controller starts with the first object of these kinds that counts."""
 

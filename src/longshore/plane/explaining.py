@@ -2,8 +2,7 @@
 without a namespace. `job.hello` is about the Job `hello`, also for a while after its deletion.
 
 The right to get an explanation is a right to read what it shows: status and events of the object and its
-pods, the last line of a failed container's log and, if a pod waits, claims and sizes, labels and taints of
-nodes.
+pods, the last line of a failed container's log, and claims and nodes for which a pod waits.
 """
 
 from __future__ import annotations

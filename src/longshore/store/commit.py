@@ -35,7 +35,7 @@ class Commit(msgspec.Struct, frozen=True):
     writes: int
     bytes: int
     seconds: float
-    """From the start of the commit until the event loop learned that it was durable."""
+    """Seconds from the start of the commit until the event loop learned of its end."""
 
 
 class Counters(msgspec.Struct):

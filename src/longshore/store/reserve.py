@@ -24,7 +24,7 @@ _DISK_DIVISOR: Final = 32
 _MIN_ROOM_BYTES: Final = 64 << 10
 """A disk with less than this free is full."""
 _FULL_BYTES: Final = 1 << 20
-"""With less than this free a start may fail, so it removes the file `reserve`."""
+"""If less than this is free, a start may fail, so it removes the file `reserve`."""
 _LOOK_SECONDS: Final = 1.0
 _KEEP_SIZE: Final = 1  # FALLOC_FL_KEEP_SIZE: the file does not look longer
 _FULL_ERRORS: Final = (errno.ENOSPC, errno.EDQUOT)

@@ -1,8 +1,8 @@
 """Turns the stored form of a message into the JSON that Kubernetes writes for it.
 
 Go leaves out an `omitempty` field only when it is a nil pointer, an empty string, list or map, zero or false.
-Structs are always written. A time that was never set is null, as is an empty list that is not `omitempty`: it
-has been through protobuf, which knows no empty lists.
+Structs are always written. A time that was never set is null. So is an empty list without `omitempty`, since
+Kubernetes stores objects as protobuf, which has no empty lists.
 """
 
 from __future__ import annotations

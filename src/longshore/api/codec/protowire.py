@@ -55,7 +55,7 @@ class Heads(dict[int, bytes]):
 
 @cache
 def heads(number: int) -> Heads:
-    """Tag and length of the field with this number that holds bytes, text or a message, by the length."""
+    """By the length of its content, the tag and length of a field of bytes, text or a message."""
     return Heads(tag(number, BYTES))
 
 

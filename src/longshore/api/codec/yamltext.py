@@ -82,9 +82,9 @@ class _Open(msgspec.Struct):
     value: Any
     anchor: str | None
     start: int
-    """How many nodes were counted before it."""
+    """Nodes that were counted before the list or mapping began."""
     text_start: int
-    """How many characters were counted before it."""
+    """Characters that were counted before the list or mapping began."""
     key: Any = None
     has_key: bool = False
     seen: set[tuple[type, Any]] = msgspec.field(default_factory=set)

@@ -18,7 +18,7 @@ _REFERENCE: Final = (
     rf"(?P<name>(?:{_HOST}/)?{_COMPONENT}(?:/{_COMPONENT})*)(?::(?P<tag>[\w][\w.-]{{0,127}}))?"
     rf"(?:@(?P<digest>{_DIGEST}))?"
 )
-"""Compiled with the first image: it takes 2 ms, which not every start has to spend."""
+"""Compiled with the first image, since compiling takes 2 ms, which many starts need not spend."""
 _is_identifier: Final = re.compile("[a-f0-9]{64}").fullmatch
 _MAX_NAME_CHARACTERS: Final = 255
 _MAX_IMAGE_CHARACTERS: Final = _MAX_NAME_CHARACTERS + 1 + 128 + len("@sha512:") + 128

@@ -26,11 +26,11 @@ class Selector(msgspec.Struct, frozen=True):
     requirements: tuple[Requirement, ...]
     matches: Predicate
     nothing: bool = False
-    """Whether it selects nothing at all, as a missing selector does."""
+    """Whether the selector matches nothing at all, as a missing selector does."""
 
     @property
     def empty(self) -> bool:
-        """Whether it selects everything."""
+        """Whether the selector matches everything."""
         return not self.requirements and not self.nothing
 
 

@@ -76,11 +76,11 @@ class Connection(asyncio.Protocol):
         self._busy: Request | None = None
         """The request being answered."""
         self._task: asyncio.Task[None] | None = None
-        """The task of that request, if it needs one."""
+        """The task of the request being answered, if it needs one."""
         self._reply_to_write: Callable[[Exception | None], Reply] | None = None
-        """Makes the answer, if that request is a write on its way to the journal."""
+        """Makes the answer, if the request being answered is a write on its way to the journal."""
         self._held = b""
-        """Bytes after a request for another protocol, until it is known which protocol they are in."""
+        """Bytes after a request to change the protocol, kept until the protocol is known."""
         self._reader: asyncio.StreamReader | None = None
         """Takes all bytes of the client, once the connection has changed its protocol."""
         self._discards = False

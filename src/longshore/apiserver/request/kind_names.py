@@ -75,7 +75,7 @@ class Kind(msgspec.Struct, frozen=True):
         return Kind(group, version, self.kind or default.kind)
 
     def accepts(self, other: Kind) -> bool:
-        """Whether a path for this kind takes the version in the data."""
+        """Whether a path of this kind takes data of the given version."""
         if self.group_version == other.group_version:
             return True
         return other.group_version in _ALSO_ACCEPTED.get((self.group_version, self.kind), ())

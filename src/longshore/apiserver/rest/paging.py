@@ -37,7 +37,7 @@ class Ages:
         self._compacted = 0
 
     def check(self, asked: int, newest: int, now: float) -> None:
-        """Raises Compacted for a page of a revision that was no longer the newest five minutes ago."""
+        """Raises Compacted if a newer revision than that of the page is more than five minutes old."""
         marks = self._marks
         if not marks or now - marks[-1][0] >= _MARK_SECONDS:
             marks.append((now, newest))

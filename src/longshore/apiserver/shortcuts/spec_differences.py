@@ -48,12 +48,12 @@ class Kind(NamedTuple):
     """The rules of one kind, as far as they read more than the spec."""
 
     looks_beyond: Callable[[Obj], bool]
-    """Whether a rule reads more than this spec, which is as a client sent it, not validated yet."""
+    """Whether a rule reads more than this spec, which a client has sent and no rule has validated yet."""
     is_free: Callable[[Get, List, str], bool]
     """Whether no object of the cluster affects new objects in this namespace."""
     passes: Callable[[Obj, Get, List], bool]
     """Whether the object passes the rules about its name and host name, and those that read other objects.
-    Its name may be a stand-in of the same length and letters, and it has no uid yet."""
+    The object has no uid yet, and its name may be a stand-in of the same length and letters."""
 
 
 def of(storage: str) -> Kind | None:

@@ -66,7 +66,7 @@ class Transport:
             ("Accept-Encoding", "gzip" if compress else "identity"),
         ]
         self._usual: dict[tuple[str, ...], list[tuple[str, str]]] = {}
-        """By the names of a request's own headers: the headers that are added to them."""
+        """The headers that are added to a request, by the names of its own headers."""
 
     async def send(self, request: Request, *, seconds: float, retry: bool = True) -> Response:
         """Sends one request and returns its whole answer, within `seconds`."""

@@ -66,7 +66,7 @@ class Batch(msgspec.Struct):
     """Changes in order, and the `revision` of the cache after them; 0 if it stays."""
 
     everything: Set[Key] | None = None
-    """If a list ended before these changes: the keys of all its objects."""
+    """The keys of all objects, if a list ended before these changes."""
     deltas: list[Delta] = msgspec.field(default_factory=list)
     revision: int = 0
 

@@ -31,7 +31,7 @@ class ShutDown(Exception):
 
 
 class Gauges(Protocol):
-    """The measurements of a queue; `metrics.QueueMetrics` keeps them."""
+    """The measurements of a queue; `queue_metrics.QueueMetrics` keeps them."""
 
     def added(self, key: Hashable) -> None: ...
 
@@ -43,7 +43,7 @@ class Gauges(Protocol):
 
 
 class Turns(Protocol):
-    """A limit on retries of all keys together; `retry_limiter.RetryLimiter` is one."""
+    """A limit on retries of all keys together; `backoff.RetryLimiter` is one."""
 
     def pause(self) -> float: ...
 

@@ -5,8 +5,7 @@ living holder and keeps it until it ends; without a shard it is a spare. If it l
 
 Replicas of two divisions never work at the same time, nor does a replica work beside a leader without shards.
 Each process first writes its own Lease, then looks for Leases of another form. Of two that start together, at
-least one sees the other and waits. If a leader without shards appears, replicas end; it waits for that
-(`until_unheld`).
+least one sees the other and waits. If a leader without shards appears, replicas end, which it awaits.
 """
 
 from __future__ import annotations

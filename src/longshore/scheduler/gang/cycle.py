@@ -36,7 +36,7 @@ class SeenGroup(NamedTuple):
     deadline: float | None = None
     """When the group is admitted regardless of free resources, in seconds since 1970."""
     age: float = _OLD
-    """Seconds since its first pod was seen."""
+    """Seconds since the first pod of the group was seen."""
 
 
 class Load(NamedTuple):

@@ -19,7 +19,7 @@ from longshore.scheduler.gang.model.task import PENDING, PIPELINED, Task
 from longshore.scheduler.gang.trying.trial import Trial
 
 _FULL = ("Insufficient ", "Too many pods")
-"""Prefixes of a node's reasons if it only lacks room."""
+"""Prefixes of reasons that mean that a node only lacks room."""
 Asked = tuple[tuple[str, int], ...]
 Known = dict[Asked | Shape, tuple[int, int]]
 """The capacity of nodes for a request, computed once for all gangs with equal requests."""

@@ -52,7 +52,7 @@ class Trial:
         self._sla_first = _comes_before(cycle.settings, "sla", "gang", plugin_table.JOB_PIPELINED)
         self.binds: list[Bind] = []
         self.ungated: dict[str, Task] = {}
-        """Tasks whose queue has room for them, by uid."""
+        """By uid, the tasks whose queue has room for them."""
         self.evictions: list[Evict] = []
         self.refusals: list[Refusal] = []
         self.total = total(node.allocatable for node in self.rooms.nodes)
