@@ -15,5 +15,5 @@ class Limits(msgspec.Struct, frozen=True):
     """Changes a watcher may leave unread before it is cut off."""
     lag_bytes: int = 32 << 20
     decoded_bytes: int = 4 << 20
-    """Bytes of JSON of objects that are kept decoded, which takes ten times the memory. Objects that other
-    code holds, too, may add three times as many (`decoded_views.py`)."""
+    """Bytes of JSON that may be kept decoded, in ten times the memory. Objects that other code holds, too,
+    may add three times as many (`decoded_views.py`)."""

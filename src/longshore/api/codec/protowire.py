@@ -55,7 +55,7 @@ class Heads(dict[int, bytes]):
 
 @cache
 def heads(number: int) -> Heads:
-    """By the length of its content, the tag and length of a field of bytes, text or a message."""
+    """Tags and lengths before the content of fields of bytes, text or a message with this number."""
     return Heads(tag(number, BYTES))
 
 

@@ -87,7 +87,7 @@ class Trial:
         return *(order(queue) for order in self._queue_order), queue.created, queue.name
 
     def group_order(self, group: Group) -> Place:
-        """The sort key of a gang: plugins, then age in seconds, then namespace and name, as Volcano's ids."""
+        """The sort key of a gang: plugins, age in seconds, namespace and name, as by Volcano's ids."""
         return *(plugin.job_order(group) for plugin in self._job_order), group.created, "/".join(group.key)
 
     def is_overdue(self, group: Group) -> bool:
