@@ -103,8 +103,8 @@ class PodControl:
                 pod = await self._still_running(pod, err)
 
     async def _still_running(self, pod: Obj, conflict: StatusError) -> Obj:
-        """The newest state of the pod. Raises the conflict if it has another cause than a new state: the pod
-        has ended, is another one, or has not changed."""
+        """The newest state of the pod. Raises the conflict if the pod has ended, is another one, or has not
+        changed: then the conflict has another cause."""
         meta = pod["metadata"]
         now = await self._client.get(kinds.PODS, meta["name"], meta["namespace"])
         is_same = now["metadata"]["resourceVersion"] == meta["resourceVersion"]

@@ -33,7 +33,7 @@ _REPELLED: Final = Failure(
 
 
 class Term(msgspec.Struct, frozen=True):
-    """Selects pods by namespace and labels, with the topology label that defines near."""
+    """Selects pods by namespace and labels. Nodes with equal values of the label `topology` are near."""
 
     topology: str
     selector: Selector
