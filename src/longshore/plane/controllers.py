@@ -225,7 +225,7 @@ BY_NAMESPACE: Final = frozenset(name for name, row in CONTROLLERS.items() if row
 
 
 def reads_of(names: Collection[str]) -> dict[Kind, Projection]:
-    """The union of what the named controllers read of the kinds that they follow: their packages' `READS`."""
+    """The fields that the named controllers read of the kinds they follow: the union of their `READS`."""
     found: dict[Kind, Projection] = {}
     for name in sorted(names, key=lambda name: CONTROLLERS[name].selects):
         reads: dict[Kind, Projection] = getattr(_package(name), "READS", {})

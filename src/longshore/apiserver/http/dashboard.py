@@ -21,7 +21,7 @@ from longshore.apiserver.http.response import NO_CACHE, Fields, Reply
 PATH: Final = "/ui"
 _ASSETS: Final = "/ui/assets/"
 _FOREVER: Final = "public, max-age=31536000, immutable"
-"""For files whose address changes with their content."""
+"""The caching of files whose address changes with their content."""
 _HOST: Final = re.compile(r"[A-Za-z0-9.:\[\]-]+")
 _POLICY: Final = "; ".join(
     (

@@ -92,7 +92,7 @@ class Exchange:
             self.refusal = self._failed(error)
 
     def _check_rights(self, route: router.Route) -> None:
-        """Raises a 403 if the user has no right to this path and method, which are not served."""
+        """For a path or method that is not served: raises a 403 if the user has no right to it."""
         what = f"{route.plural}/{route.subresource}" if route.subresource else route.plural
         verb = router.asked_verb(route, self._request.method)
         access = Access(verb, route.group, what, unquote(route.name), unquote(route.namespace))

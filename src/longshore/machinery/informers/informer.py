@@ -122,7 +122,8 @@ class Informers:
         return made
 
     def follows_all(self, what: What, reads: Projection = WHOLE) -> bool:
-        """Whether the process caches these fields of all objects of this resource in any case."""
+        """Whether the process caches these fields of all objects of this resource, without a further
+        informer."""
         wide = self._reads.get(named(what))
         return wide is not None and wide.covers(reads)
 
