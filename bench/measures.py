@@ -236,7 +236,7 @@ async def _copies(directory: Path, first: int, last: int) -> None:
         staged = store.stage(Key("pods", namespace, f"copy-{number}-pod"), _told(its, number))
         if number % 250 == 0:
             await staged.done()
-    await store.settled()
+    await store.drained()
     await store.close()
 
 

@@ -111,4 +111,4 @@ def test_keys_without_expectations_take_no_room() -> None:
     expected = UidExpectations[str]()
     expected.expect(KEY, ["a"])
     expected.observed(KEY, "a")
-    assert not expected._entries
+    assert not expected._expectations

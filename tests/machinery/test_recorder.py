@@ -377,7 +377,7 @@ def test_an_object_whose_name_cannot_begin_an_event_s_name_still_gets_events() -
 
 
 def test_only_the_most_recent_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(correlation, "_REMEMBERED", 3)
+    monkeypatch.setattr(correlation, "_MAX_ENTRIES", 3)
 
     async def main(clock: VirtualClock, writes: Writes, recorder: Recorder) -> None:
         for uid in "1234":

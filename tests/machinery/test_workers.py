@@ -11,7 +11,7 @@ from longshore.api.errors import StatusError
 from longshore.api.time.backoff import Doubling
 from longshore.machinery.queues.backoff import RetryLimiter
 from longshore.machinery.queues.try_again import TryAgain
-from longshore.machinery.queues.workers import Shards, run_workers
+from longshore.machinery.queues.workers import OrderedQueues, run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
@@ -193,7 +193,7 @@ def test_workers_go_home_when_the_queue_was_shut_down() -> None:
 
 def test_what_belongs_to_one_object_is_done_in_order_and_other_objects_beside_it() -> None:
     async def main(clock: VirtualClock) -> None:
-        shards: Shards[tuple[str, int]] = Shards(lambda: WorkQueue(clock), 4, lambda request: request[0])
+        queues = OrderedQueues[tuple[str, int]](lambda: WorkQueue(clock), 4, lambda request: request[0])
         done: list[tuple[str, int]] = []
 
         async def sync(request: tuple[str, int]) -> None:
@@ -203,8 +203,8 @@ def test_what_belongs_to_one_object_is_done_in_order_and_other_objects_beside_it
         names = [f"job-{n}" for n in range(10)]
         for number in range(5):
             for name in names:
-                shards.queue_of((name, number)).add((name, number))
-        async with beside(shards.run(sync)):
+                queues.queue_of((name, number)).add((name, number))
+        async with beside(queues.run(sync)):
             await clock.sleep(60)
         for name in names:
             assert [number for who, number in done if who == name] == list(range(5))
@@ -213,11 +213,11 @@ def test_what_belongs_to_one_object_is_done_in_order_and_other_objects_beside_it
     virtual.run(main)
 
 
-def test_an_object_has_the_same_shard_in_every_process() -> None:
+def test_an_object_has_the_same_queue_in_every_process() -> None:
     async def main(clock: VirtualClock) -> None:
-        shards: Shards[str] = Shards(lambda: WorkQueue(clock), 5, lambda key: key)
-        queues = {name: shards.queues.index(shards.queue_of(name)) for name in ("ns/a", "ns/b", "ns/c")}
-        assert queues == {"ns/a": 3, "ns/b": 1, "ns/c": 3}
+        queues: OrderedQueues[str] = OrderedQueues(lambda: WorkQueue(clock), 5, lambda key: key)
+        found = {name: queues.queues.index(queues.queue_of(name)) for name in ("ns/a", "ns/b", "ns/c")}
+        assert found == {"ns/a": 3, "ns/b": 1, "ns/c": 3}
 
     virtual.run(main)
 

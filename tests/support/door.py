@@ -12,7 +12,7 @@ import pytest
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.types import Obj
-from longshore.apiserver.access.authz import Wish
+from longshore.apiserver.access.authz import Access
 from longshore.apiserver.access.tokens import Tokens
 from longshore.apiserver.api import Api, ApiParts
 from longshore.apiserver.request.call import User
@@ -43,9 +43,9 @@ class Door:
     def may(self, user: User, verb: str, what: str, namespace: str = "", name: str = "") -> bool:
         """Whether a user may do this to `resource.group`, or to a path."""
         if what.startswith("/"):
-            return self.api.authorizer.allows(user, Wish(verb, path=what))
+            return self.api.authorizer.allows(user, Access(verb, path=what))
         resource, _, group = what.partition(".")
-        return self.api.authorizer.allows(user, Wish(verb, group, resource, name, namespace))
+        return self.api.authorizer.allows(user, Access(verb, group, resource, name, namespace))
 
     async def give(self, user: User, rules: Sequence[Obj], namespace: str = "", name: str = "given") -> None:
         """Binds a new role with these rules to a user, in one namespace or everywhere."""

@@ -29,7 +29,7 @@ from longshore.machinery.time.virtual import VirtualClock
 from longshore.node.capacity import Capacity
 from longshore.node.runtime import Container, Key
 from longshore.scheduler import Schedulers
-from longshore.scripts.pod_rules import Rule, Scripts, Told
+from longshore.scripts.pod_rules import Attempt, Rule, Scripts
 from longshore.scripts.runs import Run
 from longshore.store import Store
 from longshore.testing.faulty_client import FaultyClient
@@ -53,7 +53,7 @@ class Script:
     """Whether pods run until the story lets them end, or holds them no more."""
 
 
-def goes(*runs: Told, holds: bool = False) -> Script:
+def goes(*runs: Attempt, holds: bool = False) -> Script:
     """The script by which all pods go so, attempt by attempt."""
     return Script((Rule(runs=runs or (a_run(),)),), holds)
 

@@ -17,7 +17,7 @@ class Timer(Protocol):
     """A call that is due later."""
 
     def cancel(self) -> None:
-        """Forgets the call; without effect once it was made."""
+        """Cancels the call. Does nothing after it was made."""
 
 
 class Clock(Protocol):
@@ -36,8 +36,8 @@ class Clock(Protocol):
         """Waits; zero or less only lets other tasks run."""
 
     async def glance(self, seconds: float) -> float:
-        """Waits `seconds` before `now` is read again, because the clock may be set meanwhile. A clock that
-        knows when it is set waits until then instead. Returns the seconds that were meant to pass."""
+        """Waits until the wall clock has to be checked: for `seconds`, or on a clock that knows when it is
+        set, until then. Returns the seconds that were meant to pass."""
 
     def timeout(self, seconds: float) -> AbstractAsyncContextManager[object]:
         """Cancels the block after `seconds` and raises TimeoutError in its place."""

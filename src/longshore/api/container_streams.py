@@ -18,7 +18,7 @@ class LogOptions(msgspec.Struct, frozen=True):
     previous: bool = False
     """Whether to read the previous run of the container."""
     attempt: int | None = None
-    """The run of the container to read, from 0: longshore's own option, for followers of restarts."""
+    """The run of the container to read, from 0: longshore's own option, for clients that follow restarts."""
     since_seconds: int | None = None
     since_time: Instant | None = None
     """Excludes `since_seconds`."""

@@ -183,8 +183,8 @@ def internal(message: str) -> StatusError:
 
 
 class tolerated:
-    """`with tolerated(404):` goes on after the block if the server refused it for one of these codes or
-    reasons."""
+    """`with tolerated(404):` leaves the block without an error if the server refused with one of these codes
+    or reasons."""
 
     def __init__(self, *refusals: int | str) -> None:
         self._refusals = refusals

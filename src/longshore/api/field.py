@@ -14,7 +14,7 @@ import msgspec
 
 
 class _NoValue:
-    """Stands for "print no value", as Kubernetes does for some structures."""
+    """Means that no value is printed, as Kubernetes prints none of some structures."""
 
 
 NO_VALUE: Final = _NoValue()
@@ -37,7 +37,7 @@ _WITHOUT_VALUE: Final = frozenset(
 
 
 class FieldError(msgspec.Struct, frozen=True):
-    """One thing wrong with one field. `reason` is the cause's reason as the API reports it."""
+    """One problem of one field. `reason` is the reason of the cause that the API reports."""
 
     reason: str
     field: str
@@ -58,8 +58,8 @@ class FieldError(msgspec.Struct, frozen=True):
 NOT_NEGATIVE: Final = "must be greater than or equal to 0"
 IMMUTABLE: Final = "field is immutable"
 MAX_LISTED: Final = 100
-"""Problems that one answer lists: as many as Kubernetes lists of its strict decoder. Of other problems
-Kubernetes lists all, so an answer may be a hundred times as large as its request."""
+"""The most problems that one answer lists. Kubernetes has this limit for its strict decoder alone; an answer
+with all other problems could be a hundred times as large as its request."""
 _MAX_SHOWN_CHARACTERS: Final = 1 << 13
 """Characters of a value or rule in one message. Kubernetes shows all, and a value may have 3 MiB."""
 
@@ -118,8 +118,8 @@ def json_text(value: Any) -> str:
 
 
 def diff(old: Any, new: Any) -> str:
-    """The difference between two structures, as some refusals of updates print it at their end: a unified
-    diff of both as indented JSON, without the file names."""
+    """The difference between two structures, at the end of some refusals of updates: a unified diff of both
+    as indented JSON, without the file names."""
     import difflib  # only a refused update pays for it
 
     before, after = (json.dumps(o, indent=1, sort_keys=True).splitlines() for o in (old, new))
@@ -151,27 +151,27 @@ def each(path: str, value: Any, problems: Iterable[str]) -> list[FieldError]:
 
 
 def negative(obj: Mapping[str, Any], path: str, *keys: str) -> list[FieldError]:
-    """The problems of numbers that are below zero; a missing number counts as zero."""
+    """The problems of numbers below zero. A missing number counts as zero."""
     return [invalid(f"{path}.{key}", obj[key], NOT_NEGATIVE) for key in keys if (obj.get(key) or 0) < 0]
 
 
 def changed(new: Mapping[str, Any], old: Mapping[str, Any], *keys: str) -> list[FieldError]:
-    """The problems of fields that may not change, and are named without what holds them."""
+    """The problems of fields that must not change. Messages name the fields without their parent."""
     return [invalid(key, new[key], IMMUTABLE) for key in keys if new[key] != old[key]]
 
 
 def one_of(path: str, value: Any, supported: Collection[str]) -> list[FieldError]:
-    """The problem of a value that is not supported."""
+    """The problem of a value that is not among the supported ones."""
     return [] if value in supported else [not_supported(path, value, supported)]
 
 
 def chosen(path: str, value: str, supported: Collection[str]) -> list[FieldError]:
-    """The problem of a required text that is empty, or not supported."""
+    """The problem of a required text that is empty or not supported."""
     return one_of(path, value, supported) if value else [required(path)]
 
 
 def unsupported(obj: Mapping[str, Any], key: str, path: str, supported: Collection[str]) -> list[FieldError]:
-    """The problem of an optional field that has none of the supported values."""
+    """The problem of an optional field whose value is not supported."""
     value = obj.get(key)
     return [] if value is None or value in supported else [not_supported(f"{path}.{key}", value, supported)]
 

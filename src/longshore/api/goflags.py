@@ -19,7 +19,7 @@ _INTEGER = re.compile(
     re.ASCII,
 )
 _MAX_NUMBER_CHARACTERS = 200
-"""Longer texts are read as numbers that do not fit, although leading zeros and underscores are allowed."""
+"""Longer texts count as numbers that are too large, even with leading zeros or underscores."""
 _FALSE = frozenset(("0", "f", "F", "false", "FALSE", "False"))
 
 

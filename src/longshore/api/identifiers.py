@@ -80,7 +80,7 @@ def ip(value: str) -> list[str]:
 
 def _is_ip(value: str) -> bool:
     try:
-        socket.inet_pton(socket.AF_INET, value)  # what it takes is right, and nearly all are what it takes
+        socket.inet_pton(socket.AF_INET, value)  # accepts nearly all valid addresses, and no other
         return True
     except (OSError, ValueError):
         pass

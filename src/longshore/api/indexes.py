@@ -31,8 +31,8 @@ _MIN_REMEMBERED_CHARACTERS: Final = 256
 _MAX_REMEMBERED_TEXTS: Final = 16
 
 _written: Final[dict[str, Runs]] = {}
-"""Long lists that were written lately, with their runs: the controller, and the API in its process, read them
-again. Reading 2,400 runs takes 3 ms."""
+"""Long lists that were written lately, with their runs, since controller and API read them again. Reading
+2,400 runs takes 3 ms."""
 
 
 class IndexListError(ValueError):
@@ -135,7 +135,7 @@ def write(runs: Iterable[Run]) -> str:
 
 
 def _are_apart(runs: Runs) -> bool:
-    """Whether `read` would find just these runs: they are in order, and no two touch."""
+    """Whether `read` would return the same runs: they are in order, and no two touch."""
     return all(before[1] + 1 < after[0] for before, after in pairwise(runs))
 
 

@@ -20,13 +20,13 @@ def generated(meta: Obj) -> dict[str, str]:
 
 
 def users(spec: Obj) -> Obj:
-    """The labels of a stored Job's template that were not generated."""
+    """The labels of a stored Job's template, without the generated ones."""
     labels = (spec["template"].get("metadata") or {}).get("labels") or {}
     return {key: value for key, value in labels.items() if key not in GENERATED}
 
 
 def has_generated(spec: Any) -> bool:
-    """Whether the template of a spec, as a client sent it, has generated labels already."""
+    """Whether the template of a spec that a client sent has generated labels already."""
     found = spec
     for step in ("template", "metadata", "labels"):
         found = found.get(step) if type(found) is dict else None

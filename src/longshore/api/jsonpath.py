@@ -26,7 +26,7 @@ _MAX_INDEX_CHARACTERS: Final = 18
 """Longer numbers do not fit 64 bits, in which Kubernetes reads an index."""
 _MAX_CHARACTERS: Final = 1024
 _MAX_UNITED: Final = 32
-"""How often a path may find one value by its unions: the product of the unions' sizes."""
+"""The most times that a path may find one value by its unions: the product of the unions' sizes."""
 _MAX_DESCENTS: Final = 4
 _MAX_FILTER_DEPTH: Final = 10
 """How deep filters may nest."""
@@ -115,7 +115,7 @@ def _steps(text: str, filter_depth: int) -> Iterable[Step]:
 
 
 def _closing(text: str, start: int) -> int:
-    """Where the bracket that opens at `start` closes; quotes may hold brackets."""
+    """The index of the bracket that closes the one at `start`. Brackets in quotes do not count."""
     depth, quote = 0, ""
     for at in range(start, len(text)):
         ch = text[at]

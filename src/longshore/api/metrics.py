@@ -46,7 +46,7 @@ class Counter:
     def family(self) -> Any:
         from prometheus_client.core import CounterMetricFamily, UnknownMetricFamily
 
-        # Of a counter the library would change the name to one that ends so.
+        # The library would append `_total` to the name of a counter without it.
         kind = CounterMetricFamily if self.name.endswith("_total") else UnknownMetricFamily
         family = kind(self.name, self.help, labels=self.labels)
         numbers = self._values if self._asked is None else {(): self._asked()}
@@ -100,7 +100,7 @@ class Gauge:
 
 
 class Histogram:
-    """How many observations fell below each bound, per set of label values."""
+    """The number of observations below each bound, per set of label values."""
 
     __slots__ = ("_bounds", "_seen", "help", "labels", "name")
 

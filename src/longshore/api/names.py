@@ -134,4 +134,4 @@ NAME_FUNCTIONS: Final[dict[NameRule, NameFunction]] = {
     "label": name_is_label,
     "any": name_is_path_segment,
 }
-"""The function behind each name rule a strategy can ask for."""
+"""The function for each name rule that a strategy can ask for."""

@@ -1,8 +1,8 @@
 """The resources of a pod, all containers together, and the kinds of resources.
 
-Amounts are quantities in canonical text, as they stand in objects. Init containers run one after the
-other before the rest, so they count by the largest; sidecars (init containers that keep running)
-count beside whatever runs after them.
+Amounts are quantities in canonical text, as they stand in objects. Init containers run one after the other
+before the rest, so only the largest counts. Sidecars (init containers that keep running) are added to the
+containers that run after them.
 """
 
 from __future__ import annotations

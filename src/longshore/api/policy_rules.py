@@ -13,8 +13,8 @@ from longshore.api import field
 from longshore.api.types import Obj
 
 MAX_PIECES: Final = 5000
-"""Pieces of the rules of one write that are compared one by one: ten times those of the role `admin`, and
-0.1 s of work for a user with 50 rules. Lists of a hundred entries each would make a million pieces."""
+"""The most pieces that are compared one by one for a write: ten times those of the role `admin`, and 0.1 s of
+work for a user with 50 rules. Lists of a hundred entries each would make a million pieces."""
 MAX_LINES: Final = 200
 _LISTS: Final = ("apiGroups", "resources", "nonResourceURLs", "resourceNames", "verbs")
 _SHOWN: Final = {"apiGroups": "APIGroups", "nonResourceURLs": "NonResourceURLs"}
@@ -113,6 +113,6 @@ def texts(values: Sequence[str]) -> str:
 
 
 def joined(faults: Sequence[str]) -> str:
-    """Several errors as Kubernetes joins them: each once, in brackets if there is more than one."""
+    """Several errors as Kubernetes prints them: each once, in brackets if there are several."""
     once = list(dict.fromkeys(faults))
     return once[0] if len(once) == 1 else "[" + ", ".join(once) + "]"

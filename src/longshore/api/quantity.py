@@ -34,7 +34,7 @@ _SHAPE: Final = re.compile(r"([+-]?)(0*+)([0-9]*+)(?:\.([0-9]*+))?+([eEinumkKMGT
 _MAX: Final = Decimal(2**63 - 1)
 _NANO: Final = Decimal("1e-9")
 _MAX_DIGITS: Final = 18
-"""Longer numbers do not fit into 64 bits; only shorter ones may keep the text they were given."""
+"""Digits of a number that fits into 64 bits. A longer number may not keep the text it was given."""
 _MAX_CHARACTERS: Final = 400
 _EXACT: Final = Context(prec=2 * _MAX_CHARACTERS, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
@@ -62,7 +62,7 @@ class _Parsed(NamedTuple):
 def parse(text: str | int) -> Quantity:
     """The quantity that `text` stands for; QuantityError if it is none.
 
-    Kinds with a structural schema (Volcano's) keep `cpu: 1` as the whole number it is.
+    Kinds with a structural schema (Volcano's) keep `cpu: 1` as a whole number.
     """
     return _parse(text if isinstance(text, str) else str(text)).quantity
 

@@ -28,7 +28,7 @@ class Subresource(msgspec.Struct, frozen=True):
     verbs: tuple[str, ...]
     kind: str
     group_version: str = ""
-    """Set only if it differs from the parent's, e.g. policy/v1 for pods/eviction."""
+    """The group and version of the answer, if not the parent's: policy/v1 for pods/eviction."""
 
 
 class PrinterColumn(msgspec.Struct, frozen=True):
@@ -87,7 +87,7 @@ class Resource(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def storage_group(self) -> str:
-        """The group objects are stored in. 422s name it: an event of either group is a core `Event`."""
+        """The group in which objects are stored. A 422 names it: events of both groups are core `Event`s."""
         return self.storage.rpartition("/")[0]
 
     @property
@@ -96,7 +96,7 @@ class Resource(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def qualified(self) -> str:
-        """`jobs.batch`, as in error messages."""
+        """The resource as error messages name it: `jobs.batch`."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
 

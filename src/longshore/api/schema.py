@@ -42,7 +42,7 @@ class Type(msgspec.Struct, frozen=True):
 
 
 class _Declared(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The part of a field that the table and the program write in the same way."""
+    """The part of a field that is the same in the table and in the program."""
 
     json: str = ""
     number: int = 0
@@ -76,7 +76,7 @@ class Message(msgspec.Struct, frozen=True, dict=True):
     map_type: str = ""
     unions: tuple[Mapping[str, Any], ...] = ()
     is_kind: bool = False
-    """Whether it carries apiVersion and kind of its own (these are not among its fields)."""
+    """Whether the message has apiVersion and kind, which are not among its fields."""
     fields: dict[str, Field] = msgspec.field(default_factory=dict)
 
     @cached_property

@@ -1,9 +1,9 @@
 """Shapes of types for server-side apply: which parts are one leaf, which have an owner per member.
 
-A shape is a scalar, a map (of named fields, of free keys, or both), a list (atomic, a set, or a map by
-keys), or nothing known at all. Built-in kinds get theirs from the schema table (`shape_of`); custom
-kinds are put together with the constructors here from their OpenAPI schema. Shapes hold no rules of
-their own: comparing, merging and checking live in `api/apply/`.
+A shape is a scalar, a map (of named fields, of free keys, or both), a list (atomic, a set, or a map by keys),
+or nothing known at all. Built-in kinds get theirs from the schema table (`shape_of`); custom kinds are put
+together with the constructors here from their OpenAPI schema. Shapes are only data: `api/apply/` compares,
+merges and checks.
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ class MapShape(Shape):
         self.resets: Mapping[str, FieldSet] = {}
         """For a whole kind, by subresource ("" for the object itself): fields that a write never owns."""
         self.zero: Obj = {}
-        """For a whole kind: the object from which a create starts. Fields that have the same value here have
-        no owner: Go's zero values for built-in kinds, nothing for custom ones."""
+        """For a whole kind: the object from which a create starts, with Go's zero values for built-in kinds,
+        empty for custom ones. Fields with an equal value here have no owner."""
         self.lasts = False
-        """For a whole kind: whether its schema never changes, so that recorded fields always fit it."""
+        """For a whole kind: whether the schema never changes, so that recorded fields always fit."""
 
     @property
     def fields(self) -> Mapping[str, Shape]:

@@ -36,12 +36,12 @@ class Context(NamedTuple):
 
 
 def keep_status(new: Obj, old: Obj) -> None:
-    """Puts the stored status back into an object."""
+    """Restores the stored status."""
     keep(new, old, "status")
 
 
 def keep_spec(new: Obj, old: Obj) -> None:
-    """Puts the stored spec back into an object."""
+    """Restores the stored spec."""
     keep(new, old, "spec")
 
 
@@ -55,7 +55,7 @@ def starts_with(status: Obj) -> Callable[[Obj, Context], None]:
 
 
 class Strategy(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """The behaviour of a kind. By default it has no defaults, no checks of its own, and a status apart."""
+    """The behaviour of a kind. By default it has no defaults, no checks of its own, and a /status."""
 
     name_rule: NameRule = "subdomain"
     counts_generation: bool = True
@@ -76,8 +76,8 @@ class Strategy(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     delete_answers_object: bool = False
     """Whether an immediate delete answers the object instead of a Status, as some kinds do upstream."""
     keeps_parts: bool = False
-    """Whether no hook of an update writes into the spec or status it is given. Then a write that leaves one
-    of them unchanged may share it with the stored object."""
+    """Whether no hook of an update writes into the spec or status that it is given. Then an unchanged spec or
+    status may be shared with the stored object."""
     converts: bool = False
     """Whether the stored form differs from the served one (events.k8s.io); see to_storage."""
 
@@ -109,10 +109,10 @@ class Strategy(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     prepare_subresource: Callable[[Obj, Obj, Context], None] = lambda new, old, ctx: (
         new.update(status=old["status"]) if "status" in old else None
     )
-    """For subresources like pods/resize and namespaces/finalize, neither status nor handled by their own
-    code: restores all fields that `ctx.subresource` may not change."""
+    """For subresources such as pods/resize and namespaces/finalize, which have no code of their own: restores
+    all fields that `ctx.subresource` may not change."""
     validate_subresource: Callable[[Obj, Obj, Context], list[FieldError]] | None = None
-    """The checks of a write to such a subresource; None for the checks of an update."""
+    """The checks of a write to these subresources; None means the checks of an update."""
     check_deletable: Callable[[Obj], None] = lambda obj: None
     """Raises StatusError for an object that may never be deleted (namespace default)."""
     begin_deletion: Callable[[Obj], None] = lambda obj: None

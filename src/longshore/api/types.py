@@ -15,7 +15,7 @@ Obj: TypeAlias = dict[str, Any]
 """One API object (or any part of one) as decoded JSON."""
 
 encode: Final[Callable[[Any], bytes]] = msgspec.json.Encoder().encode
-"""The JSON bytes of a value, compact, keys in the order they stand."""
+"""The JSON bytes of a value: compact, keys in the given order."""
 decode: Final[Callable[[bytes | str], Any]] = msgspec.json.Decoder().decode
 """Parses JSON that this program wrote itself. Client input goes through `codec`."""
 
@@ -28,7 +28,7 @@ def is_same(one: Any, other: Any) -> bool:
 
 
 def keep(target: Obj, source: Obj, key: str) -> None:
-    """Gives `target` this field as `source` has it, or removes it if `source` has none."""
+    """Copies this field from `source` to `target`. If `source` lacks the field, removes it."""
     if key in source:
         target[key] = source[key]
     else:

@@ -51,7 +51,7 @@ class DocumentAnswer(msgspec.Struct):
     staged: list[Staged] = msgspec.field(default_factory=list)
 
     def view(self) -> Obj:
-        """The document itself."""
+        """The document."""
         return self.document
 
 
@@ -94,7 +94,7 @@ Found = Answer | DocumentAnswer | ListAnswer | LogAnswer | LinkAnswer
 
 
 class Later(msgspec.Struct):
-    """An answer that has to wait: for the node, or for a resourceVersion that is not reached yet."""
+    """An answer that must wait, for the node or for a resourceVersion that the store has not reached."""
 
     work: Callable[[], Awaitable[Found]]
 

@@ -33,7 +33,7 @@ from longshore.apiserver.rest import create, delete, get, patch, update, watch
 from longshore.apiserver.rest.list import list_
 from longshore.apiserver.rest.paging import Ages
 from longshore.apiserver.rest.watch import Stream
-from longshore.apiserver.shortcuts.room import Room
+from longshore.apiserver.shortcuts.shortcut import Shortcuts
 from longshore.apiserver.subresources import dispatch
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Api:
         self.tokens, self.browser_sessions = parts.tokens, parts.browser_sessions
         self.quiet_watches = parts.quiet_watches
         self.owns_fields, self.judges_statuses = parts.owns_fields, parts.judges_statuses
-        self.shortcuts = Room(on=parts.shortcuts)
+        self.shortcuts = Shortcuts(on=parts.shortcuts)
         self.catalog = Catalog(parts.store, volcano=parts.volcano)
         self.authorizer = authz.Authorizer(parts.store)
         self.page_ages = Ages()
@@ -202,8 +202,7 @@ class Api:
 
     def write(self, call: Call) -> Rendered | LinkAnswer | Later:
         """Carries out a write, but not `deletecollection`, until it would wait. The caller must not show the
-        answer before the last of its `staged` writes is durable, nor a conflict before `store.settled`.
-        """
+        answer before the last of its `staged` writes is durable, nor a conflict before `store.drained`."""
         self.authorizer.check(call)
         resource = call.resource
         if (make := self.made.maker(resource)) is not None:
@@ -262,10 +261,10 @@ class Api:
         return answer
 
     async def readable(self, refusal: StatusError) -> StatusError:
-        """Returns the refusal; for a conflict, only once the conflicting object can be read. Else a client of
-        this process that reads and retries at once would meet the conflict for ever."""
+        """The refusal, once it may be shown: a conflict, when the conflicting object can be read. Else a
+        client of this process that reads and retries at once would meet the conflict for ever."""
         if refusal.code == 409:
-            await self.store.settled()
+            await self.store.drained()
         return refusal
 
     async def delete_collection(self, call: Call) -> ListAnswer:

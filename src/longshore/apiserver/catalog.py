@@ -36,7 +36,7 @@ class _Defined(msgspec.Struct, frozen=True):
 
 class Catalog:
     """Finds the row of a path. Rows of custom resources come and go with their definitions. Without `volcano`
-    discovery and the front door leave out Volcano's groups; parts of this process still find their rows."""
+    discovery and `ApiFront` leave out Volcano's groups; parts of this process still find their rows."""
 
     def __init__(self, store: Store, *, volcano: bool = True) -> None:
         self._store = store
@@ -55,7 +55,7 @@ class Catalog:
         return self._by_path.get((group, version, plural))
 
     def resources(self) -> Sequence[Resource]:
-        """All rows in discovery order. The same object until something changes."""
+        """All rows in discovery order. Returns the same tuple until a row changes."""
         if self._awaited:
             self._refresh()
         return self._rows
@@ -76,7 +76,7 @@ class Catalog:
         return {**self._volcano_schemas, **self._schemas}
 
     def expect(self, revision: int) -> None:
-        """Announces that a definition changes with this revision."""
+        """Announces that a write with this revision changes a definition."""
         self._awaited = max(self._awaited, revision)
 
     def check_open(self, resource: Resource) -> None:

@@ -1,5 +1,5 @@
-"""Events are forgotten an hour after their last change, as upstream's storage forgets them, or earlier when
-there are too many: then those that changed longest ago are removed first.
+"""Removes events an hour after their last change, as upstream does, or earlier if there are too many: those
+that changed longest ago first.
 
 Part of the server, not a controller, so it also runs with `--controllers none`. A pass removes events with
 ordinary deletes in the store, and lets other tasks run in between.
@@ -52,7 +52,7 @@ class Ages:
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self._due: dict[int, float] = {}
-        """That second, by the revision of the event."""
+        """The earliest second in which each event expires, by the event's revision."""
 
     def first(self, entries: Sequence[Entry], now: int) -> float:
         """The earliest second in which one of these events is due."""
@@ -74,14 +74,14 @@ class Ages:
         return found
 
     def forget_all_but(self, entries: Sequence[Entry]) -> None:
-        """Drops what is remembered of events other than these."""
+        """Forgets the times of all events but these."""
         known = self._due
         self._due = {entry.revision: known[entry.revision] for entry in entries if entry.revision in known}
 
 
 def _quiet_pause(api: Api, ages: Ages) -> float:
-    """Seconds until an event can be due, for a virtual clock, on which a check every few seconds would be
-    most of what happens. A new event is not due before `ages.seconds`. The pause is at least a minute."""
+    """Seconds until an event can be due, at least a minute. A new event is not due before `ages.seconds`. For
+    a virtual clock, on which a check every few seconds would be most of the events of a run."""
     now = api.seconds()
     first = ages.first(api.store.list("events").entries, now)
     return max(min(first - now, ages.seconds), _COUNT_SECONDS * _PASSES_BETWEEN_AGES)

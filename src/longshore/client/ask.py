@@ -73,8 +73,7 @@ def untyped(resource: Resource, obj: Obj) -> Obj:
 
 def typed(resource: Resource, obj: Obj, subresource: str) -> Obj:
     """The object that a write sends. Kubernetes knows built-in kinds by the path; a custom object must
-    name its kind.
-    """
+    name its kind."""
     if resource.message or subresource not in ("", "status"):
         return obj
     return {"apiVersion": resource.group_version, "kind": resource.kind, **obj}

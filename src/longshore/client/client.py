@@ -50,11 +50,11 @@ class Client(ABC):
     page_size = 500
     """Objects per page, as in kubectl and client-go; 0 asks for all objects in one page."""
     writes_at_once = 1
-    """How many writes are worth putting into one `write`; 1 if single writes cost the same."""
+    """The most writes that one `write` makes cheaper; 1 if single writes cost as much."""
     has_aggregation = True
     """Whether the server may serve kinds that come and go without a CustomResourceDefinition."""
     hears: Hears | None = None
-    """Called with the Events of controllers, instead of storing them."""
+    """If set, takes the Events of controllers, which are then not stored."""
 
     def __init__(self, manager: str = "longshore") -> None:
         """`manager` owns the fields this client writes, unless a call names another."""
@@ -62,7 +62,7 @@ class Client(ABC):
 
     @abstractmethod
     async def resource(self, what: What) -> Resource:
-        """The row `what` names. LookupError if the server serves no such thing."""
+        """The row that `what` names. LookupError if the server serves no such thing."""
 
     @abstractmethod
     async def resources(self) -> builtins.list[Resource]:
@@ -154,8 +154,8 @@ class Client(ABC):
         resource_version: str = "",
         reads: Projection = WHOLE,
     ) -> AsyncIterator[Page]:
-        """The pages of a list as they arrive. A page with `anew` has all objects: drop earlier pages. The
-        objects have the fields in `reads`, and may have more."""
+        """The pages of a list as they arrive. A page with `anew` has all objects and replaces earlier pages.
+        The objects have the fields in `reads`, and may have more."""
         resource = known(what) or await self.resource(what)
         query = given(labelSelector=labels, fieldSelector=fields, resourceVersion=resource_version)
         if resource_version and resource_version != "0":
@@ -254,7 +254,7 @@ class Client(ABC):
     def in_order(self) -> Client:
         """A client for one caller's writes that build upon each other. It may answer a write that is accepted
         but not durable yet. A write becomes durable only after all writes before it, and no other reader sees
-        it earlier. Await `durable` before acting on the answers in other ways than by more writes."""
+        it earlier. Await `durable` before any other use of the answers than further writes."""
         return self
 
     async def durable(self) -> None:  # noqa: B027 - most engines answer what is durable already
@@ -327,9 +327,8 @@ class Client(ABC):
     async def delete(
         self, what: What, name: str, namespace: str = "", options: DeleteOptions | None = None
     ) -> Obj | None:
-        """Deletes an object. Returns None if it is gone, else its last state: it waits for its finalizers or
-        grace period, or it is a pod, for which the server always answers the object.
-        """
+        """Deletes an object. Returns None if it is gone, else its last state, while it waits for finalizers
+        or a grace period. For a pod the server always returns the last state."""
         resource = known(what) or await self.resource(what)
         ask = named("delete", resource, name, namespace)
         ask.value = delete_body(options)

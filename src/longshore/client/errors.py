@@ -18,11 +18,11 @@ class TimedOut(Unreachable):
 
 
 class Garbled(Unreachable):
-    """The answer is none that an API server gives: a proxy gave it, or it was damaged on the way."""
+    """The answer does not come from an API server, but from a proxy, or it was damaged on the way."""
 
 
 class PartlyDiscovered(Unreachable):
-    """Some groups of the API do not say what they serve, as when the server behind an APIService is away."""
+    """Some groups of the API list no resources, as when the server behind an APIService is down."""
 
     def __init__(self, found: Sequence[Resource], missing: Sequence[str], reason: str) -> None:
         self.found = found
@@ -37,6 +37,5 @@ class ConfigError(Exception):
 
 
 class CredentialsError(ConfigError, Unreachable):
-    """The credentials of the kubeconfig's user are not available: a plugin failed, or a token file is
-    gone. That may pass, as any server that cannot be reached may come back.
-    """
+    """The credentials of the kubeconfig's user are not available: a plugin failed, or a token file is gone.
+    The failure may pass, like that of a server that cannot be reached."""

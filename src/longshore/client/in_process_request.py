@@ -1,4 +1,4 @@
-"""Raw requests of `LocalClient`: hands them to the server's `FrontDoor` without a network.
+"""Raw requests of `LocalClient`: hands them to the server's `ApiFront` without a network.
 
 Every path gives the same answer as over HTTP: discovery, OpenAPI, health, Tables. Streams are refused; use
 `watch`.
@@ -17,12 +17,12 @@ from longshore.client.protocol import Response
 from longshore.store import StoreError
 
 if TYPE_CHECKING:
-    from longshore.apiserver.http.begin import FrontDoor
+    from longshore.apiserver.http.begin import ApiFront
     from longshore.apiserver.http.response import Reply
     from longshore.apiserver.request.call import User
 
 
-async def answer(front: FrontDoor, user: User, agent: str, asked: protocol.Request) -> Response:
+async def answer(front: ApiFront, user: User, agent: str, asked: protocol.Request) -> Response:
     """Sends one request to `front` as `user` and returns its whole answer. `agent` is the User-Agent unless
     the request has its own."""
     target = f"{asked.path}?{urlencode(asked.query)}" if asked.query else asked.path
@@ -34,7 +34,7 @@ async def answer(front: FrontDoor, user: User, agent: str, asked: protocol.Reque
     return Response(reply.code, kept, reply.body)
 
 
-async def _reply(front: FrontDoor, sent: Request) -> Reply:
+async def _reply(front: ApiFront, sent: Request) -> Reply:
     begun = front.begin(sent)
     if isinstance(begun, Queued):
         due = asyncio.Event()

@@ -43,7 +43,7 @@ from longshore.store import Entry, Event, StoreError
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
-    from longshore.apiserver.http.begin import FrontDoor
+    from longshore.apiserver.http.begin import ApiFront
     from longshore.apiserver.rest.watch import Stream
     from longshore.store import Staged
 
@@ -59,7 +59,7 @@ _PODS: Final = "pods"
 _NO_QUERY: Final[Query] = {}
 _WITH_ONE_OBJECT: Final = (Answer, DocumentAnswer)
 _AS_VALUES: Final = ("", "status", "binding")
-"""Subresources that take objects without encoding them as a request body."""
+"""Subresources whose objects need not be encoded as a request body."""
 
 
 class LocalClient(Client):
@@ -76,7 +76,7 @@ class LocalClient(Client):
         self._is_in_order = False
         self._last: Staged | None = None
         """The last of the writes in order: when it is durable, all before it are."""
-        self._front: FrontDoor | None = None
+        self._front: ApiFront | None = None
         self._routes: dict[_Sort, _Route] = {}
 
     async def resource(self, what: What) -> Resource:
@@ -95,11 +95,11 @@ class LocalClient(Client):
         return list(self.api.catalog.resources())
 
     async def _answer(self, request: Request) -> Response:
-        from longshore.apiserver.http.begin import FrontDoor
+        from longshore.apiserver.http.begin import ApiFront
         from longshore.client import in_process_request
 
         if self._front is None:
-            self._front = FrontDoor(self.api)
+            self._front = ApiFront(self.api)
         return await in_process_request.answer(self._front, self._user, self.manager, request)
 
     @asynccontextmanager
@@ -161,8 +161,8 @@ class LocalClient(Client):
         return answer.view()
 
     def in_order(self) -> LocalClient:
-        """The journal takes writes in the order in which they were made, and a write that fails also fails
-        all later ones. So a crash leaves the first few of them, as if each had been waited for."""
+        """The journal takes writes in the order in which they were made, and a failed write fails all later
+        ones. So after a crash the first writes exist and the rest do not, as if each had been awaited."""
         if not self.api.shortcuts.on:
             return self
         client = copy.copy(self)
@@ -223,7 +223,7 @@ class LocalClient(Client):
             and _by_value(ask, row)
         )
         route = row, as_value, named
-        if named.style == row.style == "builtin":  # others may change, or go
+        if named.style == row.style == "builtin":  # other rows may change or be removed
             self._routes[sort] = route
         return route
 
@@ -243,7 +243,7 @@ class StoredEntry(msgspec.Struct, frozen=True, eq=False, gc=False):
         return self.entry.key.place
 
     def read(self, reads: Projection) -> Obj:
-        """From the stored JSON, unless the store has the object decoded anyway."""
+        """The fields that are read: of the decoded object if the store has it decoded, else of its JSON."""
         entry = self.entry
         return reads.of(entry.obj) if reads is WHOLE or entry.is_decoded else reads.one(entry.raw)
 
@@ -286,7 +286,7 @@ class LocalEvents(Watching):
     async def aclose(self) -> None:
         await self._each_event.aclose()
         if self._stream is not None:
-            await self._stream.aclose()  # if nobody has iterated
+            await self._stream.aclose()  # without an iterator
 
     async def list_to(self, taker: Taker) -> bool:
         if not self._api.shortcuts.on:
@@ -363,8 +363,7 @@ async def _done(staged: Staged) -> None:
 
 def _by_value(ask: Ask, row: Resource) -> bool:
     """Whether the object or patch is passed without encoding. Everything else is encoded as a request first:
-    applies, options, and objects that are posted but not stored.
-    """
+    applies, options, and objects that are posted but not stored."""
     if ask.verb == "patch":
         return ask.content_type != PatchType.APPLY.value
     return ask.verb == "update" or (ask.verb == "create" and "list" in row.verbs)

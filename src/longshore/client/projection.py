@@ -17,7 +17,7 @@ from longshore.api.types import Obj
 _ALWAYS: Final = (
     "name", "namespace", "uid", "resourceVersion", "ownerReferences", "finalizers", "deletionTimestamp",
 )  # fmt: skip
-"""Fields of the metadata that are part of every projection: an object's identity, state and bonds."""
+"""Fields of the metadata that are part of every projection: identity, state, and links to other objects."""
 _Tree: TypeAlias = "dict[str, _Tree]"
 """The fields below a field; empty for all of them."""
 T = TypeVar("T")
@@ -39,8 +39,8 @@ class Listed(msgspec.Struct, Generic[T]):
 
 
 class Projection:
-    """Fields by dotted path, such as `spec.containers.name`, which also leads through lists. A path with dots
-    in its words is given as a tuple."""
+    """Fields by dotted path, such as `spec.containers.name`, which leads through lists, too. A path whose
+    words have dots is a tuple."""
 
     def __init__(self, *fields: str | tuple[str, ...]) -> None:
         self._tree: _Tree = {}
@@ -58,7 +58,7 @@ class Projection:
         return _covers(self._tree, other._tree)
 
     def of(self, obj: Obj) -> Obj:
-        """A copy of the object with only these fields, whose values are shared; of `WHOLE`, the object."""
+        """A copy of the object with only these fields, sharing their values. `WHOLE` returns the object."""
         found: Obj = _cut(obj, self._tree)
         return found
 

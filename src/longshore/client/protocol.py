@@ -67,9 +67,7 @@ class WatchEvent(msgspec.Struct, frozen=True):
 
 
 class DeleteOptions(msgspec.Struct, frozen=True):
-    """Options of a deletion. With no `propagation` the server's default counts, which orphans a Job's
-    pods.
-    """
+    """Options of a deletion. Without `propagation` the server decides: by default it orphans a Job's pods."""
 
     propagation: Propagation | None = None
     grace_period_seconds: int | None = None

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Result: TypeAlias = Obj | StatusError | Unreachable
 """The object as written, or the error that the verb would have raised."""
 Pace: TypeAlias = Iterable[int]
-"""Sizes of batches. A batch begins when all writes of the one before it were answered, none with an error."""
+"""Sizes of batches. A batch begins when all writes of the one before were answered without an error."""
 
 _T = TypeVar("_T")
 

@@ -111,7 +111,7 @@ class Election:
         return await self.hold(work)
 
     async def hold(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Does what `lead` does, for a process that has acquired the Lease by `attempt`."""
+        """`lead` for a process that has acquired the Lease by `attempt` already."""
         self._tell("became leader")
         self._leading = True
         working = asyncio.create_task(work())
@@ -139,7 +139,7 @@ class Election:
             await self._clock.sleep(self._retry * (1 + self._rng.random() * _JITTER))
 
     def knows(self, lease: Obj, since: float) -> None:
-        """Sets the Lease as it was read elsewhere, unchanged since `since` (monotonic seconds)."""
+        """Takes over a Lease that other code has read, unchanged since `since` (monotonic seconds)."""
         self._lease, self._seen = lease, since
 
     async def _renew(self) -> None:
@@ -184,7 +184,7 @@ class Election:
         else:
             self._lease = found
         if not self.is_leader and (self._leading or (self.leader and self._valid)):
-            return False  # one that led may have missed another's whole term: what it knows is too old
+            return False  # a former leader may have missed a whole term: its Lease is too old
         await self._write(self._spec)
         return True
 

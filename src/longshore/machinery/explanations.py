@@ -16,11 +16,11 @@ from longshore.machinery.informers.cache import Key
 from longshore.machinery.reasons import Reason
 from longshore.machinery.records import PROBLEM
 
-_PER_OBJECT: Final = 20
-_OBJECTS: Final = 2000
+_MAX_PER_OBJECT: Final = 20
+_MAX_OBJECTS: Final = 2000
 
 Tell = Callable[[Key, str, float, Reason], None]
-"""Takes one new reason: the object's key and UID, the time in seconds since 1970, and the reason."""
+"""Takes one new reason: the object's key, its UID, the time in seconds since 1970, and the reason."""
 
 
 class Explanation(msgspec.Struct):
@@ -42,7 +42,7 @@ class Explanations:
     """Keeps explanations of the objects that were synced most recently, and drops the others."""
 
     def __init__(
-        self, tell: Tell | None = None, *, per_object: int = _PER_OBJECT, objects: int = _OBJECTS
+        self, tell: Tell | None = None, *, per_object: int = _MAX_PER_OBJECT, objects: int = _MAX_OBJECTS
     ) -> None:
         """`tell` is called with each reason that the previous sync did not have, except passing ones."""
         self._tell, self._per_object, self._objects = tell, per_object, objects
@@ -71,11 +71,11 @@ class Explanations:
         problem = ""
         if last is not None and last.uid == told.uid:
             problem = last.problem
-            before = () if problem else last.why  # a plan that was not carried out is told again
+            before = () if problem else last.why  # a plan that was not carried out is recorded again
         new = [reason for reason in told.why if _is_kept(reason) and reason not in before]
         for reason in new:
             tell(key, told.uid, told.at, reason)
-        if told.problem and (new or told.problem != problem):  # else the new reasons seem carried out
+        if told.problem and (new or told.problem != problem):  # else the new reasons count as carried out
             tell(key, told.uid, told.at, Reason(PROBLEM, {"message": told.problem}))
 
     @contextmanager
@@ -84,7 +84,7 @@ class Explanations:
         problem = ""
         try:
             yield
-        except Exception as err:  # remembered, whatever it is, and raised again
+        except Exception as err:  # any error is remembered and raised again
             problem = str(err) or repr(err)
             raise
         finally:

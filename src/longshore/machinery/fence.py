@@ -1,6 +1,6 @@
 """Stops the writes of a leader whose Lease may have expired, before the leader knows of another leader.
 
-A process that was stopped and continued may write before it renews. So each write checks, by this process's
+A process that was stopped (SIGSTOP) could write before it renews. So each write checks, by this process's
 clock, how long ago the last renewal was sent. Another process can take the Lease only after its whole
 duration, counted from then. The fence closes earlier, so that a write that is on its way has time to arrive.
 """

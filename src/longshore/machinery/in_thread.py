@@ -1,4 +1,4 @@
-"""How to run work that would block the event loop, such as removing many files: a function as parameter.
+"""A parameter: how to run work that would block the event loop, such as removing many files.
 
 `asyncio.to_thread` uses a thread. A virtual clock cannot see threads, so there `inline` runs it at once.
 """

@@ -1,4 +1,4 @@
-"""Why a plan is as it is: reasons as data, each a code and its numbers. `catalogue.py` has the words."""
+"""Why a plan is as it is: reasons as data, each a code and its numbers. `catalogue/` has the words."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Reason(NamedTuple):
 
 
 class Plan(Protocol):
-    """The common part of every plan that a `decide` returns, beside the steps of its own kind."""
+    """The part that the plans of all `decide` functions have in common."""
 
     @property
     def why(self) -> tuple[Reason, ...]:

@@ -19,7 +19,7 @@ PROBLEM: Final = "Problem"
 
 
 class Record(msgspec.Struct, array_like=True, omit_defaults=True):
-    """One reason, for one object, said by one part of longshore. Not changed once it is made."""
+    """One reason that one part of longshore gave for one object. Not changed once it is made."""
 
     at: float
     """Seconds since 1970."""

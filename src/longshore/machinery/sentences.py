@@ -92,7 +92,7 @@ _FORMATTER: Final = _Formatter()
 
 @lru_cache(maxsize=1024)
 def _parsed(form: str) -> tuple[frozenset[str], Callable[[Mapping[str, object]], str]]:
-    """The names in a form, and what fills it in: Python itself if no number is written in a way of ours."""
+    """The names in a form, and the function that fills it in: Python's own if `_SPECS` is not needed."""
     parts = [*_FORMATTER.parse(form)]
     names = frozenset(name for _, name, _, _ in parts if name)
     if any(spec for _, _, spec, _ in parts):

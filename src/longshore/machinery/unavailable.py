@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class Unavailable(Exception):
-    """Something that this part needs is not there. Its text is a sentence for people, and says what helps."""
+    """A resource that this part needs is missing. The text is a sentence for people, and says what helps."""

@@ -1,4 +1,4 @@
-"""Limits that a person may set: how much controllers do at a time, and how soon they retry."""
+"""Limits that a user may set: how much controllers do at a time, and how soon they retry."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ async def _open_queue(client: Client, row: Obj) -> None:
 
 
 async def service(client: Client, host: str, port: int) -> None:
-    """Creates or updates `default/kubernetes`, with the server's real address: no other is routed here."""
+    """Creates or updates `default/kubernetes`, with the server's own address: longshore routes no others."""
     what = kinds.SERVICES
     spec: Obj = {
         "clusterIP": host,

@@ -39,23 +39,23 @@ class Controller(NamedTuple):
     workers: int = 0
     """Objects synced in parallel, unless configured otherwise; 0 for a controller that syncs all at once."""
     by_namespace: bool = False
-    """Whether it syncs each object by itself, within one namespace: it can then watch a single namespace, and
-    be divided among replicas."""
+    """Whether each sync concerns one object in one namespace. Then the controller can watch a single
+    namespace, and be divided among replicas."""
     simulated: bool = True
-    """Whether the simulator always runs it. It runs the volume controller only if manifests have claims."""
+    """Whether the simulator always runs the controller. It runs `volume` only if manifests have claims."""
     selects: bool = False
     """Whether it follows only some objects of the kinds it reads, unless another controller follows all."""
     only_here: str = ""
-    """Why it runs only in `longshore up`; empty if it can also serve another cluster."""
+    """The reason why the controller runs only in `longshore up`; empty if it can serve another cluster."""
     begins_with: Awaited = MappingProxyType({})
-    """The kinds of which the first object that counts starts it; empty if it has to run from the start."""
+    """If not empty, the controller starts with the first object of these kinds that counts."""
 
 
 def _of(*takes: str, kind: str, who: str, live: bool = False) -> Factory:
     """Runs the controller's package; `takes` names the parts of the wiring that it gets, if they are set.
 
-    Its reasons are recorded for objects of this kind, with `who` as their source (`Wiring.context`). If
-    `live`, the reasons of its last sync can be asked for too, including those that are not recorded.
+    Its reasons are recorded for objects of `kind`, with `who` as their source (`Wiring.context`). If `live`,
+    the reasons of the last sync are available, too, also those that are not recorded.
     """
 
     def run(client: Client, wiring: Wiring, name: str) -> Coroutine[Any, Any, None]:
@@ -109,7 +109,7 @@ def _volume(client: Client, wiring: Wiring, name: str) -> Coroutine[Any, Any, No
 
 
 def _differs_from_bootstrap(queue: Obj) -> bool:
-    """Whether the queue is another than the two that longshore makes, or is not as they were made."""
+    """Whether the queue is neither of the two that longshore makes, or has changed since."""
     meta = queue["metadata"]
     is_as_made = meta["generation"] == 1 and (queue.get("status") or {}).get("state") == "Open"
     return not is_as_made or meta["name"] not in _MADE_QUEUES
@@ -225,7 +225,7 @@ BY_NAMESPACE: Final = frozenset(name for name, row in CONTROLLERS.items() if row
 
 
 def reads_of(names: Collection[str]) -> dict[Kind, Projection]:
-    """The union of what the named controllers read of the kinds that they follow: their packages' `READS`."""
+    """The fields that the named controllers read of the kinds they follow: the union of their `READS`."""
     found: dict[Kind, Projection] = {}
     for name in sorted(names, key=lambda name: CONTROLLERS[name].selects):
         reads: dict[Kind, Projection] = getattr(_package(name), "READS", {})

@@ -1,6 +1,6 @@
 """Coming runs of CronJobs as a resource: `cronjobcalendars` of longshore.dev, each with its CronJob's name.
 
-Each run has its time, the wall clock of the schedule's zone, and the effect of a clock change on it.
+Each run has its time, the local time in the schedule's zone, and the effect of a clock change on it.
 """
 
 from __future__ import annotations

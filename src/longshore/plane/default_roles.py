@@ -73,7 +73,7 @@ def _role(name: str, *rules: Obj, to: str = "", gathers: str = "") -> Obj:
 
 
 def _binding(name: str, *groups: str) -> Obj:
-    """A ClusterRoleBinding of the role of the same name to groups."""
+    """A ClusterRoleBinding that grants the role of its name to groups."""
     return {
         "metadata": _meta(name, _LABELS),
         "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": name},

@@ -1,8 +1,8 @@
 """Stories of objects as resources: `explanations` of longshore.dev, and `clusterexplanations` for objects
 without a namespace. `job.hello` is about the Job `hello`, also for a while after its deletion.
 
-The right to get an explanation lets a user read the status and the events of the object and its pods, and the
-last line of a failed container's log. If a pod waits, also sizes, labels and taints of nodes, and claims.
+The right to get an explanation is a right to read what it shows: status and events of the object and its
+pods, the last line of a failed container's log, and claims and nodes for which a pod waits.
 """
 
 from __future__ import annotations

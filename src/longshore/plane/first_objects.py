@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from longshore.machinery.informers.informer import Informers
 
 Awaited: TypeAlias = "Mapping[Kind, Callable[[Obj], bool]]"
-"""The kinds, each with a test of which objects count."""
+"""Kinds, each with a function that says which objects count."""
 
 
 def any_object(obj: Obj) -> bool:

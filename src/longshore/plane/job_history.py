@@ -4,8 +4,8 @@ A record is made when a Job ends, or is deleted before its end. For a Job that f
 and the last words: how its last pods failed, and the last lines of the last pod's log. Pods may be deleted
 soon, if there are too many, and their logs with them; the record then says when.
 
-The API tells whole seconds. A record has the time when the start or the end became known, a few milliseconds
-later; after a restart, only the second of the start is known.
+The API has whole seconds. A record has the time at which the change arrived here, a few milliseconds after
+the start or the end. For a Job that started before a restart, it has the second of the start.
 
 Records are written to the store once a second. A record of the last second is lost if the process dies, and
 is made again for a Job that still exists. The store keeps the last 5,000 of the last 30 days, and as many of
@@ -43,8 +43,8 @@ FLUSH_SECONDS: Final = 1.0
 LAST_LINES: Final = 50
 _MAX_WORDS_CHARACTERS: Final = 4096
 _MAX_DELAY_SECONDS: Final = 1.0
-"""News that come later than this after the second that they tell say nothing about the time within it."""
-_STORY_PODS: Final = 10
+"""A change that arrives later than this after its second does not tell the fraction of that second."""
+_MAX_STORY_PODS: Final = 10
 """Most failed pods in the story that the record of a Job keeps."""
 
 Tail = Callable[[Obj, str], Awaitable[str]]
@@ -64,7 +64,7 @@ class FinishedJob(msgspec.Struct, array_like=True, omit_defaults=True):
     result: str
     """`complete`, `failed`, or `deleted` before its end."""
     ended: float
-    """The end in seconds since 1970, as is `started`; that is 0 if the Job never started."""
+    """The end, in seconds since 1970. `started` is in the same unit, and 0 if the Job never started."""
     started: float
     succeeded: int
     failed: int
@@ -143,7 +143,7 @@ class JobHistory(Handler):
         self._removed: dict[str, float] = {}
         """When the last failed pod of a Job was removed, by the uid of the Job."""
         self._last_pods: dict[str, str] = {}
-        """Maps the uid of each last failed pod that still exists to the uid of its Job."""
+        """By uid, the last failed pods that still exist, each with the uid of its Job."""
         self._reading = Background()
         self._is_armed = False
         self._pods: Cache | None = None
@@ -289,7 +289,7 @@ class _Removals(Handler):
         self._removed = removed
 
     def on_settled(self, facts: Obj, packed: Packed) -> None:
-        """Does nothing: only the removal of a settled pod matters."""
+        """Does nothing: of a settled pod only the removal matters."""
 
     def on_delete(self, obj: Obj, stale: bool) -> None:
         self._removed(obj)
@@ -320,19 +320,19 @@ def record_of(job: Obj, failed_pods: Collection[Obj], now: float) -> FinishedJob
         last_pod=last.get("name", ""),
         last_pod_uid=last.get("uid", ""),
     )
-    story = _story(made, job, pods[-_STORY_PODS:]) if is_failed else ()
+    story = _story(made, job, pods[-_MAX_STORY_PODS:]) if is_failed else ()
     return msgspec.structs.replace(made, story=tuple(story))
 
 
 def _story(made: FinishedJob, job: Obj, pods: Sequence[Obj]) -> Iterator[Record]:
     view = StoryView(KINDS["job"], made.namespace, made.name, made.ended, job, pods=pods)
     for record in inferred.of_job(view):
-        if record.code != "PodsCreated":  # these pods are not all
+        if record.code != "PodsCreated":  # other pods are missing here
             yield _of_job(made, record.at, record.code, record.numbers)
 
 
 def _of_job(made: FinishedJob, at: float, code: str, numbers: Mapping[str, Number]) -> Record:
-    who = "Job controller"  # it decided so, though others tell it
+    who = "Job controller"  # which decided this, also if another part reports it
     return Record(at, "job", made.namespace, made.name, made.uid, who, code, numbers=numbers)
 
 
@@ -342,7 +342,7 @@ def _start_of(job: Obj) -> str | None:
 
 
 def _within(second: float, heard: float) -> float:
-    """The time within a whole second of the API, by when it became known."""
+    """The time of a change with its fraction: `second` is the API's, `heard` the time at which it arrived."""
     is_news = second <= heard < second + 1 + _MAX_DELAY_SECONDS
     return min(heard, second + 0.999) if is_news else second
 

@@ -101,7 +101,7 @@ def next_name(old: str, taken: set[str], completions: int) -> str:
 
 
 async def names_of_jobs(client: Client, namespace: str) -> set[str]:
-    """The names that a retry cannot have."""
+    """The names of existing Jobs, which a retry cannot have."""
     return {job["metadata"]["name"] for job in (await client.list(kinds.JOBS, namespace)).items}
 
 
@@ -116,7 +116,7 @@ async def seeded(client: Client, create: Callable[[Obj], Awaitable[Obj]], job: O
 
 
 async def _let_go(client: Client, job: Obj, done: Runs) -> Obj:
-    """Marks these indexes of a suspended Job as completed, and resumes it."""
+    """Marks these indexes as completed in the suspended Job, and resumes the Job."""
     meta = job["metadata"]
     status = {"completedIndexes": indexes.write(done), "succeeded": indexes.count(done)}
     await client.patch(kinds.JOBS, meta["name"], {"status": status}, meta["namespace"], subresource="status")

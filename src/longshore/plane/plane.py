@@ -129,7 +129,7 @@ class Plane:
         )
 
     async def prepare(self) -> None:
-        """Creates the missing ones of the objects that every Kubernetes has from its start."""
+        """Creates the objects that every Kubernetes has from its start, if they are missing."""
         await bootstrap.objects(self.client)
 
     @asynccontextmanager
@@ -177,7 +177,7 @@ class Plane:
     async def _start(self, node: NodeFactory) -> asyncio.Task[None]:
         """Starts the node and returns when it accepts pods, or after 10 seconds."""
         ready = asyncio.Event()
-        task = self._task("the node", partial(node, self, ready), "node")  # its containers go on if it fails
+        task = self._task("the node", partial(node, self, ready), "node")  # containers outlive its failure
         try:
             async with self.clock.timeout(_NODE_READY_SECONDS):
                 await ready.wait()

@@ -1,8 +1,8 @@
 """Retries as a resource: creating one of `jobretries` of longshore.dev, `{"job": "convert"}`, creates the Job
 that `longshore retry job/convert --no-follow` creates, and returns its name.
 
-All requests use the rights of the caller: it needs those to read and create Jobs and to patch them and their
-status. The new Job is not followed.
+All requests use the caller's rights: to read, create and patch Jobs, and to patch their status. The new Job
+is not followed.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class Wiring(msgspec.Struct, frozen=True):
     volumes: Directories | None = None
     """Makes directories for claims; None if none can be made."""
     local_nodes: set[str] = msgspec.field(default_factory=set)
-    """Names of the nodes that run in this process: they live as long as it does."""
+    """Names of the nodes that run in this process, and live as long as it does."""
     namespace: str = ""
     """The only namespace that controllers work on; empty for all."""
     managed_by: str = ""

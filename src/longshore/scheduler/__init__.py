@@ -107,4 +107,4 @@ class _NoGangs:
         self.pods.pop(key_of(pod), None)
 
     def woken(self, flags: int) -> None:
-        """Leaves the gang scheduler asleep: without gangs, nothing waits for room."""
+        """Does nothing: without gangs, no gang waits for room."""

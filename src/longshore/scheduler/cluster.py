@@ -29,7 +29,7 @@ from longshore.scheduler.view import SchedulerView
 _NO_LABELS: Final[Mapping[str, str]] = {}
 _PAUSE_SECONDS: Final = 1.0
 _DEFAULT_SCHEDULER: Final = "default-scheduler"
-"""This scheduler reads nothing of a pod that has ended except that it has."""
+"""A scheduler that reads nothing of a pod that has ended, except that it has ended."""
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +79,7 @@ class Cluster:
             listener.woken(flags)
 
     def follow(self, what: tuple[str, str], handler: Handler) -> Cache:
-        """The cache of a resource; its changes go to `handler` from `run` or `follow_all` on."""
+        """The cache of a resource. Its changes go to `handler` once `run` or `follow_all` is called."""
         informer = self.context.informers.get(what)
         self._handlers.append((informer, handler))
         return informer.cache
@@ -112,9 +112,9 @@ class Cluster:
                 tasks.create_task(scheduler())
 
     async def follow_all(self) -> None:
-        """Calls the handlers of what is followed from now on, and waits until its caches are filled."""
+        """Calls the handlers of all followed resources from now on. Waits until their caches are filled."""
         while self._handlers:
-            # Only now: what others in this process have cached already is told at once.
+            # Not earlier, since a handler is called at once for objects that the process has cached already.
             informer, handler = self._handlers.pop(0)
             informer.add_handler(handler)
         await self.context.informers.synced()
@@ -197,7 +197,7 @@ class _Nodes(Handler):
         self._cluster.wake(verdict.EVERYTHING)
 
     def on_update(self, old: Obj, new: Obj) -> None:
-        """Heartbeats change nothing that a scheduler reads, so they wake no pod."""
+        """Wakes no pod for a heartbeat, which changes nothing that a scheduler reads."""
         ledger = self._cluster.ledger
         node = ledger.nodes.get(new["metadata"]["name"])
         before = None if node is None else _outlook(node)

@@ -17,11 +17,11 @@ from longshore.scheduler.fitting.pod_shape import Pod, Port, Shape
 from longshore.scheduler.fitting.verdict import Failure
 
 _EVERY_ADDRESS: Final = "0.0.0.0"
-_REMEMBERED: Final = 8192
+_MAX_RESULTS: Final = 8192
 
 
 class Node:
-    """One node and the pods that count on it. Without `obj` it is only a name in pods' specs."""
+    """One node and the pods that count on it. Without `obj`, only the name is known, from specs of pods."""
 
     __slots__ = (
         "affine",
@@ -52,7 +52,7 @@ class Node:
         self.used: Amounts = {}
         self.compared_cpu = self.compared_memory = 0
         self.affine = 0
-        """The number of its pods that have an affinity."""
+        """The number of pods on the node that have an affinity."""
         self.pods: dict[str, Pod] = {}
         self.ports: dict[Port, int] = {}
         self.nominated: dict[str, Pod] = {}
@@ -60,8 +60,8 @@ class Node:
         self.remembered: dict[Shape, Failure | None] = {}
         """Results of selectors, taints and such for each shape; valid until the node itself changes."""
         self.judged: dict[Shape, Failure | None] = {}
-        """Results of all filters for each shape that they alone concern, and `scored` the scores of those for
-        which only resources count. Valid until the node or its pods change."""
+        """Results of all filters, for shapes whose result depends on this node alone. Valid until the node or
+        its pods change, as is `scored`: the scores of shapes for which only resources count."""
         self.scored: dict[Shape, float] = {}
 
     def describe(self, obj: Obj) -> None:
@@ -75,13 +75,13 @@ class Node:
         self.remembered, self.judged, self.scored = {}, {}, {}
 
     def remember(self, shape: Shape, failure: Failure | None) -> None:
-        if len(self.remembered) >= _REMEMBERED:
+        if len(self.remembered) >= _MAX_RESULTS:
             self.remembered.clear()
         self.remembered[shape] = failure
 
     def judge(self, shape: Shape, failure: Failure | None) -> Failure | None:
         """Keeps the result of all filters, and returns it."""
-        if len(self.judged) >= _REMEMBERED:
+        if len(self.judged) >= _MAX_RESULTS:
             self.judged = {}
         self.judged[shape] = failure
         return failure
@@ -99,7 +99,7 @@ class Node:
             self.ports[port] = self.ports.get(port, 0) + 1
 
     def remove(self, pod: Pod) -> None:
-        pod = self.pods.pop(pod.uid)  # what was added, even when the pod was resized since
+        pod = self.pods.pop(pod.uid)  # as it was added, although it may have been resized since
         self.judged, self.scored = {}, {}
         shape, used = pod.shape, self.used
         self.affine -= shape.affinity is not None
@@ -176,7 +176,7 @@ class Ledger:
         return node
 
     def remove_node(self, name: str) -> None:
-        """Removes a node. Pods still bound to it count again if it comes back."""
+        """Removes a node. Pods bound to it count again if the node comes back."""
         node = self.nodes.pop(name, None)
         if node is not None and node.pods:
             node.obj, node.remembered = None, {}

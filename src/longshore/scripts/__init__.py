@@ -7,7 +7,7 @@
 | `spreads.py` | durations, and spreads from which they are drawn |
 | `script_documents.py` | reads rules in YAML: `longshore sim --outcomes`, `longshore up --scripted` |
 | `annotated_pods.py` | reads annotations of work and of pod templates |
-| `past_runs.py` | makes rules of runs that really were |
+| `past_runs.py` | makes rules from past runs |
 
 Objects of `longshore.testing` say it in Python. A scripted node (`testing/scripted_node.py`) follows it.
 """

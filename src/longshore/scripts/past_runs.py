@@ -142,7 +142,7 @@ def _family(job: str) -> str:
 
 
 def _parallelism(objects: Sequence[Obj]) -> dict[str, int]:
-    """How many pods of each Job run at once, by the pattern of its name."""
+    """The number of pods of each Job that run at once, by the pattern of the Job's name."""
     found = {}
     for obj in objects:
         name, spec = obj["metadata"].get("name") or "", obj.get("spec")
@@ -154,8 +154,8 @@ def _parallelism(objects: Sequence[Obj]) -> dict[str, int]:
 
 
 def _beside(spec: Obj) -> int:
-    """How many pods of one Job run at once. All tasks of a gang do, and so do all pods of a Job without
-    completions, which is a work queue. Odd numbers count as 1: the API refuses them later."""
+    """The number of pods of one Job that run at once. All tasks of a gang do, and so do all pods of a Job
+    without completions, which is a work queue. Odd numbers count as 1: the API refuses them later."""
     tasks = spec.get("tasks")
     if isinstance(tasks, list):
         return max(1, sum(_positive(task, "replicas") for task in tasks if isinstance(task, dict)))

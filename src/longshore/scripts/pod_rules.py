@@ -1,7 +1,7 @@
-"""Rules that say which pod gets which run: by name, labels, image, Job and index; a list is attempts.
+"""Rules that say which pod gets which run: by name, labels, image, Job, index and attempt.
 
-The latest rule that matches counts; where none does, the default. Init containers end well at once and
-sidecars run until they are stopped, unless a rule names their container.
+The latest rule that matches counts; if none does, the default. Init containers end well at once and sidecars
+run until they are stopped, unless a rule names their container.
 
 Attempts are counted by rule: the runs of one index of an Indexed Job, all runs of another Job, one pod of a
 Volcano Job, and all pods without an owner together (each try has another name). A Job that is created again
@@ -27,8 +27,8 @@ from longshore.api.types import Obj
 from longshore.scripts.runs import Chance, Exec, Outcome, Run, chosen
 
 PodRun: TypeAlias = Callable[[Obj], Outcome]
-"""A function from a pod, as the API has it, to how its containers go."""
-Told: TypeAlias = Run | Chance | PodRun
+"""Takes a pod as the API has it, and returns how its containers go."""
+Attempt: TypeAlias = Run | Chance | PodRun
 """One attempt of a rule."""
 
 _SUCCEEDS: Final = Run()
@@ -37,11 +37,11 @@ _SIDECAR: Final = Run(None, term_code=0)
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """The pods that are meant, and how they go. An empty text or None means any; patterns are a shell's."""
+    """Some pods, and how they go. An empty text or None matches all; patterns are a shell's."""
 
     name: str = "*"
     """Pattern of the pod's name; one without `*`, `?` and `[` also means the pods of the Job of that name."""
-    runs: tuple[Told, ...] = (_SUCCEEDS,)
+    runs: tuple[Attempt, ...] = (_SUCCEEDS,)
     """One run for each attempt."""
     namespace: str = ""
     labels: str = ""
@@ -74,7 +74,7 @@ class Rule:
         return f"the script of {', '.join([repr(self.name), *given])}"
 
     def means(self, pod: Obj, container: Obj, *, is_main: bool) -> bool:
-        """Whether the rule is about this container of this pod."""
+        """Whether the rule applies to this container of this pod."""
         meta = pod["metadata"]
         owner = owners.controller_of(pod)
         owned_by = owner["name"] if owner else ""
@@ -108,7 +108,7 @@ class CommandRule(msgspec.Struct, frozen=True, eq=False):
     which: Rule
     """The rule that selects the containers; its runs do not count."""
     command: str
-    """Pattern of the command's words, with a blank between each two."""
+    """Pattern of the command: its words, joined by blanks."""
     answer: Exec
 
     def __str__(self) -> str:
@@ -119,19 +119,19 @@ class CommandRule(msgspec.Struct, frozen=True, eq=False):
 
 
 class Scripts:
-    """The rules of a node, and how often each was used. `rng` chooses where a rule leaves something open."""
+    """The rules of a node, and how often each was used. `rng` decides what a rule leaves open."""
 
     def __init__(
         self, rng: random.Random, rules: Sequence[Rule] = (), *, default: Outcome | Rule = _SUCCEEDS
     ) -> None:
         self.default = default if isinstance(default, Rule) else Rule(runs=(default,))
-        """Used if no other rule matches; for main containers only."""
+        """Used if no other rule matches, and only for main containers."""
         self.rules = [*rules]
         self.commands: list[CommandRule] = []
         self.used: Counter[tuple[int, tuple[object, ...]]] = Counter()
         """How many runs began, by the rule's position and by `_counted_for`."""
         self.met: set[Rule | CommandRule] = set()
-        """The rules that meant at least one container."""
+        """The rules that applied to at least one container."""
         self.rng = rng
 
     def add(self, rule: Rule) -> None:
@@ -160,7 +160,7 @@ class Scripts:
         return _SIDECAR if is_sidecar else _SUCCEEDS
 
     def answer_to(self, pod: Obj, container: str, command: Sequence[str]) -> Exec:
-        """How a command that is run in a container goes; without a rule it succeeds, and says nothing."""
+        """How a command that is run in a container goes. Without a rule it succeeds and prints nothing."""
         spec, _, _ = _found(pod, container)
         for rule in reversed(self.commands):
             if rule.means(pod, spec, command):

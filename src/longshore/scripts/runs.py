@@ -23,8 +23,8 @@ from longshore.scripts import spreads
 from longshore.scripts.spreads import Duration, Spreading
 
 OOM_REASON: Final = "OOMKilled"
-_KILLED_CODE: Final = 128
-"""The exit code of a container that a signal ended is this plus the signal's number, as in a shell."""
+_SIGNAL_BASE_CODE: Final = 128
+"""The exit code of a container that a signal ended, less the number of the signal, as in a shell."""
 
 
 class StartFault(msgspec.Struct, frozen=True):
@@ -35,40 +35,40 @@ class StartFault(msgspec.Struct, frozen=True):
 
 
 class Exec(msgspec.Struct, frozen=True):
-    """How a command beside a container goes."""
+    """How a command goes that is run beside a container."""
 
     code: int = 0
     output: str = ""
     seconds: float = 0.0
     reads_input: bool = False
-    """Whether it waits for its first input, or the end of its input, before it goes on, as a shell does."""
+    """Whether the command waits for its first input, or the end of its input, as a shell does."""
     ends: int | None = None
-    """The code with which the command ends its container, as one that kills it does; None lets it run."""
+    """The exit code of the container if the command ends it, as a `kill` does; None if it goes on."""
 
 
 class Run(msgspec.Struct, frozen=True):
     """How one run of a container goes. Without arguments it succeeds at once."""
 
     seconds: Spreading | None = 0.0
-    """Seconds until it ends by itself; None for never. A text is a duration or a spread of durations."""
+    """Seconds until the run ends by itself; None for never. A text is a duration or a spread of durations."""
     code: int = 0
     """The exit code; if a signal ends it, the code follows from the signal."""
     fails: StartFault | None = None
     """The error of a container that cannot be started; see `bad_image` and `missing_config`."""
     on_term: Duration | None = 0.0
-    """Seconds from SIGTERM to its end; None ignores the signal, and only SIGKILL ends it."""
+    """Seconds from SIGTERM to the end of the run; None if only SIGKILL ends the run."""
     term_code: int = 143
     """The exit code after SIGTERM."""
     reason: str = ""
-    """The reason of its end in the status; empty for Completed or Error."""
+    """The reason of the end in the status; empty for Completed or Error."""
     message: str = ""
-    """The content of its termination message file."""
+    """The content of the termination message file."""
     logs: str = ""
-    """The output, written when it starts."""
+    """The output, written at the start."""
     signal: int = 0
-    """The signal that ends it; 0 for none."""
+    """The signal that ends the run; 0 for none."""
     ready_after: Spreading = 0.0
-    """Seconds from its start to the moment it is ready, and its probes succeed."""
+    """Seconds from the start of the run until the container is ready and its probes succeed."""
 
     def __post_init__(self) -> None:
         # Numbers stay as they are: simulations make many.
@@ -81,36 +81,36 @@ class Run(msgspec.Struct, frozen=True):
         if type(self.code) is not int or not 0 <= self.code <= 255:
             raise ValueError(f"code {self.code!r} is no exit code: it must be a number between 0 and 255")
         if self.signal:
-            force_setattr(self, "code", _KILLED_CODE + self.signal)
+            force_setattr(self, "code", _SIGNAL_BASE_CODE + self.signal)
 
     @classmethod
     def forever(cls, *, on_term: Duration | None = 0.0, logs: str = "", ready_after: Spreading = 0.0) -> Run:
-        """Runs until it is stopped. With `on_term=None` it hangs on SIGTERM, and has to be killed."""
+        """Runs until it is stopped. With `on_term=None` the run ignores SIGTERM and has to be killed."""
         return cls(None, on_term=on_term, logs=logs, ready_after=ready_after)
 
     @classmethod
     def killed(cls, signal: int | str, *, after: Spreading = 0.0, logs: str = "") -> Run:
-        """A signal ends it: `Run.killed("SIGSEGV", after="5s")`."""
+        """A run that a signal ends: `Run.killed("SIGSEGV", after="5s")`."""
         return cls(after, signal=number_of(signal), logs=logs)
 
     @classmethod
     def oom(cls, *, after: Spreading = 0.0, logs: str = "") -> Run:
-        """The kernel kills it for lack of memory."""
+        """A run that the kernel kills for lack of memory."""
         return cls(after, signal=9, reason=OOM_REASON, logs=logs)
 
     @classmethod
     def bad_image(cls, message: str = "") -> Run:
-        """Never starts: its image cannot be pulled."""
+        """A run that never starts, because its image cannot be pulled."""
         text = message or "failed to pull and unpack image: not found"
         return cls(fails=StartFault("ErrImagePull", text))
 
     @classmethod
     def missing_config(cls, name: str = "config") -> Run:
-        """Never starts: it refers to a ConfigMap that is not there."""
+        """A run that never starts, because it refers to a ConfigMap that does not exist."""
         return cls(fails=StartFault("CreateContainerConfigError", f'configmap "{name}" not found'))
 
     def drawn(self, rng: random.Random) -> Run:
-        """The run with each spread replaced by one value of it."""
+        """The run with a number drawn for each of its spreads."""
         length, ready = self.seconds, self.ready_after
         if (length is None or type(length) is float) and type(ready) is float:
             return self
@@ -167,7 +167,7 @@ Outcome: TypeAlias = Run | Chance
 
 
 def chosen(outcome: Outcome, rng: random.Random) -> Run:
-    """The run that this outcome comes to, with numbers for its spreads."""
+    """The run that this outcome gives, with a number drawn for each of its spreads."""
     run = outcome.draw(rng) if isinstance(outcome, Chance) else outcome
     return run.drawn(rng)
 

@@ -39,7 +39,7 @@ _LENGTHS: Final = ("after", "duration")
 _MORE: Final = (*_LENGTHS, "logs", "message", "ready-after", "on-term")
 _MAX_EXIT_CODE: Final = 255
 _MAX_SIGMA: Final = 10
-"""With this sigma and a median of 1 s, one run of twenty takes over five months; far larger ones overflow."""
+"""With this sigma and a median of 1 s, one run of twenty takes over five months. Larger ones overflow."""
 
 _Found = TypeVar("_Found")
 
@@ -52,7 +52,7 @@ class Script(msgspec.Struct, frozen=True):
 
 
 def script_of(document: Mapping[str, Any], seconds: float = 0.0) -> Script:
-    """The rules in `pods` and `default`. A run that does not say how long it takes takes `seconds`."""
+    """The rules in `pods` and `default`. A run without a duration takes `seconds`."""
     pods = document.get("pods") or []
     if not isinstance(pods, list):
         raise ValueError(f"pods: {pods!r} is no list of rules")
@@ -117,7 +117,7 @@ def _runs(document: Any, where: str, seconds: float) -> tuple[Outcome, ...]:
 def run_of(
     document: Any, where: str = "the run", seconds: float = 0.0, beside: Mapping[str, Any] = {}
 ) -> Outcome:
-    """Reads one run, or chances of several. Words that it leaves out are taken from `beside`."""
+    """Reads one run, or chances of several. Keys that it lacks are taken from `beside`."""
     found = mapping(document, where, (*_ENDS, *_MORE))
     for group in (_ENDS, _LENGTHS):
         if any(key in found for key in group):

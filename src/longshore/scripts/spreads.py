@@ -77,7 +77,7 @@ def spread(value: Spreading) -> float | Spread:
 
 
 def drawn(value: float | Spread, rng: random.Random) -> float:
-    """The number itself, or one that the dice choose."""
+    """The number itself, or a number drawn from the spread."""
     return value if isinstance(value, float) else value.draw(rng)
 
 
@@ -123,7 +123,7 @@ class LogNormal(msgspec.Struct, frozen=True):
 
 
 class Exponential(msgspec.Struct, frozen=True):
-    """Without memory: half of the runs end before 0.69 of the mean."""
+    """Memoryless: half of the runs end before 0.69 of the mean."""
 
     mean: Duration
 
@@ -137,7 +137,7 @@ class Exponential(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, init=False)
 class OneOf:
-    """One of these durations, each as likely: those of runs that really were, for example."""
+    """One of these durations, such as those of past runs. Each is as likely."""
 
     values: tuple[Duration, ...]
 

@@ -42,7 +42,7 @@ class SimStore(Store):
         super().__init__(None, found, _LIMITS)
         self._hub: Hub = _UnweighedHub(_LIMITS.lag_events, _LIMITS.lag_bytes)
         self._durable_batch = Batch()
-        self._durable_batch.settle(None)
+        self._durable_batch.finish(None)
         self.latest = self.get  # nothing is ever on its way
 
     def _stage(self, key: Key, obj: Obj, previous: Entry | None, kind: EventType, joined: bool) -> Staged:

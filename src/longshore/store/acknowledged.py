@@ -66,8 +66,8 @@ def revision_of(file: Path) -> int:
 
 
 def go_on_after(file: Path, revision: int) -> None:
-    """Writes the mark for an older journal that was restored on purpose. Revisions up to this one are not
-    used again, and clients that saw them have to list again."""
+    """Writes the mark for an older journal that is restored on purpose. Revisions up to this one are not
+    reused, and clients that saw them must list again."""
     beside = file.with_name(f"{file.name}.new")
     beside.write_bytes(_REVISION_FORMAT.pack(revision) + _UNKNOWN_BOOT)
     beside.chmod(0o600)

@@ -17,17 +17,17 @@ _MAX_BYTES = 8 << 20
 class Batch:
     """Writes that become durable together or not at all."""
 
-    __slots__ = ("_callbacks", "_waiters", "error", "events", "full", "settled", "size")
+    __slots__ = ("_callbacks", "_waiters", "error", "events", "full", "is_done", "size")
 
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.size = 0
         """Bytes of JSON."""
         self.full = False
-        """Whether further writes belong into the next batch."""
+        """Whether the batch takes no further writes."""
         self._waiters: list[asyncio.Future[None]] = []
         self._callbacks: list[Callable[[WriteFailed | None], object]] = []
-        self.settled = False
+        self.is_done = False
         """Whether the batch is durable, or has failed with `error`."""
         self.error: WriteFailed | None = None
 
@@ -38,7 +38,7 @@ class Batch:
             self.full = True
 
     def waiter(self) -> asyncio.Future[None]:
-        """A future that is done once the batch is settled. Only for a batch that is not settled yet."""
+        """A future that is done once the batch is done. Only for a batch that is not done yet."""
         waiter = asyncio.get_running_loop().create_future()  # one each: a waiter may be cancelled
         self._waiters.append(waiter)
         return waiter
@@ -51,17 +51,16 @@ class Batch:
         return failure
 
     def then(self, callback: Callable[[WriteFailed | None], object]) -> None:
-        """Calls `callback` in a later turn of the loop: with None once the batch is durable, with the
-        error if it never will be. For callers that would otherwise need a task only to wait.
-        """
-        if self.settled:
+        """Calls `callback` in a later turn of the loop: with None once the batch is durable, or with the
+        error if its commit failed. Spares callers a task that would only wait."""
+        if self.is_done:
             asyncio.get_running_loop().call_soon(callback, self.error)
         else:
             self._callbacks.append(callback)
 
-    def settle(self, error: WriteFailed | None) -> None:
+    def finish(self, error: WriteFailed | None) -> None:
         """Wakes every waiter and schedules every callback."""
-        self.settled = True
+        self.is_done = True
         self.error = error
         for waiter in self._waiters:
             if not waiter.done():
@@ -81,18 +80,16 @@ class Staged(msgspec.Struct, frozen=True, eq=False):
     _batch: Batch
 
     async def done(self) -> Entry:
-        """The entry, once it is durable and visible. Raises `WriteFailed` when the commit failed: then
-        this write, and every write staged after it, never happened.
-        """
+        """The entry, once it is durable and visible. Raises `WriteFailed` if the commit failed: then neither
+        this write nor any write staged after it has happened."""
         batch = self._batch
-        if not batch.settled:
+        if not batch.is_done:
             await batch.waiter()
         if batch.error is not None:
             raise batch.failure()
         return self.entry
 
     def then(self, callback: Callable[[WriteFailed | None], object]) -> None:
-        """Calls `callback` once the write is durable, or with the error: `done` for callers that do not
-        wait.
-        """
+        """Calls `callback` once the write is durable, or with the error. Needs no task that waits, unlike
+        `done`."""
         self._batch.then(callback)

@@ -1,6 +1,6 @@
 """Group commit: writes that are staged while a transaction runs share the next transaction.
 
-An idle store commits a write at once. Under load batches grow: while a transaction runs, and for up to two
+An idle store commits a write at once. Under load a batch grows while a transaction runs, and for up to two
 turns of the event loop if each turn brings more writes. With durability `normal`, a commit only reaches the
 page cache: a small one then runs in the event loop, as it takes less time than waking a thread
 (`bench/store.py`). A commit that may wait for a disk goes to the writer thread. Between two commits there is
@@ -35,7 +35,7 @@ class Commit(msgspec.Struct, frozen=True):
     writes: int
     bytes: int
     seconds: float
-    """From the start of the commit until the event loop learned that it was durable."""
+    """Seconds from the start of the commit until the event loop learned of its end."""
 
 
 class Counters(msgspec.Struct):
@@ -54,7 +54,7 @@ class Counters(msgspec.Struct):
 
 
 _COMPACTION_MIN_ROWS = 256
-_COMPACTION_MAX_ROWS = 1024  # more than a batch can add, so that compaction keeps up with any load
+_COMPACTION_MAX_ROWS = 1024  # more than one batch adds, so that compaction keeps up
 _GATHERING_TURNS = (
     2  # turns of the event loop that a growing batch waits: enough for writers that are ready to run
 )
@@ -87,14 +87,14 @@ class GroupCommit:
         """Whether the commit under way runs in the event loop."""
         self._slow = SlowCommits()
         self._may_tidy = False
-        """Whether housekeeping may run: once after each commit, again while no write waits and none fails."""
+        """Whether one step of housekeeping may run: after each commit, and after a good step without new
+        writes."""
         self._closing = False
 
     def add(self, event: Event, *, joined: bool) -> Batch:
         """Queues one write. The write is committed at the end of this turn of the loop or, while a
         transaction runs, with the next one. A `joined` write is always committed with the write queued
-        before it.
-        """
+        before it."""
         queue = self._queue
         if not queue or (queue[-1].full and not joined):
             queue.append(Batch())
@@ -112,7 +112,7 @@ class GroupCommit:
             self._busy = True
             asyncio.get_running_loop().call_soon(self._next)
 
-    async def settled(self) -> None:
+    async def drained(self) -> None:
         """Returns when every write that is queued or under way is durable, or has failed."""
         last = self._queue[-1] if self._queue else self._running
         if last is not None:
@@ -120,7 +120,7 @@ class GroupCommit:
 
     async def close(self) -> None:
         """Commits every queued write, then closes the journal."""
-        await self.settled()
+        await self.drained()
         self._closing = True
         closed: asyncio.Future[WriteFailed | None] = asyncio.get_running_loop().create_future()
         self._writer.submit(self._journal.close, closed.set_result)
@@ -129,8 +129,7 @@ class GroupCommit:
 
     def _gather(self, seen: int, turns: int) -> None:
         """Waits another turn of the loop if the last turn brought more than the `seen` writes: busy
-        writers share a transaction, and a single writer does not wait.
-        """
+        writers share a transaction, and a single writer does not wait."""
         batch = self._queue[0]
         writes = len(batch.events)
         if turns and writes > seen and not batch.full and self._journal.is_quick(batch, self._slow.expected):
@@ -149,13 +148,13 @@ class GroupCommit:
                 self._busy = True
                 self._writer.submit(partial(self._journal.append, batch.events), self._appended)
                 return
-            self._settle(attempt(self._journal.append, batch.events))
+            self._finish(attempt(self._journal.append, batch.events))
 
     def _appended(self, error: WriteFailed | None) -> None:
-        self._settle(error)
+        self._finish(error)
         self._next()
 
-    def _settle(self, error: WriteFailed | None) -> None:
+    def _finish(self, error: WriteFailed | None) -> None:
         batch, self._running = self._running, None
         assert batch is not None
         seconds = self._journal.stopwatch() - self._started
@@ -170,7 +169,7 @@ class GroupCommit:
         commit = Commit(len(batch.events), batch.size, seconds)
         self.counters.count(commit)
         self._durable(batch)
-        batch.settle(None)
+        batch.finish(None)
         if self.on_commit is not None:
             self.on_commit(commit)
 
@@ -181,7 +180,7 @@ class GroupCommit:
         self._queue.clear()
         self._failed()
         for each in lost:
-            each.settle(error)
+            each.finish(error)
 
     def _tidy(self) -> bool:
         """Starts one step of housekeeping if one is allowed and due."""
@@ -215,8 +214,8 @@ class GroupCommit:
 
 _SLOW_SECONDS = 0.005
 """Seconds that a commit may hold up the event loop."""
-_MAX_ASIDE = 64
-"""Commits that go to the thread between two tries on a disk that stays slow."""
+_MAX_ASIDE_COMMITS = 64
+"""Commits that go to the thread between two tries in the loop, on a disk that stays slow."""
 
 
 class SlowCommits:
@@ -224,8 +223,8 @@ class SlowCommits:
     each time the next try in the loop is slow too.
 
     Only commits that ran in the loop are judged. In the thread a commit also waits for the interpreter lock,
-    up to 5 ms beside a busy loop, however quick the disk is: judged by that, a single slow commit would send
-    all later ones to the thread for as long as the load lasts.
+    up to 5 ms beside a busy loop, however quick the disk is. If those commits were judged, one slow commit
+    would keep all later ones in the thread under load.
     """
 
     __slots__ = ("_last_aside", "_left")
@@ -241,7 +240,7 @@ class SlowCommits:
 
     def ran_in_loop(self, seconds: float) -> None:
         if seconds > _SLOW_SECONDS:
-            self._last_aside = min(max(1, 2 * self._last_aside), _MAX_ASIDE)
+            self._last_aside = min(max(1, 2 * self._last_aside), _MAX_ASIDE_COMMITS)
         else:
             self._last_aside = 0
         self._left = self._last_aside
@@ -253,13 +252,13 @@ class SlowCommits:
 class CommitInMemory(GroupCommit):
     """Group commit of a store that keeps nothing: without thread, chores or stopwatch.
 
-    Batches are formed, and become visible in a turn of the loop, as with a journal that is always quick, so
-    that on a virtual clock the same run takes the same steps. A simulated Job of a CronJob takes 8,801 calls;
-    with `GroupCommit` it would take 155 more (bench/sim.py --calls).
+    Batches become visible in the turn of the loop in which a quick journal would show them, so a run on a
+    virtual clock repeats step by step. A simulated Job of a CronJob takes 8,801 calls; with `GroupCommit` it
+    would take 155 more (bench/sim.py --calls).
     """
 
     def tidy_soon(self) -> None:
-        """Nothing is kept, so nothing is tidied."""
+        """Does nothing: nothing is kept."""
 
     def _gather(self, seen: int, turns: int) -> None:
         batch = self._queue[0]
@@ -284,6 +283,6 @@ class CommitInMemory(GroupCommit):
             counters.writes += len(events)
             counters.bytes += batch.size
             self._durable(batch)
-            batch.settle(None)
+            batch.finish(None)
             if self.on_commit is not None:
                 self.on_commit(Commit(len(events), batch.size, 0.0))

@@ -15,7 +15,7 @@ from longshore.store.errors import JournalCorrupt
 from longshore.store.memory_limits import Limits
 from longshore.store.notes import Bundle
 from longshore.store.reader import Reader, Row
-from longshore.store.state import State
+from longshore.store.state import CurrentObjects
 from longshore.store.types import Entry, Event, EventType, Key
 from longshore.store.window import Dead, Window
 
@@ -30,7 +30,7 @@ class Contents:
 
     def __init__(self, limits: Limits, compacted: int, *, journalled: bool) -> None:
         self.revision = compacted
-        self.state = State()
+        self.state = CurrentObjects()
         self.window = Window(limits.window_events, limits.window_bytes, compacted, journalled=journalled)
         self.decoded = Decoded(limits.decoded_bytes)
         self.notes: Sequence[Bundle] = ()
@@ -65,8 +65,7 @@ def recover(reader: Reader, limits: Limits) -> Contents:
 
 def shared(key: Key) -> Key:
     """An equal key whose strings are shared with other keys: there are many objects and few distinct
-    strings.
-    """
+    strings."""
     return _key(key.storage, key.namespace, key.name)
 
 
@@ -83,8 +82,7 @@ def _event(contents: Contents, row: Row, file: Path) -> Event:
 
 def _take_as_state(contents: Contents, row: Row) -> None:
     """Takes a row from before the window as state without history. The row it supersedes, and a deletion
-    itself, were about to be compacted when the process ended.
-    """
+    itself, were about to be compacted when the process ended."""
     revision, storage, namespace, name, deleted, _, value = row
     state, window = contents.state, contents.window
     previous = state.at(storage, namespace, name)

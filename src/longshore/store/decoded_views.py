@@ -4,9 +4,10 @@ Decoded JSON takes about ten times the memory of its bytes, so budgets are count
 leave first in, first out; an entry that is asked for later is decoded again, in a few microseconds. There are
 two exceptions:
 
-- A view that others hold too, such as an informer of this process, costs us nothing. Forgetting it would free
-  nothing, and the next writer would decode a second one. Such a view counts as lent and stays while it is
-  held. Holders do not say when they let go, so lent views are checked in turn, and they have a bound as well.
+- A view that other code holds too, such as an informer of this process, takes no extra memory. Forgetting it
+  would free nothing, and the next writer would decode a second one. Such a view counts as lent and stays
+  while it is held. Holders do not report when they drop a view, so lent views are checked in turn, and their
+  bytes have a bound, too.
 - A replaced state only serves watchers that have not read the change yet, so it is forgotten soon, and large
   ones sooner.
 """
@@ -61,8 +62,7 @@ class Decoded:
 
     def _make_room(self) -> None:
         """Drops or lends a few views more than needed, so that one call serves many writes. Then checks the
-        same number of views that were lent earlier.
-        """
+        same number of views that were lent earlier."""
         looked_at = 0
         while self._bytes > self._budget - self._budget // _ROOM_DIVISOR:
             revision, entry = self._kept.popitem(last=False)

@@ -22,8 +22,7 @@ class Journal(Protocol):
 
     def is_quick(self, batch: Batch, was_slow: bool) -> bool:
         """Whether appending these writes takes well under a millisecond and waits for no disk; `was_slow`
-        says that recent appends took long.
-        """
+        says that recent appends took long."""
 
     def stopwatch(self) -> float:
         """Seconds on the clock that measures commits; only differences count."""

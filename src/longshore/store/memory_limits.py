@@ -9,11 +9,11 @@ class Limits(msgspec.Struct, frozen=True):
     """Bounds in pairs, by number and by bytes of JSON; the tighter one counts."""
 
     window_events: int = 50_000
-    """Changes kept so that a watcher can resume after them: hours of a usual server."""
+    """Changes that are kept for watchers that resume: those of some hours on a usual server."""
     window_bytes: int = 64 << 20
     lag_events: int = 10_000
     """Changes a watcher may leave unread before it is cut off."""
     lag_bytes: int = 32 << 20
     decoded_bytes: int = 4 << 20
-    """JSON of objects that are kept decoded, which takes about ten times the memory. Objects that are held
-    elsewhere too may add three times as much (`decoded_views.py`)."""
+    """Bytes of JSON that may be kept decoded, in ten times the memory. Objects that other code holds, too,
+    may add three times as many (`decoded_views.py`)."""

@@ -33,7 +33,7 @@ def finished_jobs(limits: Retention) -> Shelf:
 
 
 def failed_jobs(limits: Retention) -> Shelf:
-    """The shelf for records of Jobs that failed, of which thousands that did not take no room."""
+    """The shelf for records of Jobs that failed. Records of other Jobs do not displace them."""
     return Shelf("failed-jobs", limits.history, limits.history_age)
 
 

@@ -37,7 +37,7 @@ class Reader:
     def __init__(self, db: sqlite3.Connection, file: Path) -> None:
         self.file = file
         self.compacted: int = db.execute(sql.READ_COMPACTED).fetchone()[0]
-        """History up to and including this revision may have gaps; its rows are state."""
+        """The newest revision whose history may have gaps: rows up to it are read as state."""
         self._db = db
 
     def rows(self) -> Iterator[Row]:

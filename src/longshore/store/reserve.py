@@ -19,12 +19,12 @@ from typing import Final
 
 _HELD_BYTES: Final = 4 << 20
 """Bytes reserved beyond the end of each file, enough for some thousand deletions."""
-_DISK_PARTS: Final = 32
+_DISK_DIVISOR: Final = 32
 """Each file reserves at most 1/32 of the disk: 640 KiB of 20 MiB, enough for some hundred deletions."""
 _MIN_ROOM_BYTES: Final = 64 << 10
 """A disk with less than this free is full."""
 _FULL_BYTES: Final = 1 << 20
-"""With less than this free a start may fail, so it removes the file `reserve`."""
+"""If less than this is free, a start may fail, so it removes the file `reserve`."""
 _LOOK_SECONDS: Final = 1.0
 _KEEP_SIZE: Final = 1  # FALLOC_FL_KEEP_SIZE: the file does not look longer
 _FULL_ERRORS: Final = (errno.ENOSPC, errno.EDQUOT)
@@ -47,7 +47,7 @@ class Reserve:
         self._spare = journal.with_name("reserve")
         disk = os.statvfs(journal.parent)
         size = disk.f_blocks * disk.f_frsize
-        self.size = min(_HELD_BYTES, size // _DISK_PARTS)
+        self.size = min(_HELD_BYTES, size // _DISK_DIVISOR)
         """Bytes reserved beyond the end of each file; 0 if the file system cannot reserve any."""
         self._descriptors: dict[Path, int] = {}
         """Kept open: closing a descriptor of the database would release SQLite's own locks on it."""

@@ -6,7 +6,7 @@ APPLICATION_ID = 0x6C6F6E67
 """`long` in ASCII: tells our file from any other SQLite database."""
 
 PAGE_SIZE = 8192
-"""Three usual pods to a page, where SQLite's own 4096 would hold one and waste the rest."""
+"""Bytes of a page, for three usual pods. SQLite's own 4096 would hold one and waste the rest."""
 
 # Settings of a new file. Both hold only if they are there before the first table.
 SET_PAGE_SIZE = f"PRAGMA page_size = {PAGE_SIZE}"
@@ -74,8 +74,8 @@ VACUUM_SOME = "PRAGMA incremental_vacuum({})"
 def append(rows: int) -> str:
     """The statement that adds this many rows, in one transaction.
 
-    It is one statement and not `executemany`, so that the interpreter lock is given up and taken back once
-    instead of once a row: under a busy event loop each time costs up to 5 ms.
+    One statement releases the interpreter lock once, `executemany` once a row. Under a busy event loop each
+    release costs up to 5 ms.
     """
     return "INSERT INTO journal VALUES " + ",".join(["(?,?,?,?,?,?,?)"] * rows)
 

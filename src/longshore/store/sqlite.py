@@ -1,6 +1,5 @@
 """The journal on disk: each write is a row of one SQLite table. Rows are appended and compacted, never
-changed.
-"""
+changed."""
 
 from __future__ import annotations
 
@@ -134,7 +133,7 @@ class SqliteJournal:
             bundles, self._bundles = self._bundles, []
             return partial(self._write_notes, bundles, dict(self._first_bundles))
         if self._log_bytes > _CHECKPOINT_BYTES:
-            self._log_bytes = _CHECKPOINT_BYTES - _CHECKPOINT_RETRY_BYTES  # should it fail
+            self._log_bytes = _CHECKPOINT_BYTES - _CHECKPOINT_RETRY_BYTES  # if it fails
             return self._checkpoint
         # On a full disk the room is needed here.
         return self._shrink if self._free_pages and not self.reserve.was_short else None

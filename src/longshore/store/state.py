@@ -122,7 +122,7 @@ class Space:
         return self._order
 
 
-class State:
+class CurrentObjects:
     """Every object, readable by key and listable in order."""
 
     __slots__ = ("storages",)
@@ -260,7 +260,7 @@ class Overlay:
 
     __slots__ = ("_by_storage", "_storages")
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: CurrentObjects) -> None:
         self._storages = state.storages
         self._by_storage: dict[str, dict[Key, Event]] = {}
 
@@ -287,7 +287,7 @@ class Overlay:
             changes = self._by_storage[key.storage] = {}
         changes[key] = event
 
-    def settle(self, events: Sequence[Event]) -> None:
+    def forget(self, events: Sequence[Event]) -> None:
         """Forgets changes that became durable, except of objects that have a newer change staged."""
         by_storage = self._by_storage
         for event in events:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from longshore.store.disk import Disk
 
 
-_SHORT_EVENTS = 64
+_FULL_DISK_EVENTS = 64
 """Changes kept for watchers while the disk is full: the journal rows of older ones make room."""
 
 
@@ -120,8 +120,7 @@ class Store:
 
     def latest_list(self, storage: str, namespace: str | None = None) -> list[Entry]:
         """The newest states, staged or durable, of one storage (or one namespace of it), for writers that
-        must count.
-        """
+        must count."""
         entries = self._contents.state.entries(storage, namespace)
         changed = self._staged.of(storage)
         if not changed:
@@ -161,14 +160,12 @@ class Store:
 
     def stage_update(self, newest: Entry, obj: Obj, *, joined: bool = False) -> Staged:
         """Writes the next state of an object whose `newest` state the writer has just read. Takes `obj` over
-        as `stage` does.
-        """
+        as `stage` does."""
         return self._stage(newest.key, obj, newest, "MODIFIED", joined)
 
     def stage_delete(self, key: Key, obj: Obj, *, joined: bool = False) -> Staged:
         """Removes an object, which must exist. `obj` is its last state; the store takes it over as `stage`
-        does.
-        """
+        does."""
         previous = self.latest(key)
         if previous is None:
             raise KeyError(key)
@@ -195,8 +192,8 @@ class Store:
             self._disk.acknowledge(batch.events[-1].revision)
         self._contents.apply(batch.events)
         if self._disk is not None and self._disk.journal.reserve.was_short:
-            self._contents.window.trim(_SHORT_EVENTS)
-        self._staged.settle(batch.events)
+            self._contents.window.trim(_FULL_DISK_EVENTS)
+        self._staged.forget(batch.events)
         self._hub.publish(batch.events)
         for waiter, revision in self._waiting.items():
             if revision <= self.revision and not waiter.done():
@@ -215,8 +212,7 @@ class Store:
 
     def list_at(self, storage: str, namespace: str | None, revision: int) -> Snapshot:
         """The objects of a storage, or of one namespace in it, at an older revision. Raises `Compacted` or
-        `FutureRevision`.
-        """
+        `FutureRevision`."""
         self._check_past(revision)
         now = self._contents.state.entries(storage, namespace)
         changes = self._contents.window.after(revision, storage, namespace)
@@ -237,8 +233,7 @@ class Store:
         revision: int,
     ) -> Page:
         """Up to `limit` objects at and after a place at an older revision. The cost grows with the number of
-        changes since then, not with the storage. Raises as `list_at` does.
-        """
+        changes since then, not with the storage. Raises as `list_at` does."""
         self._check_past(revision)
         changes = self._contents.window.after(revision, storage, namespace)
         if not changes:
@@ -255,9 +250,9 @@ class Store:
         replay = self._contents.window.after(since, storage, namespace)
         return self._hub.add(storage, namespace, since, replay)
 
-    async def settled(self) -> None:
+    async def drained(self) -> None:
         """Returns when every write staged until now is durable and visible, or has failed."""
-        await self._commit.settled()
+        await self._commit.drained()
 
     async def reached(self, revision: int) -> None:
         """Waits until the store shows this revision, for as long as that takes."""
@@ -288,7 +283,7 @@ class Store:
             raise NothingOnDisk
         if self._closed:
             raise StoreClosed
-        await self._commit.settled()
+        await self._commit.drained()
         copying = asyncio.create_task(beside(partial(self._disk.journal.copy_to, file)))
         self._copying.add(copying)
         copying.add_done_callback(self._copying.discard)

@@ -68,8 +68,7 @@ class Entry(msgspec.Struct, frozen=True, eq=False):
 
 class Event(msgspec.Struct, frozen=True, eq=False, gc=False):
     """One change. `previous` is the state it replaced; None for ADDED. An event is part of no reference
-    cycle, so the garbage collector need not track the many events in the window.
-    """
+    cycle, so the garbage collector need not track the many events in the window."""
 
     revision: int
     type: EventType
@@ -95,7 +94,7 @@ class Snapshot(msgspec.Struct, frozen=True, eq=False):
         return len(self.entries)
 
     def after(self, namespace: str, name: str) -> int:
-        """The index of the first entry behind this place, for the next page; the entry need not exist."""
+        """The index of the first entry after this place, for the next page. The place may be empty."""
         return bisect_right(self.entries, (namespace, name), key=place)
 
 

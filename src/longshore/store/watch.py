@@ -51,8 +51,7 @@ class Watch:
 
     async def __anext__(self) -> list[Event]:
         """The changes since the last call. Waits for at least one change or a nudge; a nudge alone gives an
-        empty list.
-        """
+        empty list."""
         while not self._batches:
             if self._nudged:
                 self._nudged = False

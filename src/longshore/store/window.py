@@ -88,7 +88,7 @@ class Window:
         event = self._events.popleft()
         storage = event.entry.key.storage
         of_storage = self._by_storage[storage]
-        of_storage.popleft()  # the oldest of all is the oldest of its storage
+        of_storage.popleft()  # the oldest change is also the oldest of its storage
         if not of_storage:
             del self._by_storage[storage]
         self._bytes -= len(event.entry.raw)

@@ -27,8 +27,8 @@ class Writer(Protocol):
 
 
 class InTurn:
-    """Runs each job in the next turn of the event loop, for a store that keeps nothing. Without a thread the
-    same run takes the same steps on a virtual clock."""
+    """Runs each job in the next turn of the event loop, for a store that keeps nothing. Without a thread, a
+    run on a virtual clock repeats step by step."""
 
     def submit(self, job: Callable[[], None], finished: Finished) -> None:
         asyncio.get_running_loop().call_soon(lambda: finished(attempt(job)))
@@ -38,8 +38,8 @@ class InTurn:
 
 
 class WriterThread:
-    """A thread that lives from the first job to `stop`. A daemon: the process may be killed at any
-    moment anyway, so nothing rests on this thread ending well."""
+    """A thread that lives from the first job to `stop`. It is a daemon: the process may be killed at any
+    moment anyway, so nothing depends on an orderly end of this thread."""
 
     def __init__(self) -> None:
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()

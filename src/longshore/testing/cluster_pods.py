@@ -9,7 +9,7 @@ from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.node.runtime import Key
-from longshore.scripts.pod_rules import CommandRule, Rule, Told
+from longshore.scripts.pod_rules import Attempt, CommandRule, Rule
 from longshore.scripts.runs import OOM_REASON, Chance, Exec, Outcome, Run
 from longshore.scripts.spreads import Duration, seconds
 
@@ -108,8 +108,8 @@ class ClusterPods:
 
     def script(
         self,
-        name: str | Told = "*",
-        *runs: Told,
+        name: str | Attempt = "*",
+        *runs: Attempt,
         namespace: str = "",
         labels: str = "",
         image: str = "",
@@ -150,7 +150,7 @@ class ClusterPods:
 
         self._cluster.loop.call(change)
 
-    def _watched(self, run: Told) -> Told:
+    def _watched(self, run: Attempt) -> Attempt:
         """A script function whose mistakes reach the test; its pod then waits for the test's end."""
         if isinstance(run, Run | Chance) or not callable(run):
             return run

@@ -200,7 +200,7 @@ class Installation:
     # ---- steps
 
     def _serve(self) -> None:
-        """Makes a new API, a plane and a front door over the store, and starts none of them."""
+        """Makes a new API, a plane and a front over the store, and starts none of them."""
         tokens = Tokens(self.store, admin_token=self.token, key=self._key, clock=self.clock.timestamp)
         quiet = self.settings.clock == "virtual"
         loop = asyncio.get_running_loop()

@@ -1,6 +1,6 @@
-"""The front door of a cluster for tests: notes every request, and lets some go wrong.
+"""The front of a cluster for tests: notes every request, and lets some go wrong.
 
-Answers as `FrontDoor` does. Faults strike before it, as in a proxy on a bad day.
+Answers as `ApiFront` does. Faults strike before it, as in a proxy on a bad day.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from longshore.api.errors import StatusError
 from longshore.apiserver.http import authn
-from longshore.apiserver.http.begin import FrontDoor
+from longshore.apiserver.http.begin import ApiFront
 from longshore.apiserver.http.begun import Begun, Durable, Queued, Ready, Streams, Upgrades, Waits
 from longshore.apiserver.http.exchange import Exchange
 from longshore.apiserver.http.fanout import Fanout
@@ -53,8 +53,8 @@ class ServerOutside(Outside):
         return self.listener is not None and self.listener.receives
 
 
-class ObservedFront(FrontDoor):
-    """The front door. `requests` and `faults` belong to the cluster and outlive it."""
+class ObservedFront(ApiFront):
+    """An `ApiFront`. `requests` and `faults` belong to the cluster and outlive it."""
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from longshore.apiserver.http import aside
-from longshore.apiserver.http.begin import FrontDoor
+from longshore.apiserver.http.begin import ApiFront
 from longshore.apiserver.large import large_writes as writing
 from support.api_in_memory import Answer, Server, api_in_memory
 
@@ -90,7 +90,7 @@ REQUESTS: list[tuple[str, str, Any, dict[str, str]]] = [
 @pytest.fixture
 async def apart(anyio_backend: str) -> AsyncIterator[Server]:
     async with api_in_memory() as server:
-        front = server.client._front = FrontDoor(server.api, apart=True)
+        front = server.client._front = ApiFront(server.api, apart=True)
         yield server
         front.close()
         await asyncio.sleep(0)  # its socket is closed in the next turn of the loop
@@ -150,7 +150,7 @@ async def test_a_change_between_two_looks_at_an_object_is_seen(
     async def meanwhile(self: writing._Worker, message: writing.ToWorker) -> None:
         nonlocal looks
         await send(self, message)
-        if isinstance(message, writing.Told) and message.found and message.found[0][2] == "m":
+        if isinstance(message, writing.StoreAnswer) and message.found and message.found[0][2] == "m":
             looks += 1
             if looks == 1:
                 await apart.send("PATCH", f"{MAPS}/m", {"data": {"b": "2"}}, type=_MERGE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from longshore.api.errors import StatusError
-from longshore.apiserver.access.authz import Wish
+from longshore.apiserver.access.authz import Access
 from longshore.apiserver.request.call import User
 
 pytestmark = pytest.mark.anyio
@@ -70,10 +70,10 @@ async def test_resource_names_and_subresource_wildcards_are_honoured(server):
         ],
     )
     allows = server.api.authorizer.allows
-    assert allows(BOB, Wish("get", "", "configmaps", "mine", "default"))
-    assert not allows(BOB, Wish("get", "", "configmaps", "yours", "default"))
-    assert allows(BOB, Wish("patch", "batch", "jobs/status", "j", "default"))
-    assert not allows(BOB, Wish("patch", "batch", "jobs", "j", "default"))
+    assert allows(BOB, Access("get", "", "configmaps", "mine", "default"))
+    assert not allows(BOB, Access("get", "", "configmaps", "yours", "default"))
+    assert allows(BOB, Access("patch", "batch", "jobs/status", "j", "default"))
+    assert not allows(BOB, Access("patch", "batch", "jobs", "j", "default"))
 
 
 async def test_a_service_account_token_logs_in_as_the_account_and_ends(server):

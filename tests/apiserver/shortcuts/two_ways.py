@@ -79,7 +79,7 @@ def played(requests: Sequence[Request], *, shortcuts: bool) -> list[Any]:
         for number, request in enumerate((*START, *requests)):
             clock.seconds += number % 3 == 2
             found.append(_answered(api, request))
-        await store.settled()
+        await store.drained()
         for each in watch:
             each.nudge()
             told = await anext(each)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from longshore.client.config.connection import Connection
-from longshore.client.config.kubeconfig import Entry
+from longshore.client.config.kubeconfig import ConfigEntry
 from longshore.client.config.user import credentials
 from longshore.client.credentials import Credentials
 from longshore.client.credentials.certificate_files import CertificateFiles
@@ -92,8 +92,10 @@ def put(folder: Path, pair: Pair) -> tuple[bytes, bytes]:
 def named(folder: Path, **more: str) -> Credentials:
     """The user of a kubeconfig that names files."""
     content = {"client-certificate": "c", "client-key": "k", **more}
-    user = Entry("u", content, folder / "config", "users[0].user")
-    return credentials(user, Entry("c", {"server": "https://x"}, folder / "config", "clusters[0].cluster"))
+    user = ConfigEntry("u", content, folder / "config", "users[0].user")
+    return credentials(
+        user, ConfigEntry("c", {"server": "https://x"}, folder / "config", "clusters[0].cluster")
+    )
 
 
 @pytest.mark.parametrize("more", [{}, {"token": "t"}])
@@ -263,7 +265,8 @@ async def test_a_plugin_that_must_ask_needs_a_terminal(tmp_path: Path) -> None:
 def test_a_plugin_with_a_path_is_beside_the_kubeconfig(tmp_path: Path) -> None:
     given = {"exec": {"apiVersion": V1, "command": "./bin/p", "interactiveMode": "Never"}}
     source = credentials(
-        Entry("u", given, tmp_path / "config", "users[0].user"), Entry("c", {}, tmp_path / "config", "")
+        ConfigEntry("u", given, tmp_path / "config", "users[0].user"),
+        ConfigEntry("c", {}, tmp_path / "config", ""),
     )
     assert isinstance(source, ExecPlugin)
     assert source._spec.command == f"{tmp_path}/bin/p"

@@ -12,7 +12,7 @@ import pytest
 
 from longshore.client.config import connection
 from longshore.client.config.connection import Connection
-from longshore.client.config.kubeconfig import Entry, Kubeconfig
+from longshore.client.config.kubeconfig import ConfigEntry, Kubeconfig
 from longshore.client.credentials import NoCredentials
 from longshore.client.errors import ConfigError
 from longshore.client.http import tls
@@ -28,9 +28,9 @@ def kubeconfig(
     cluster = {"server": "https://one:6443"} if cluster is None else cluster
     linked = {"cluster": "c"} | ({} if user is None else {"user": "u"}) | context
     return Kubeconfig(
-        clusters={"c": Entry("c", cluster, FILE, "clusters[0].cluster")},
-        users={} if user is None else {"u": Entry("u", user, FILE, "users[0].user")},
-        contexts={"x": Entry("x", linked, FILE, "contexts[0].context")},
+        clusters={"c": ConfigEntry("c", cluster, FILE, "clusters[0].cluster")},
+        users={} if user is None else {"u": ConfigEntry("u", user, FILE, "users[0].user")},
+        contexts={"x": ConfigEntry("x", linked, FILE, "contexts[0].context")},
         current_context="x",
         files=[FILE],
     )

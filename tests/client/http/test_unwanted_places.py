@@ -76,9 +76,9 @@ async def test_the_beginning_of_an_event_says_the_same_as_all_of_it() -> None:
     for kind in ("ADDED", "MODIFIED", "DELETED"):
         for namespace in ("mine", "other"):
             found = line(kind, pod(namespace, 7))
-            assert watch_stream._BEGINNING.match(found)
+            assert watch_stream._EVENT_START.match(found)
             with_blanks = json.dumps(json.loads(found)).encode()
-            assert not watch_stream._BEGINNING.match(with_blanks)
+            assert not watch_stream._EVENT_START.match(with_blanks)
             expected = "" if namespace == "mine" else "7"
             assert watch_stream.unwanted_version(found, is_mine) == expected
             assert watch_stream.unwanted_version(with_blanks, is_mine) == expected

@@ -233,7 +233,7 @@ def test_nothing_is_left_in_memory_of_a_cronjob_that_is_gone() -> None:
             await world.client.delete(CRONJOBS, "c", "ns")
             await world.clock.sleep(200)
             memory = controller._memory
-            assert (memory.untold, memory.going(("ns", "c")), memory.own_writes._records) == (
+            assert (memory.untold, memory.going(("ns", "c")), memory.own_writes._written) == (
                 set(),
                 frozenset(),
                 {},

@@ -74,7 +74,7 @@ def test_nothing_is_remembered_of_a_job_that_has_ended(monkeypatch: pytest.Monke
         await stage.quiet()
         (memory,) = memories
         assert not memory.finished
-        assert not memory.own_writes._records
+        assert not memory.own_writes._written
 
     play(scene)
 

@@ -12,7 +12,7 @@ import pytest
 
 from longshore.api.facts import own_names
 from longshore.api.types import Obj
-from longshore.apiserver.access.authz import Wish
+from longshore.apiserver.access.authz import Access
 from longshore.apiserver.request.call import User
 from longshore.controllers import rights
 from longshore.controllers.rights import NAME, RightsView, decide
@@ -76,17 +76,17 @@ async def bound(server: Server, namespace: str, want: bool = True) -> None:
 async def test_an_account_may_run_batch_work_and_no_more(
     server: Server, verb: str, group: str, resource: str, allowed: bool
 ) -> None:
-    wish = Wish(verb, group, resource, "x", "default")
-    assert server.api.authorizer.allows(account("default", "mine"), wish) is allowed
+    access = Access(verb, group, resource, "x", "default")
+    assert server.api.authorizer.allows(account("default", "mine"), access) is allowed
 
 
 async def test_an_account_has_no_rights_in_another_namespace_or_everywhere(server: Server) -> None:
     await server.client.create(("v1", "Namespace"), {"metadata": {"name": "other"}})
     await bound(server, "other")
     allows = server.api.authorizer.allows
-    assert allows(account("other"), Wish("create", "batch", "jobs", "", "other"))
-    assert not allows(account("other"), Wish("create", "batch", "jobs", "", "default"))
-    assert not allows(account("other"), Wish("list", "", "pods"))
+    assert allows(account("other"), Access("create", "batch", "jobs", "", "other"))
+    assert not allows(account("other"), Access("create", "batch", "jobs", "", "default"))
+    assert not allows(account("other"), Access("list", "", "pods"))
 
 
 async def test_a_namespace_can_do_without_and_change_its_mind(server: Server) -> None:
@@ -94,8 +94,8 @@ async def test_a_namespace_can_do_without_and_change_its_mind(server: Server) ->
         mark = {"metadata": {"annotations": {own_names.WORKLOAD_RIGHTS: value}}}
         await server.client.patch(("v1", "Namespace"), "default", mark)
         await bound(server, "default", wanted)
-        wish = Wish("list", "batch", "jobs", "", "default")
-        assert server.api.authorizer.allows(account("default"), wish) is wanted
+        access = Access("list", "batch", "jobs", "", "default")
+        assert server.api.authorizer.allows(account("default"), access) is wanted
 
 
 async def test_a_role_that_was_changed_is_left_as_it_is(server: Server) -> None:

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from longshore.apiserver.http.begin import FrontDoor
+from longshore.apiserver.http.begin import ApiFront
 from longshore.client.local import LocalClient
 from support.api_in_memory import Server
 
@@ -22,7 +22,7 @@ def _client(server: Server, name: str) -> LocalClient:
 
 
 async def _fill(server: Server) -> None:
-    server.client._front = FrontDoor(server.api, apart=True)
+    server.client._front = ApiFront(server.api, apart=True)
     for number in range(300):
         await server.send("POST", MAPS, {"metadata": {"name": f"m{number}"}, "data": {"a": "x" * 2000}})
 

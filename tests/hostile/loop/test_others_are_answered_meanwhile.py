@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from apiserver.crd.widgets import DEFINITIONS, WIDGETS, define, definition, widget
-from longshore.apiserver.http.begin import FrontDoor
+from longshore.apiserver.http.begin import ApiFront
 from longshore.up.options import Options
 from longshore.up.running import running
 from support.api_in_memory import Server
@@ -56,7 +56,7 @@ BODIES = {
 @pytest.fixture
 async def apart(server: Server) -> AsyncIterator[Server]:
     """With a process for large bodies, as a longshore has it."""
-    front = server.client._front = FrontDoor(server.api, apart=True)
+    front = server.client._front = ApiFront(server.api, apart=True)
     yield server
     front.close()
     await asyncio.sleep(0)  # its socket is closed in the next turn of the loop

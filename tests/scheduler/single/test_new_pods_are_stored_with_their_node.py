@@ -134,7 +134,7 @@ def test_the_room_of_a_pod_that_could_not_be_stored_is_given_back() -> None:
         lost["metadata"] |= {"namespace": "default", "uid": "u"}
         assert placer.place(lost) == "n"
         assert await create(plane, a_pod("p", "2")) == ""
-        placer.settled(lost, WriteFailed("the disk is full"))
+        placer.stored(lost, WriteFailed("the disk is full"))
         await clock.sleep(1)
         assert await node_of(plane, "p") == "n"
 

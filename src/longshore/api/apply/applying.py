@@ -217,7 +217,7 @@ def with_containers(fields: FieldSet, shape: Shape | None) -> FieldSet:
 
 
 def _below(shape: Shape | None, step: str) -> tuple[Shape | None, bool]:
-    """The shape one step down, and whether the step is a named field."""
+    """The shape below this step, and whether the step is a named field."""
     if isinstance(shape, MapShape) and step.startswith("f:"):
         known = shape.fields.get(step[2:])
         return known or shape.element, known is not None
@@ -265,8 +265,8 @@ def _list_without(value: Any, shape: ListShape, gone: FieldSet) -> Any:
 
 # ---- Merges an applied configuration into the live object: its fields win, all others stay.
 #
-# Null does not delete here: it is a value like any other, and decoding makes nothing of it. What an
-# applier no longer mentions is taken away afterwards, by `dropped_fields.py`.
+# Null does not delete here: it is a value like any other, and decoding drops it. `pruned` removes
+# afterwards the fields that the applier has left out this time.
 
 
 def merged(live: Any, applied: Any, shape: Shape) -> Any:
@@ -296,7 +296,7 @@ def _maps(live: Any, applied: Any, shape: MapShape | UntypedShape) -> Any:
 
 
 def _lists(live: Any, applied: Any, shape: ListShape) -> Any:
-    """Merges lists: applied items keep their order, live items their place before the next common item."""
+    """Merges lists. Applied items keep their order; live items stay before the next item of both lists."""
     if not applied:
         return live or applied
     if not live:

@@ -1,8 +1,8 @@
 """Finds the fields that differ between two objects: those that were set, and those that were removed.
 
-Shapes are compiled to functions on first use, because this runs on every write: one dict lookup per
-field, no paths, no work below parts that are equal. A value that is new is owned with everything in
-it, each container included; a changed container is owned only where its members changed.
+Shapes are compiled to functions on first use, because this runs on every write: one dict lookup per field, no
+paths, no work below parts that are equal. A new value is owned with everything in it, containers included. Of
+a changed container only the changed members are owned.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def change_of(
 
     `skip` names fields to ignore: top-level fields, and single fields of metadata. Fields without owners
     (metadata's name, uid, version and so on) are always ignored. `given` has the fields of whole new parts,
-    if the caller knows them; `only` names the one part in which the objects differ.
+    if the caller knows them; `only` names the one part that differs.
     """
     set_: FieldSet = {}
     gone: FieldSet = {}
@@ -232,7 +232,7 @@ def _members_change(steps: Steps, old: Obj, new: Obj) -> Change:
 
 
 def _members_of(node: FieldSet) -> Change:
-    """The change of a container that was empty: its members are new, the container itself is not."""
+    """The change of a container that was empty: its members are new, and the container is not."""
     del node[SELF]
     return node, None
 
@@ -353,7 +353,7 @@ def _list_plan(shape: ListShape) -> ComparePlan:
 
 
 def _items_change(element: ComparePlan, old: Any, new: Any) -> Change:
-    """The change of items with one name. Several of them are one leaf: nothing distinguishes them."""
+    """The change of items with one name. Several such items are one leaf: nothing distinguishes them."""
     if len(old) <= 1 and len(new) <= 1:
         if not old:
             return element.whole(new[0]), None
@@ -384,7 +384,7 @@ def _untyped_change(old: Any, new: Any) -> Change:
         return LEAF, None
     if (old_map or old is None or old == {}) and (new_map or new is None or new == {}):
         return _members_change(_UntypedSteps(), old or {}, new or {})
-    # A map that became something else, or the reverse: the members go or come, and the field changed.
+    # A map became another type, or the reverse: its members were removed or set, and the field changed.
     set_ = _untyped_whole(new) if new_map else LEAF
     gone = {k: v for k, v in _untyped_whole(old).items() if k != SELF} if old_map else None
     return set_, gone

@@ -1,7 +1,7 @@
 """The entries of metadata.managedFields: reading what a client sent, order, and the cap on their number.
 
-An entry is kept as its JSON. Its identity is manager, operation, subresource and, for updates, the
-API version: an applier stays itself when it moves to another version.
+An entry is kept as its JSON. Its identity is manager, operation, subresource and, for updates, the API
+version; an applier that moves to another version keeps its entry.
 """
 
 from __future__ import annotations
@@ -115,14 +115,14 @@ def capped(found: Sequence[Obj]) -> Sequence[Obj]:
 
 
 def identity_text(entry: Obj) -> str:
-    """The identity as upstream writes it down; conflicts and ties are sorted by this text."""
+    """The identity in upstream's written form, by which conflicts and ties are sorted."""
     manager, operation, version, subresource = identity(entry)
     named = {"manager": manager, "operation": operation, "apiVersion": version, "subresource": subresource}
     return field.json_text({k: v for k, v in named.items() if v})
 
 
 def shown(entry: Obj) -> str:
-    """A manager as conflict messages name it: `"kubectl" using batch/v1`."""
+    """A manager as messages about conflicts name it: `"kubectl" using batch/v1`."""
     text = field.quoted(entry.get("manager", ""))
     if entry.get("subresource"):
         text += f" with subresource {field.quoted(entry['subresource'])}"

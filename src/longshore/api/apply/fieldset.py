@@ -1,10 +1,10 @@
 """Sets of field paths, kept in the very form the API shows them: `fieldsV1`.
 
-A set is a tree of dicts. A key is one step of a path: `f:<field>`, `k:{"name":"c"}` (list item by its
-keys), `v:<value>` (item of a set), `i:<index>`. A node that is empty, or has the key `.`, stands for a
-path that is itself in the set; the node's other keys are the paths below it. The empty root is the
-empty set. Nothing has to be converted to read or write managedFields, and parts are shared between
-sets: they are frozen, every function returns new nodes or the ones it was given.
+A set is a tree of dicts. A key is one step of a path: `f:<field>`, `k:{"name":"c"}` (list item by its keys),
+`v:<value>` (item of a set), `i:<index>`. A node that is empty, or has the key `.`, stands for a path that is
+itself in the set; the node's other keys are the paths below it. The empty root is the empty set. Nothing has
+to be converted to read or write managedFields. Sets share parts: nodes are frozen, and every function returns
+new nodes or the given ones.
 
 `difference` and `intersection` take paths one by one: removing a path leaves the paths below it.
 `without` removes whole branches.
@@ -42,7 +42,7 @@ def difference(a: FieldSet, b: FieldSet) -> FieldSet:
 
 
 def renewed(a: FieldSet, changed: FieldSet, gone: FieldSet) -> FieldSet | None:
-    """The paths of `a`, and of `changed`, that are not in `gone`, in order; None if no path of `changed` is
+    """The paths of `a` and of `changed`, without those of `gone`, in order; None if no path of `changed` is
     left."""
     if gone:
         a, changed = difference(a, gone), difference(changed, gone)
@@ -77,7 +77,7 @@ def is_member(node: FieldSet) -> bool:
 
 def in_order(a: FieldSet) -> FieldSet:
     """The set with the keys of every node in Kubernetes' order: `.` first, then fields by name, then items.
-    Upstream stores this very text, and its tests compare it. Returns `a` itself when it is in order."""
+    Upstream stores this text, and its tests compare it. Returns `a` itself if it is in order."""
     order = _order_of(a) if len(a) > 1 else None
     out: FieldSet | None = None if order is None else {step: a[step] for step in order}
     for step, below in a.items():
@@ -89,8 +89,8 @@ def in_order(a: FieldSet) -> FieldSet:
 
 
 def _list_in_order(node: FieldSet) -> FieldSet | None:
-    """The node of a list of several items with keys, in order; None for any other node. Most objects have the
-    same conditions and containers, so such nodes are cached by their JSON and shared."""
+    """The node, in order, of a list of several items with keys; None for any other node. Most objects have
+    equal conditions and containers, so such nodes are cached by their JSON and shared."""
     if len(node) > 2 and next(reversed(node))[0] == "k":
         raw = encode(node)
         return _remembered(raw) if len(raw) <= _MAX_REMEMBERED_BYTES else _read_in_order(raw)
@@ -106,7 +106,7 @@ _remembered: Final = lru_cache(maxsize=1024)(_read_in_order)
 
 
 def paths(a: FieldSet) -> Iterator[tuple[str, ...]]:
-    """Every path in Kubernetes' order: what is in the set at one level first, then what is below."""
+    """Every path in Kubernetes' order: at each level, first paths that end there, then longer ones."""
     return _paths(a, ())
 
 
@@ -222,7 +222,7 @@ def _difference(a: FieldSet, b: FieldSet) -> FieldSet | None:
 
 
 def _replaced(own: FieldSet, step: str, left: FieldSet | None) -> FieldSet:
-    """Puts `left` at this step of the caller's own set, or removes the step if it is None."""
+    """Puts `left` at this step of the caller's own set. If `left` is None, removes the step."""
     if left is None:
         del own[step]
     else:
@@ -284,7 +284,7 @@ def _in_order(steps: tuple[str, ...]) -> tuple[str, ...] | None:
 
 
 _known_order: Final = lru_cache(maxsize=4096)(_in_order)
-"""Cached: the same few maps and lists are written over and over."""
+"""Cached, since the same few maps and lists are written again and again."""
 forget: Final = _known_order.cache_clear
 """Clears the cache, which may hold long names from a large body."""
 

@@ -32,10 +32,10 @@ def after_update(
 ) -> None:
     """Writes new's managedFields. `old` is the stored object, or None when `new` is being created.
 
-    `new` is decoded and defaulted, but no hook and no admission has changed it: fields that these add have no
-    owner. `versions` are further API versions of the kind; entries of unknown versions are dropped. `given`
-    has the fields of whole new parts, by name, if they are known already. `only` names the one part in which
-    the objects differ, apart from fields without owners.
+    `new` is decoded and defaulted, before hooks and admission: fields that these add have no owner.
+    `versions` are further API versions of the kind; entries of unknown versions are dropped. `given` has the
+    fields of whole new parts, by name, if they are known already. `only` names the one part in which the
+    objects differ, apart from fields without owners.
     """
     assert isinstance(shape, MapShape)
     meta = new.setdefault("metadata", {})
@@ -115,12 +115,12 @@ def surviving(
 
 
 def _left(entry: Obj, changed: FieldSet, gone: FieldSet) -> Obj | None:
-    """An entry without changed and removed fields: `entry` itself if it has none of those, None if it has no
-    fields left."""
+    """An entry without the changed and removed fields: `entry` itself if it has none of them, None if nothing
+    is left."""
     fields = entry["fieldsV1"]
     steps = fields.keys()
     if steps.isdisjoint(changed) and steps.isdisjoint(gone):
-        # Whoever writes a status takes nothing from whoever made the object.
+        # A write of the status takes no field from the manager that made the object.
         return entry if fields else None
     left = fieldset.difference(fieldset.difference(fields, changed), gone)
     if not left:
@@ -129,7 +129,7 @@ def _left(entry: Obj, changed: FieldSet, gone: FieldSet) -> Obj | None:
 
 
 def only_times_differ(new: Obj, old: Obj) -> bool:
-    """Whether two objects are the same but for time stamps in managedFields: such a write changes nothing."""
+    """Whether two objects differ only in time stamps of managedFields. Such a write changes nothing."""
     if new.keys() != old.keys():
         return False
     for part, value in new.items():
@@ -150,7 +150,7 @@ def _timeless(found: Sequence[Obj]) -> list[Obj]:
 
 
 def _known(sent: Any, old: Obj | None, subresource: str) -> Sequence[Obj]:
-    """The entries a write starts from: the request's if it names any, else the stored ones."""
+    """The entries before a write: the request's if it names any, else the stored ones."""
     stored: Sequence[Obj] = old["metadata"].get("managedFields") or () if old is not None else ()
     if subresource or sent is None or sent is stored:
         return stored

@@ -4,8 +4,8 @@ Reading gives objects in canonical form, so that everything behind the codec can
 plain values. A valid JSON body takes the compiled path; everything else is read exactly as Go reads
 it, to the wording of the error.
 
-`decode_json` reads a body as a known message. A server that has to find out first what a body claims to
-be uses `read_*`, asks the document to `interpret` itself, and then decodes it.
+`decode_json` reads a body as a known message. If the kind is not known yet, `read_*` parses the body,
+`interpret` finds its kind, and then the document is decoded.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def encode_document(document: Obj) -> bytes:
 
 
 def encode_frozen(obj: Obj, api_version: str, kind: str, kept: Kept) -> bytes:
-    """A stored object as protobuf; parts of it that `kept` knows are not written again."""
+    """A stored object as protobuf. Parts that `kept` has are not encoded again."""
     return encode_protobuf(obj, api_version, kind, schema.kinds()[f"{api_version} {kind}"], kept)
 
 

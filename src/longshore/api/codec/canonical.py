@@ -1,8 +1,8 @@
 """Turns the stored form of a message into the JSON that Kubernetes writes for it.
 
 Go leaves out an `omitempty` field only when it is a nil pointer, an empty string, list or map, zero or false.
-Structs are always written. A time that was never set is null, as is an empty list that is not `omitempty`: it
-has been through protobuf, which knows no empty lists.
+Structs are always written. A time that was never set is null. So is an empty list without `omitempty`, since
+Kubernetes stores objects as protobuf, which has no empty lists.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from longshore.api.schema import Field, Type
 from longshore.api.types import Obj
 
 OMIT_ZERO: Final = frozenset((("meta/v1.ObjectMeta", "creationTimestamp"),))
-"""Struct fields that are left out when zero; the only one with `omitzero` among the kinds we know."""
+"""Struct fields that are left out if zero. Of the known kinds only this field has `omitzero`."""
 
 _SCALAR_ZERO: Final = {"string": "", "bool": False, "int32": 0, "int64": 0, "float64": 0, "bytes": None}
 _SPECIAL_ZERO: Final = {"Quantity": "0", "IntOrString": 0, "Duration": "0s"}

@@ -29,7 +29,7 @@ from longshore.api.types import Obj
 class _LooksLikeText(type):
     """Lets hooks return plain values: msgspec checks by isinstance what a hook returns."""
 
-    # `type(value)` is always something, and asked of every time of every body: no function of ours.
+    # msgspec calls this for each time and quantity of a body: `type`, always true, is no Python function.
     __instancecheck__ = type  # type: ignore[assignment]
 
 
@@ -54,7 +54,7 @@ class _Float(metaclass=_LooksLikeText):
 
 
 class _Unsupported(Exception):
-    """The message needs the exact reading (schemas of apiextensions contain themselves)."""
+    """Raised for a message that needs the exact reading (schemas of apiextensions contain themselves)."""
 
 
 _Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]

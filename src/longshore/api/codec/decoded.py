@@ -16,8 +16,8 @@ class DecodeError(ValueError):
 class Decoded(msgspec.Struct):
     """A document read as one kind.
 
-    `obj` is the object as Kubernetes would write it back, without apiVersion and kind. These two are
-    as the document has them, empty when it leaves them out.
+    `obj` is the object as Kubernetes would write it back, without apiVersion and kind. apiVersion and kind
+    are as in the document; empty if it leaves them out.
     """
 
     api_version: str

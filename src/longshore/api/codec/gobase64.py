@@ -41,7 +41,7 @@ def _first_bad_byte(text: str) -> int | None:
 
 
 def _bad_padding(data: bytes, at: int, place: int) -> int | None:
-    """Where the padding after the first `=`, which stood just before `at`, is wrong; None if it is right."""
+    """The place where the padding goes wrong; None if it is right. `at` is the place after its first `=`."""
     at = _skip_breaks(data, at)
     if place == 2:
         if at == len(data):

@@ -75,7 +75,7 @@ class _Scanner:
             raise self.invalid("after top-level value")
 
     def value_start(self, stack: list[int]) -> bool:
-        """Reads a scalar (False), or an opening bracket and all up to its first value (True)."""
+        """Reads a scalar and returns False, or an opening bracket up to its first value and returns True."""
         char = self.peek()
         if char not in b"{[":
             self.scalar(char)
@@ -99,7 +99,7 @@ class _Scanner:
         return True
 
     def close_values(self, stack: list[int]) -> bool:
-        """Reads what follows a value; True when another value is due."""
+        """Reads what follows a value: a comma, or closing brackets. True if another value is due."""
         self.space()
         while stack:
             char, is_list = self.peek(), stack[-1] == ord("[")

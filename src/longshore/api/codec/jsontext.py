@@ -112,7 +112,8 @@ def is_shallow(raw: bytes) -> bool:
 def has_duplicates(raw: bytes, value: Any) -> bool:
     """Whether `raw` may have a duplicate key that its decoded `value` has lost.
 
-    Losing a pair loses its colon, so the counts of colons differ, unless an escaped colon makes up for it.
+    A lost pair also loses its colon, so the counts of colons differ, unless the text also has an escaped
+    colon.
     """
     if raw.count(b":") != _encode(value).count(b":"):
         return True

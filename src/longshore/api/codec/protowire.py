@@ -55,7 +55,7 @@ class Heads(dict[int, bytes]):
 
 @cache
 def heads(number: int) -> Heads:
-    """Tag and length of the field with this number that holds bytes, text or a message, by the length."""
+    """Tags and lengths before the content of fields of bytes, text or a message with this number."""
     return Heads(tag(number, BYTES))
 
 
@@ -80,7 +80,7 @@ def read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 def read_length(data: bytes, at: int, end: int) -> tuple[int, int]:
-    """Where the content of a length-delimited field starts and ends."""
+    """The start and the end of the content of a length-delimited field."""
     if at < end and data[at] < 0x80:
         start = at + 1
         stop = start + data[at]
@@ -93,7 +93,7 @@ def read_length(data: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 def skip(data: bytes, at: int, end: int, wire: int) -> int:
-    """Where an unknown field ends."""
+    """The end of an unknown field."""
     if wire == VARINT:
         return read_varint(data, at, end)[1]
     if wire == BYTES:

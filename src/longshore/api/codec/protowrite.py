@@ -30,8 +30,8 @@ _MAX_PART_BYTES: Final = 8192  # with both generations full of such parts: 32 MB
 
 
 class Kept(dict[int, tuple[Any, bytes]]):
-    """The bytes of parts written lately, by the part's identity, in two generations: a full table becomes the
-    older generation, and the previous older one is dropped.
+    """The bytes of parts written lately, by the part's identity, in two generations. A full table becomes the
+    older generation; the former older one is dropped.
 
     A dict, because a part is looked up five times for an object.
     """
@@ -60,7 +60,7 @@ _Write: TypeAlias = Callable[[Any], bytes]
 _Message: TypeAlias = Callable[[Obj, Kept | None], bytes]
 _SCHEMA: Final = "apiextensions/v1.JSONSchemaProps"
 _NO_NUMBER: Final = b"\x00"
-_SMALL_NUMBERS: Final = 128
+_SHORT_NUMBERS: Final = 128
 """Numbers below this take one byte, and are ready-made with their tags."""
 _KEPT_MESSAGES: Final = frozenset(
     ("batch/v1.JobSpec", "core/v1.PodSpec", "meta/v1.ManagedFieldsEntry", "meta/v1.OwnerReference")
@@ -76,8 +76,8 @@ _MAX_RECURRING_BYTES: Final = 128
 
 
 def write(message_id: str, obj: Obj, kept: Kept | None = None) -> bytes:
-    """The bytes of a message. With `kept`, which is for frozen objects only, parts that were written
-    before are not written again."""
+    """The bytes of a message. With `kept`, which is for frozen objects only, known parts are not encoded
+    again."""
     return _WRITERS[message_id](obj, kept)
 
 
@@ -147,9 +147,9 @@ class _Source:
             self._add(indent, f"a({self._constant(struct.Struct(f'<{len(tag)}sd').pack)}({tag!r}, v))")
             return
         if _wire(kind) == protowire.VARINT:
-            small = self._constant([tag + protowire.varint(n) for n in range(_SMALL_NUMBERS)])
+            small = self._constant([tag + protowire.varint(n) for n in range(_SHORT_NUMBERS)])
             self._add(
-                indent, f"a({small}[v] if 0 <= v < {_SMALL_NUMBERS} else {self._constant(tag)} + varint(v))"
+                indent, f"a({small}[v] if 0 <= v < {_SHORT_NUMBERS} else {self._constant(tag)} + varint(v))"
             )
             return
         if kind.name == "Time" or (name in _RECURRING and kind.name == "string"):

@@ -1,10 +1,9 @@
 """Reads a document as one kind exactly as Go does: field by field, null by null, word by word.
 
-Go decodes into a struct that already has a value, so a duplicate key merges into what its first
-appearance left, and null means different things for pointers, lists and plain fields. A wrong type is
-remembered (the first one is reported) while reading goes on; a value that a type reads by itself (a
-time, a quantity) ends the reading at once. Both are errors; unknown and duplicate fields are not, they
-are listed as problems.
+Go decodes into a struct that already has a value. So a duplicate key merges into the value of the first one,
+and null has another meaning for pointers, lists and plain fields. A wrong type is remembered (the first one
+is reported) while reading goes on; a value that a type reads by itself (a time, a quantity) ends the reading
+at once. Both are errors; unknown and duplicate fields are not, they are listed as problems.
 
 What comes out is the stored form: one dict per struct with the fields that were set. `canonical.py`
 turns it into the JSON Kubernetes would write.
@@ -46,9 +45,9 @@ class Walk:
         """The current path, for problems: `["spec", ".", "containers", "[0]"]`, joined only on need."""
         self._struct = ""
         self._stack: list[str] = []
-        """The current path, for type errors: Go names the struct and the fields, but no indexes."""
+        """The current path as type errors have it: Go names the struct and the fields, but no indexes."""
         self._pinned = ""
-        """The struct that errors name instead, inside a type that reads itself."""
+        """The struct that errors name instead, while a type reads itself."""
         self._last = ""
 
     def document(self, node: Any, message: Message) -> Obj:
@@ -296,7 +295,7 @@ class Walk:
 
 
 def _embedding(message: Message, key: str) -> Iterable[str]:
-    """The embedded structs between `message` and its field `key`, as Go's field stack names them."""
+    """The embedded structs between `message` and its field `key`, as in Go's field stack."""
     if message.is_kind and key in TYPE_META:
         return ("TypeMeta",)
     for own in message.own:
@@ -314,7 +313,7 @@ def _duration(text: str) -> str:
 
 
 def _members(node: Any) -> Iterable[tuple[str, Any]] | None:
-    """The pairs of an object: in the order they stand in text, sorted when they come from a dict."""
+    """The pairs of an object: in the order of the text, or sorted if they come from a dict."""
     if type(node) is Pairs:
         return node
     if isinstance(node, dict):

@@ -1,8 +1,8 @@
 """YAML to plain JSON values as Kubernetes' own parser does it: YAML 1.1 with Go's habits.
 
-`yes`, `on` and `y` are booleans, keys become strings, a number without a fraction is an integer, times
-stay text. Only the first document of a stream is read, as in Kubernetes. Duplicate keys are reported
-and the last one counts. Documents that blow up through aliases are refused, so is deep nesting.
+`yes`, `on` and `y` are booleans, keys become strings, a number without a fraction is an integer, times stay
+text. Only the first document of a stream is read, as in Kubernetes. Duplicate keys are reported and the last
+one counts. Documents that grow too much through aliases, or nest too deeply, are refused.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from longshore.api.types import copy_of
 try:
     # Go's parser is a port of libyaml, so the messages are the same.
     from yaml.cyaml import CParser as Parser  # type: ignore[attr-defined]
-except ImportError:  # PyYAML built without libyaml: other words for syntax errors, all else alike
+except ImportError:  # PyYAML built without libyaml: only the messages of syntax errors differ
     from yaml import Loader as Parser  # type: ignore[assignment] # without libyaml
 
 _TAG: Final = "tag:yaml.org,2002:"
@@ -77,14 +77,14 @@ def _message(error: yaml.YAMLError) -> str:
 
 
 class _Open(msgspec.Struct):
-    """A list or mapping whose end has not come yet."""
+    """A list or mapping that is still being read."""
 
     value: Any
     anchor: str | None
     start: int
-    """How many nodes were counted before it."""
+    """Nodes that were counted before the list or mapping began."""
     text_start: int
-    """How many characters were counted before it."""
+    """Characters that were counted before the list or mapping began."""
     key: Any = None
     has_key: bool = False
     seen: set[tuple[type, Any]] = msgspec.field(default_factory=set)
@@ -152,8 +152,8 @@ class _Composer:
         return copy_of(value)
 
     def _count(self, nodes: int, characters: int, *, aliased: bool) -> None:
-        """Refuses documents that consist of little but repetition: by Go's own measure, which counts nodes,
-        and by their text, which Go does not count."""
+        """Refuses documents that consist mostly of repetition: by Go's measure, which counts nodes, and by
+        their text, which Go does not count."""
         self._nodes += nodes
         self._characters += characters
         if aliased:
@@ -288,7 +288,7 @@ def _key_text(key: Any) -> str:
 
 try:
     from yaml import CSafeDumper as Dumper
-except ImportError:  # PyYAML built without libyaml: the same text in five times the time
+except ImportError:  # PyYAML built without libyaml takes five times as long
     from yaml import SafeDumper as Dumper  # type: ignore[assignment] # without libyaml
 
 _STRING: Final = "tag:yaml.org,2002:str"

@@ -70,8 +70,8 @@ def parse(spec: str) -> Schedule | Every:
 
 
 def parse_in_zone(spec: str, time_zone: str | None) -> Schedule | Every:
-    """The schedule as the CronJob controller reads it: in `time_zone` if there is such a zone, unless the
-    schedule brings its own. Raises ScheduleError."""
+    """The schedule as the CronJob controller reads it: in `time_zone`, if that exists and the schedule has no
+    zone of its own. Raises ScheduleError."""
     if time_zone is not None and "TZ" not in spec:
         try:
             zones.load(time_zone)

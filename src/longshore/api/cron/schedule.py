@@ -1,9 +1,9 @@
 """The search for the next activation, step by step as Kubernetes' cron library makes it.
 
-The steps are part of the contract, since around clock changes they decide what is skipped or run twice:
-months and days move by the calendar and keep the wall clock, hours and minutes move by elapsed time, and each
-time a unit starts over, all are looked at again. A schedule that never fires is recognised beforehand, and a
-day that does not exist at all is stepped over, so every search ends soon.
+The steps are part of the contract: around clock changes they decide which runs are skipped or run twice.
+Steps of months and days keep the time on the wall clock; steps of hours and minutes are elapsed time. When a
+unit starts over, all units are checked again. A schedule that never fires is recognised beforehand, and a day
+that does not exist at all is stepped over, so every search ends soon.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ class Schedule(NamedTuple):
         return None if at is None else at * SECOND
 
     def can_fire(self) -> bool:
-        """False if a field matches nothing, as one of commas alone; upstream would try every minute."""
+        """False if a field matches nothing, such as one of commas alone; upstream would try every minute."""
         either = self.days or self.weekdays
         both = self.days and self.weekdays
         day = both if self.days_starred or self.weekdays_starred else either
         return bool(self.minutes and self.hours and self.months and day)
 
     def matches_day(self, day: int, weekday: int) -> bool:
-        """Whether a day matches: by date and weekday if either field is a star, else by one of them."""
+        """Whether a day matches by date and weekday or, if neither field is a star, by one of them."""
         by_date = self.days >> day & 1
         by_weekday = self.weekdays >> weekday & 1
         if self.days_starred or self.weekdays_starred:
@@ -84,7 +84,7 @@ class _Cursor:
             self._from, self._until, self._offset = self.zone.span(at)
 
     def step(self, unit: int, times: int) -> None:
-        """Makes several steps of elapsed time at once, or only one if the clocks change on the way."""
+        """Makes several steps of elapsed time at once; only one if the clocks change on the way."""
         ahead = self.at + unit * times
         self.move(ahead if ahead < self._until else self.at + unit)
 
@@ -104,7 +104,7 @@ class _Cursor:
             self.set_wall(self.wall + _DAY_SECONDS)
 
 
-@lru_cache(maxsize=16384)  # one look at a CronJob asks the same several times, and so does the next
+@lru_cache(maxsize=16384)  # one sync of a CronJob repeats the question, and so does the next sync
 def _search(schedule: Schedule, start: int, zone: Zone) -> int | None:
     if not schedule.can_fire():
         return None
@@ -126,7 +126,7 @@ def _search(schedule: Schedule, start: int, zone: Zone) -> int | None:
 
 
 def _find_month(schedule: Schedule, cursor: _Cursor, rounded: bool) -> tuple[bool, bool]:
-    """Steps to a month that matches. The second answer is True when a year began meanwhile."""
+    """Steps to a month that matches. The second value is True if a year began meanwhile."""
     year, month, day = civil(cursor.wall // _DAY_SECONDS)
     while not schedule.months >> month & 1:
         if not rounded:
@@ -143,7 +143,7 @@ def _find_month(schedule: Schedule, cursor: _Cursor, rounded: bool) -> tuple[boo
 
 
 def _find_day(schedule: Schedule, cursor: _Cursor, rounded: bool) -> tuple[bool, bool]:
-    """Steps to a day that matches. The second answer is True when a month began meanwhile."""
+    """Steps to a day that matches. The second value is True if a month began meanwhile."""
     days = cursor.wall // _DAY_SECONDS
     while not schedule.matches_day(civil(days)[2], (days + 4) % 7):
         if not rounded:
@@ -163,7 +163,7 @@ def _find_day(schedule: Schedule, cursor: _Cursor, rounded: bool) -> tuple[bool,
 
 
 def _find_time(schedule: Schedule, cursor: _Cursor, rounded: bool) -> tuple[bool, bool]:
-    """Steps to an hour, minute and second that match. The second answer is True when a larger unit began
+    """Steps to an hour, minute and second that match. The second value is True if a larger unit began
     meanwhile."""
     while not schedule.hours >> (cursor.wall % _DAY_SECONDS // _HOUR_SECONDS) & 1:
         if not rounded:
@@ -190,7 +190,7 @@ def _find_time(schedule: Schedule, cursor: _Cursor, rounded: bool) -> tuple[bool
 
 
 def _distance(bits: int, value: int, size: int) -> int:
-    """The steps from a value to the next one in the set, or to where counting starts over."""
+    """The steps from a value to the next one in the set, or to the end of the unit."""
     ahead = bits >> (value + 1)
     return (ahead & -ahead).bit_length() if ahead else size - value
 
@@ -241,7 +241,7 @@ class NeverFires(Exception):
 
 
 class Outlook(NamedTuple):
-    """The result of the search. `none` missed with an `at` means that exactly one start is due."""
+    """The result of the search. If exactly one start is due, `missed` is `none` and `at` is set."""
 
     earliest: Instant
     at: Instant | None
@@ -262,8 +262,8 @@ def most_recent(
     last: Instant | None,
     deadline: int | None,
 ) -> Outlook:
-    """The last activation up to `now`, none older than `last` (or `created` while there was no run) or
-    than `deadline` seconds. Raises NeverFires."""
+    """The last activation up to `now`, but after `last` (or after `created`, before the first run) and no
+    older than `deadline` seconds. Raises NeverFires."""
     earliest = created if last is None else last
     if deadline is not None:
         earliest = max(earliest, now - deadline * SECOND)

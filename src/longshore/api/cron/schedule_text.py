@@ -18,11 +18,11 @@ _ALL_HOURS: Final = [*range(24)]
 _ALL_DAYS: Final = [*range(1, 32)]
 _ALL_MONTHS: Final = [*range(1, 13)]
 _MAX_TIMES: Final = 4
-"""The most times of day that are named; more are given by their hours and minutes."""
+"""The most times of day that are listed. For more, the text has their hours and minutes."""
 
 
 def in_words(schedule: Schedule | Every, zone: Zone | None = None) -> str:
-    """The schedule as a person would say it, with the city of its zone, or of `zone`, behind it."""
+    """The schedule in words, and the city of its zone, or else of `zone`."""
     zone = schedule.zone or zone
     where = f", {zone.name.rpartition('/')[2].replace('_', ' ')}" if zone is not None else ""
     if isinstance(schedule, Every):
@@ -107,7 +107,7 @@ def _values(bits: int) -> list[int]:
 
 
 def _run(values: Sequence[int]) -> bool:
-    """Whether there are several values, each one more than the one before."""
+    """Whether there are several values without a gap."""
     return len(values) > 1 and values[-1] - values[0] == len(values) - 1
 
 

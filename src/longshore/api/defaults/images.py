@@ -1,7 +1,7 @@
 """The pull policy that follows from an image's name: `latest` is pulled always, a fixed tag once.
 
 Reads names as container registries do. A name that is no valid reference has no tag, so it gets
-`IfNotPresent`, as upstream gives it; whether such a name can run is the runtime's business.
+`IfNotPresent`, as upstream. The runtime decides whether such an image can run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _REFERENCE: Final = (
     rf"(?P<name>(?:{_HOST}/)?{_COMPONENT}(?:/{_COMPONENT})*)(?::(?P<tag>[\w][\w.-]{{0,127}}))?"
     rf"(?:@(?P<digest>{_DIGEST}))?"
 )
-"""Compiled with the first image: it takes 2 ms, which not every start has to spend."""
+"""Compiled with the first image, since compiling takes 2 ms, which many starts need not spend."""
 _is_identifier: Final = re.compile("[a-f0-9]{64}").fullmatch
 _MAX_NAME_CHARACTERS: Final = 255
 _MAX_IMAGE_CHARACTERS: Final = _MAX_NAME_CHARACTERS + 1 + 128 + len("@sha512:") + 128
@@ -26,7 +26,7 @@ _MAX_IMAGE_CHARACTERS: Final = _MAX_NAME_CHARACTERS + 1 + 128 + len("@sha512:") 
 
 
 def pull_policy(image: str) -> str:
-    """`Always` for the tag `latest` (which is also meant when neither tag nor digest is given)."""
+    """`Always` for the tag `latest` (the default without tag and digest), else `IfNotPresent`."""
     return _pull_policy(image) if len(image) <= _MAX_IMAGE_CHARACTERS else "IfNotPresent"
 
 

@@ -13,7 +13,7 @@ _AFFINITY_SECONDS: Final = 10800
 
 
 def externally_accessible(spec: Obj) -> bool:
-    """Whether traffic from outside can reach the service at all."""
+    """Whether traffic from outside can reach the service."""
     return spec["type"] in ("NodePort", "LoadBalancer") or (
         spec["type"] == "ClusterIP" and bool(spec.get("externalIPs"))
     )

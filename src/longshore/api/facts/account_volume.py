@@ -9,7 +9,7 @@ from longshore.api.types import Obj
 
 TARGET: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 TOKEN_SECONDS: Final = 3607
-"""Kubernetes' own hour for these tokens; its seven seconds distinguish it from one that a pod asks for."""
+"""Kubernetes' hour for these tokens. Its seven seconds distinguish it from a token that a pod asks for."""
 _PREFIX: Final = "kube-api-access-"
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LETTERS: Final = 5
@@ -49,7 +49,7 @@ def name_in(spec: Obj) -> str:
 
 
 def others(spec: Obj) -> list[Obj]:
-    """The volumes of a pod except the service account's."""
+    """The volumes of a pod except the one of the service account."""
     own, volumes = name_in(spec), spec.get("volumes") or []
     return [volume for volume in volumes if volume["name"] != own] if own else volumes
 

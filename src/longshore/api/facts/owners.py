@@ -25,8 +25,8 @@ def is_controlled_by(obj: Obj, owner: Obj) -> bool:
 
 
 def object_ref(obj: Obj, kind: Kind) -> Obj:
-    """The reference to an object of its namespace in a status, such as `status.active`. Its resourceVersion
-    is that of `obj`, and is never refreshed."""
+    """A reference to `obj` for a status in its namespace, such as `status.active`. The reference has the
+    resourceVersion of `obj`, which is never refreshed."""
     meta = obj["metadata"]
     return {
         "kind": kind[1],

@@ -29,7 +29,7 @@ STATUS_FIELDS: Final = (
         )
     ),
 )
-"""The fields of a status that tell how a pod and its containers fare, and how they ended."""
+"""The fields of a status that say how a pod and its containers run, and how they ended."""
 ALL_STATUSES: Final[tuple[Statuses, ...]] = (*_INIT_AND_MAIN, "ephemeralContainerStatuses")
 
 
@@ -82,9 +82,8 @@ def main_end(pod: Obj) -> Obj:
 
 
 def main_times(pod: Obj) -> tuple[float, float]:
-    """Start and end of the pod's first container in seconds since 1970, 0 for a time that is not known. They
-    have milliseconds if the pod has the annotation EXACT_TIMES, else whole seconds.
-    """
+    """Start and end of the pod's first container in seconds since 1970; 0 for an unknown time. They have
+    milliseconds if the pod has the annotation EXACT_TIMES, else whole seconds."""
     exact = (pod["metadata"].get("annotations") or {}).get(own_names.EXACT_TIMES, "")
     ended = main_end(pod)
     begun, slash, over = exact.partition("/")
@@ -97,7 +96,7 @@ def main_times(pod: Obj) -> tuple[float, float]:
 
 
 class End(NamedTuple):
-    """The first container that failed. Parts that are not known are empty."""
+    """The first container that failed. Unknown parts are empty."""
 
     container: str = ""
     code: int = 0

@@ -82,7 +82,7 @@ def validate_time_zone(zone: str, path: str) -> list[FieldError]:
     if zone.lower() == "local":
         text = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
         found.append(field.invalid(path, zone, text))
-    if zone != "Local":  # which exists, but says nothing
+    if zone != "Local":  # which exists, but names no zone of its own
         try:
             cron.load(zone)
         except cron.UnknownZone as problem:

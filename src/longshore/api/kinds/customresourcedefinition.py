@@ -67,7 +67,7 @@ def _begin_deletion(obj: Obj) -> None:
 
 
 def _holds(obj: Obj) -> bool:
-    """Whether the definition must stay: the first delete only marks it, since its objects must go first."""
+    """Whether the definition must stay: the first delete only marks it, since its objects go first."""
     return "deletionTimestamp" not in obj["metadata"]
 
 

@@ -175,7 +175,7 @@ _FIXED: Final[tuple[tuple[str, str, Any], ...]] = (
     ("reportingComponent", "reportingController", ""),
     ("reportingInstance", "reportingInstance", ""),
 )
-"""Stored field, its name in the error, its value when unset. Upstream checks `reason` twice."""
+"""For each stored field, its name in the error and its value when unset. Upstream checks `reason` twice."""
 
 
 def validate_new_update(new: Obj, old: Obj) -> list[FieldError]:

@@ -48,7 +48,7 @@ SELECTED: Final = job_labels.CONTROLLER_UID
 
 def generate_selector(obj: Obj) -> None:
     """Labels the template with the Job's name and uid and selects by the uid, unless the Job selects by hand.
-    Values that the user has set under these keys stay; validation refuses other ones."""
+    Values that the user has set under these keys stay; validation refuses wrong ones."""
     meta, spec = obj["metadata"], obj["spec"]
     if spec.get("manualSelector"):
         return

@@ -1,7 +1,7 @@
 """LimitRanges: defaults and bounds for the containers, pods and claims of a namespace.
 
-Missing defaults for containers come from other fields: the default limit from the maximum, the default
-request from the default limit, or else from the minimum.
+Missing defaults for containers come from other fields. The default limit is the maximum; the default request
+is the default limit, or else the minimum.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def _free_fields(new: Obj, old: Obj) -> list[str]:
 
 
 def _size(spec: Obj, before: Obj, status: Obj) -> list[FieldError]:
-    """Refuses a size below the capacity that the claim has. A growth that never happened may be undone."""
+    """Refuses a size below the claim's capacity. A larger request may be reduced to what the claim has."""
     size, was = (((s.get("resources") or {}).get("requests") or {}).get("storage") for s in (spec, before))
     has = (status.get("capacity") or {}).get("storage", "0")
     if size and was and quantity.compare(size, was) < 0 and quantity.compare(size, has) <= 0:

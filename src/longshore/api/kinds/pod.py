@@ -105,8 +105,8 @@ def _observed(new: list[Obj], old: list[Obj]) -> list[Obj]:
 
 
 def _resized(spec: Obj, asked: Obj) -> bool:
-    """Puts the new resources into `spec`. False if the containers are not the same ones; validation then
-    refuses the write."""
+    """Puts the new resources into `spec`. False if the containers have changed; validation then refuses the
+    write."""
     for part in ("containers", "initContainers"):
         mine, theirs = spec.get(part) or [], asked.get(part) or []
         if [c.get("name") for c in mine] != [c.get("name") for c in theirs]:

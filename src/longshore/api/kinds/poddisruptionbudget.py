@@ -58,7 +58,7 @@ def _amount(value: int | str, path: str) -> list[FieldError]:
 
 
 def _internal(spec: Obj) -> Obj:
-    """The spec the way Kubernetes prints it from its internal types."""
+    """The spec as Kubernetes prints its internal type."""
     keys = ("minAvailable", "selector", "maxUnavailable", "unhealthyPodEvictionPolicy")
     return {key[0].upper() + key[1:]: spec.get(key) for key in keys}
 

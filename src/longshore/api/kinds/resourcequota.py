@@ -141,7 +141,7 @@ def _selector(spec: Obj) -> list[FieldError]:
 
 
 def _internal(terms: list[Obj]) -> Obj:
-    """A scope selector the way Kubernetes prints it from its internal types."""
+    """A scope selector as Kubernetes prints its internal type."""
     shown = [
         {"ScopeName": t.get("scopeName", ""), "Operator": t.get("operator", ""), "Values": t.get("values")}
         for t in terms

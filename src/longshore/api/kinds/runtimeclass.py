@@ -1,4 +1,4 @@
-"""RuntimeClasses: names for container runtimes, with a pod's overhead there and the nodes that have them."""
+"""RuntimeClasses: names of container runtimes, each with its overhead for a pod and the nodes it is on."""
 
 from __future__ import annotations
 

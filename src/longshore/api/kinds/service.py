@@ -49,7 +49,7 @@ def _allocate(spec: Obj, uid: str) -> None:
     if spec["type"] not in CLUSTER_TYPES:
         return
     headless = spec.get("clusterIPs") == ["None"]
-    # Endpoints of a headless service without selector are whatever its owner writes, so both families.
+    # The owner of a headless service without selector writes its endpoints, perhaps of both families.
     both = headless and not spec.get("selector")
     fill(spec, ipFamilies=["IPv4", "IPv6"] if both else ["IPv4"])
     if spec.get("ipFamilyPolicy") is None:
@@ -121,7 +121,7 @@ def _follow_cluster_ip(spec: Obj, before: Obj) -> None:
 
 
 def _drop_what_type_forbids(spec: Obj, before: Obj) -> None:
-    """If the type changed, removes fields that only the old type has, unless they were changed too."""
+    """If the type changed, removes fields that the new type does not have, unless this write changed them."""
 
     def drop(*keys: str) -> None:
         for key in keys:

@@ -1,8 +1,8 @@
 """JSON patch (RFC 6902) with the liberties of the library Kubernetes uses.
 
 Negative indexes count from the end; replacing a missing key of an object sets it; testing a missing key for
-null succeeds; a missing `value` is null; the first segment of a path is ignored. Clients never see why an
-operation failed, so there is one error for all.
+null succeeds; a missing `value` is null; the first segment of a path is ignored. Upstream does not report why
+an operation failed, so there is one error for all.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MAX_INDEX_CHARACTERS: Final = 1000
 
 
 class DoesNotApply(Exception):
-    """An operation names a place that is not there, or a test failed; the object stays as it was."""
+    """An operation names a place that does not exist, or a test failed. The object is not changed."""
 
 
 def patched(original: Any, operations: list[Obj | None]) -> Any:

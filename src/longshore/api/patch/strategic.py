@@ -26,7 +26,7 @@ _BAD_RETAIN: Final = "invalid patch format of retainKeys"
 
 
 def merged(original: Obj, patch: Obj, message_id: str) -> Obj:
-    """The patched object. `original` is not changed; directives are taken out of `patch` as they are met.
+    """The patched object. `original` is not changed; directives are removed from `patch` on the way.
 
     Raises PatchError (its subclass PatchFormat for a malformed patch).
     """
@@ -81,7 +81,7 @@ def _retain(out: Obj, patch: Obj) -> None:
 
 
 def _take(out: Obj, name: str, value: Any) -> None:
-    """Sets a field that the original lacks. Removes nulls and directives, which have nothing to act on."""
+    """Sets a field that the original lacks, without nulls and directives, which have nothing to act on."""
     lists.discard_nulls(value)
     kept, value = lists.without_directives(value)
     if kept:

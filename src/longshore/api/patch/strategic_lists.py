@@ -1,8 +1,8 @@
 """How a strategic merge patch merges lists, and what order the items end up in.
 
-Items of the patch keep the patch's order and items of the live list keep theirs. If the live list has both of
-two items, its order decides; items it lacks come first. So a new item stands before the live ones unless it
-follows a patched one.
+Items of the patch keep the patch's order, and items of the live list keep theirs. Of two items that the live
+list has, its order decides; items that it lacks come first. So a new item stands before the live ones, unless
+it follows a patched one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BAD_FORMAT: Final = {
 
 
 class PatchError(Exception):
-    """The patch cannot be carried out. Upstream has no status for this: the client sees a 500."""
+    """The patch cannot be applied. Upstream has no status for this: the client sees a 500."""
 
 
 class PatchFormat(PatchError):
@@ -172,7 +172,7 @@ def _same_key(left: Any, right: Any, key: str) -> bool:
 
 
 def _interleaved(together: list[Any], first: list[Any], live: list[Any], key: str) -> list[Any]:
-    """Items named in `first` in its order, the others in the live order; the live order merges the two."""
+    """Merges two orders: items named in `first` keep its order, the others keep the live order."""
     for item in [*together, *first, *live] if key else []:
         if type(item) is not dict:
             raise wrong_type({}, item)
@@ -202,7 +202,7 @@ def _id(item: Any, key: str) -> Any:
 
 
 def _hashable(value: Any) -> Any:
-    """A hashable value that equals only values of its own type: JSON's 1 and true differ, Python's do not."""
+    """A hashable value that equals only values of its own type: JSON's 1 and true differ, unlike Python's."""
     return (type(value), value if type(value) not in (dict, list) else gotext.syntax(value))
 
 
@@ -232,7 +232,7 @@ class _Places:
 
 
 def _mark(value: Any) -> Any:
-    """A hashable stand-in for a value; those of equal values are equal."""
+    """A hashable stand-in for a value. Equal values have equal stand-ins."""
     if type(value) in (dict, list):
         return type(value), msgspec.json.encode(value, order="deterministic")
     return value

@@ -1,7 +1,7 @@
 """Checks whether a JSON value can become a Go struct, with the errors of Kubernetes' converter.
 
-The result of a strategic merge patch or an apply is no text any more, so upstream does not decode it but
-converts it, with errors of its own. Only types are checked here; decoding does the rest.
+The result of a strategic merge patch or an apply is a value and no text, so upstream converts it instead of
+decoding it, with other errors. Only types are checked here; decoding does the rest.
 """
 
 from __future__ import annotations

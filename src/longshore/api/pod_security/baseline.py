@@ -43,7 +43,7 @@ _SYSCTLS: Final = (
 
 
 def _profile_setters(pod: Pod, profile: str) -> tuple[str, set[str]]:
-    """The pod and the containers that set a forbidden type of a profile, and these types."""
+    """The pod and the containers that set a forbidden type of profile, and the types that they set."""
     values: set[str] = set()
 
     def is_bad(context: Mapping[str, Any]) -> bool:

@@ -109,7 +109,7 @@ def seccomp(pod: Pod) -> Forbidden | None:
 
 
 def _is_exempt(pod: Pod) -> bool:
-    """Whether this is a Windows pod, to which the check does not apply from 1.25 on."""
+    """Whether the check does not apply to this pod: a Windows pod, from version 1.25 on."""
     return pod.minor >= 25 and pod.is_of_windows
 
 

@@ -1,5 +1,5 @@
-"""A pod as the checks of Pod Security read it. Custom kinds do not check the types in their templates, so a
-value that should be a mapping or list and is not counts as missing."""
+"""A pod as the checks of Pod Security read it. Templates in custom kinds are not checked for types, so a
+value of another type than mapping or list counts as missing where one of these is expected."""
 
 from __future__ import annotations
 

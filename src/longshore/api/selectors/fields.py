@@ -59,8 +59,8 @@ def parse(text: str, resource: Resource, selectable: Iterable[str] = ()) -> Fiel
 
 
 def exact_name(text: str) -> str:
-    """The only metadata.name that a selector can match, for code that reads a request before its kind is
-    known; empty if there is none, or if the text is no selector."""
+    """The only metadata.name that a selector can match; empty if there is none, or if the text is no
+    selector. For requests whose kind is not known yet."""
     try:
         pinned = [value for label, equal, value in _terms(text) if equal and label == "metadata.name"]
     except errors.StatusError:

@@ -42,7 +42,7 @@ def integer(text: str) -> int | None:
 
 
 class Unparsable(Exception):
-    """Not a label selector; the text says what was found and what would have been right."""
+    """The text is no label selector. The message says what was found and what was expected."""
 
 
 _SYMBOLS: Final = frozenset("=!(),<>")

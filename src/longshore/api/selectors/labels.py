@@ -21,16 +21,16 @@ Predicate = Callable[[Labels], bool]
 
 
 class Selector(msgspec.Struct, frozen=True):
-    """All of `requirements` together. `matches(labels)` returns whether a set of labels meets them all."""
+    """All of `requirements` together. `matches(labels)` returns whether labels meet them all."""
 
     requirements: tuple[Requirement, ...]
     matches: Predicate
     nothing: bool = False
-    """Whether it selects nothing at all, as a missing selector does."""
+    """Whether the selector matches nothing at all, as a missing selector does."""
 
     @property
     def empty(self) -> bool:
-        """Whether it selects everything."""
+        """Whether the selector matches everything."""
         return not self.requirements and not self.nothing
 
 

@@ -1,7 +1,7 @@
 """`allOf`, `anyOf`, `oneOf` and `not`: rules that hold when other schemas do.
 
-When no alternative fits, the problem itself names no field; the problems of the alternative that fitted best
-are added, counted as Kubernetes' validator counts.
+If no alternative fits, the problem itself names no field. The problems of the alternative with the best fit
+are added, by the count of Kubernetes' validator.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 """Whole resources inside a custom resource (`x-kubernetes-embedded-resource`): their metadata is read as
-metadata, whatever the schema says of it, and they must have apiVersion and kind.
-"""
+metadata, whatever the schema says of it, and they must have apiVersion and kind."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ _JSON_WORDS: Final = {str: "string", bool: "bool", list: "array"}
 def coerce_metadata(obj: Obj, path: str) -> list[str]:
     """Reads `obj["metadata"]` as metadata, in place; returns the paths of unknown fields in it.
 
-    Raises DecodeError when it is no metadata.
+    Raises DecodeError if that is impossible.
     """
     sent = obj.get("metadata")
     if sent is not None and type(sent) is not dict:

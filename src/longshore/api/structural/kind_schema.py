@@ -1,4 +1,4 @@
-"""One kind's compiled schema, and everything that is done with it."""
+"""The compiled schema of a kind: its shape, pruning, defaults and checks."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Schema:
         return obj if own == obj else own
 
     def part(self, name: str, value: Obj) -> Obj | None:
-        """A copy of one part of an object, read as `coerce` and `fill` read the whole. None if the whole is
+        """A copy of one part of an object, read as by `coerce` and `fill`. None if the whole object is
         needed: for unknown fields, for embedded resources, or if the schema has no such part."""
         node = self.node.properties.get(name)
         if node is None or node.embeds_below:

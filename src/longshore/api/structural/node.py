@@ -91,7 +91,7 @@ class Node:
         self.nullable = False
         self.default: Any = ABSENT
         self.default_bytes = 0
-        """Bytes of the default as JSON."""
+        """The length of the default as JSON, in bytes."""
         self.defaulted: tuple[tuple[str, Node], ...] = ()
         """The properties that have a default."""
         self.enum: list[Any] | None = None
@@ -236,8 +236,8 @@ def _values(node: Node, schema: Obj) -> None:
 def walked(
     value: Any, node: Node, follows: Callable[[Node], bool], path: str = ""
 ) -> Iterator[tuple[Any, Node, str]]:
-    """A value and what is below it, each with its node and its path, outer ones first. Values are left out
-    whose node `follows` refuses."""
+    """A value and what is below it, each with its node and its path, outer ones first. Values whose node
+    `follows` refuses are left out."""
     yield value, node, path
     if type(value) is dict:
         for key, inner in value.items():

@@ -27,12 +27,12 @@ _GO_WORDS: Final = {
     "pattern too large - compile failed": "expression too large",
     "trailing \\": "trailing backslash at end of expression",
 }
-"""RE2's messages and Go's, where they differ."""
+"""RE2's messages, and Go's where they differ."""
 _ESCAPE: Final = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.", re.DOTALL)
 
 
 class BadPattern(ValueError):
-    """Go would not take this expression; the text is the one it gives."""
+    """Go refuses this expression. The text is Go's message."""
 
     def __init__(self, what: str, where: str) -> None:
         super().__init__(f"error parsing regexp: {what}: `{where}`")
@@ -85,7 +85,7 @@ def _options() -> Any:
 
 def _in_go_words(message: str, text: str) -> BadPattern:
     what, _, where = message.partition(": ")
-    if where in ("(?<=", "(?<!"):  # Go takes a look behind for a group without a proper name
+    if where in ("(?<=", "(?<!"):  # Go reads a look-behind as a group with a bad name
         group = text[text.index(where) :]
         return BadPattern("invalid named capture", group[: group.find(">") + 1] or group)
     what = _GO_WORDS.get(what, what)

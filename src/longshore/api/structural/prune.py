@@ -1,6 +1,6 @@
 """Drops fields that a schema does not mention, and nulls that it does not allow.
 
-Works in place and returns which fields were unknown; dropped nulls are not reported. A part of type
+Works in place and returns the unknown fields, without the dropped nulls. A part of type
 `x-kubernetes-preserve-unknown-fields` keeps its unknown fields, but fields it does mention must fit their own
 schema. `apiVersion`, `kind` and `metadata` of embedded resources are left to `embedded.py`.
 

@@ -186,7 +186,7 @@ def _list_type(schema: Obj, path: str) -> list[FieldError]:
 
 
 def _atomic_items(schema: Obj, path: str) -> list[FieldError]:
-    """Checks that items of a set are atomic: they are compared as a whole, so they are owned as a whole."""
+    """Checks that items of a set are atomic: sets compare an item as a whole, so it must have one owner."""
     items = schema.get("items")
     if not isinstance(items, dict):
         return []

@@ -50,7 +50,7 @@ def problems(obj: Obj, paths: ScalePaths) -> list[FieldError]:
 def _problem(obj: Obj, path: str) -> FieldError | None:
     number = value_at(obj, path)
     if type(number) is not int:
-        return None  # missing counts as zero; other types are the schema's matter
+        return None  # missing counts as zero; the schema refuses other types
     if number < 0:
         return field.invalid(path, number, "should be a non-negative integer")
     if number > _MAX_REPLICAS:

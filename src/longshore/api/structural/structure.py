@@ -1,6 +1,6 @@
 """Checks that a schema is structural: each type named once, outside of all logic, and defaults that fit.
 
-Only a structural schema defines for every field whether it is known, so only such a schema can be enforced.
+Only a structural schema says of every field whether it is known, so only such a schema can be enforced.
 """
 
 from __future__ import annotations

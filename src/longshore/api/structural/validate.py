@@ -143,7 +143,7 @@ def _number(value: int | float, node: Node, place: Place, found: list[Problem]) 
 
 
 def _bound(limit: float, value: int | float) -> int | float:
-    """A limit as Go compares it: truncated to an integer if the value is an integer."""
+    """A limit as Go compares it: without its fraction if the value is an integer."""
     return int(limit) if type(value) is int else float(limit)
 
 

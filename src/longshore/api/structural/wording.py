@@ -69,5 +69,5 @@ def too_many(place: Place, count: int, limit: int) -> Problem:
 
 
 def without_field(place: Place, text: str) -> Problem:
-    """A problem that names its place only in the text, if at all."""
+    """A problem whose place is named only in the text, if at all."""
     return Problem(place, field.invalid(NO_FIELD, "", text))

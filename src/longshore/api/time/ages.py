@@ -1,7 +1,7 @@
 """Ages for people, the way kubectl's AGE columns spell them: `45s`, `5m10s`, `3h`, `2d5h`.
 
-Short spans keep their second unit, long ones drop it. A span that ended in the future by more than a
-second is `<invalid>`; a time that is not there is `<unknown>`. Nothing here reads a clock.
+Short spans have two units, long ones only the first. The age of a time more than a second in the future is
+`<invalid>`; that of a missing time is `<unknown>`. Nothing here reads a clock.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Limits of rates, and pauses that double: one rule each; every user brings its own numbers."""
+"""Token buckets and pauses that double: one class for each. Every user brings its own numbers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class TokenBucket(msgspec.Struct):
         return True
 
     def reserve(self, now: float) -> float:
-        """Takes a token, even a future one; returns the seconds until it is available."""
+        """Takes a token, perhaps one of the future; returns the seconds until that token is available."""
         self._fill(now)
         self.tokens -= 1
         return max(0.0, -self.tokens / self.rate)
@@ -41,7 +41,7 @@ class TokenBucket(msgspec.Struct):
 # ---- Pauses between tries that double: one rule, and every user's own numbers.
 
 _MAX_EXPONENT: Final = 512
-"""Any cap is reached long before; a larger power might overflow."""
+"""Every cap is reached long before. A larger power might overflow."""
 
 
 class Doubling(msgspec.Struct, frozen=True):
@@ -55,5 +55,5 @@ class Doubling(msgspec.Struct, frozen=True):
         return min(self.first * 2.0 ** min(failures - 1, _MAX_EXPONENT), self.cap)
 
     def following(self, pause: float) -> float:
-        """The pause that follows one of `pause` seconds; `first` if that is 0."""
+        """The pause after one of `pause` seconds; `first` if that is 0."""
         return min(2.0 * pause, self.cap) if pause else self.first

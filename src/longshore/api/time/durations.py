@@ -1,7 +1,7 @@
 """Durations as Go reads and writes them: `1h30m`, `1.5s`, `-2ms`. No days, no blanks.
 
-`parse` computes what Go's time.ParseDuration computes, digit by digit: a fraction is a floating-point number
-there, its digits beyond 63 bits are dropped, and the one sum that wraps around (twice 2^63 nanoseconds) is 0.
+`parse` computes the result of Go's time.ParseDuration, digit by digit: a fraction is a floating-point number,
+digits beyond 63 bits are dropped, and the one sum that wraps around (twice 2^63 nanoseconds) is 0.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """RFC 3339 times as Go reads and writes them, with Go's words for what is wrong.
 
 `canonical` and `canonical_micro` give the one text Kubernetes stores: UTC, whole seconds or exactly six
-decimals. In UTC the year has four digits: a text with another one could be written, but never read again.
+decimals. In UTC the year must have four digits: any other could be written, but not read again.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def parse_micro(text: str) -> Instant:
 
 @lru_cache(maxsize=256)
 def seconds(text: str | None) -> float:
-    """Whole seconds since 1970 of a time in an object; 0 for a missing one, which sorts before any other."""
+    """The whole seconds since 1970 of a time in an object; 0 for a missing time, which then sorts first."""
     return float(parse(text) // SECOND) if text else 0.0
 
 

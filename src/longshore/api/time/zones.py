@@ -1,9 +1,8 @@
 """Time zones as functions from instants to offsets, and back from wall clocks the way Go does it.
 
-`zoneinfo` knows the offset at any instant but not until when it holds, which is what a search through
-time needs. A zone here samples its days in blocks, once per block, and remembers the spans between
-changes. Wall times that do not exist or exist twice are resolved by Go's rule, which is neither
-`fold=0` nor `fold=1`.
+`zoneinfo` knows the offset at any instant, but not the end of its validity, which a search through time
+needs. A zone here samples its days in blocks, once per block, and remembers the spans between changes. Wall
+times that do not exist or exist twice are resolved by Go's rule, which is neither `fold=0` nor `fold=1`.
 
 Names are looked up as they are written, in the zone database of the machine or else of the tzdata
 package; there is no zone called `Local` here.
@@ -43,7 +42,7 @@ class Zone:
         self._blocks: dict[int, tuple[list[int], list[int]]] = {}
 
     def span(self, at: int) -> Span:
-        """A span around `at` in which the offset stays the same, not always the longest one."""
+        """A span around `at` with one offset. A longer one may exist."""
         if self._info is _PYTHON_UTC:
             return at - _BLOCK_SECONDS, at + _BLOCK_SECONDS, 0
         if at < _FIRST:
@@ -98,7 +97,7 @@ class Zone:
 UTC: Final = Zone("UTC", _PYTHON_UTC)
 
 
-@lru_cache(maxsize=1024)  # there are about 600 zones; each keeps what it has sampled
+@lru_cache(maxsize=1024)  # there are about 600 zones; each keeps its samples
 def load(name: str) -> Zone:
     """The zone of this name; the empty name is UTC. Raises UnknownZone."""
     if name in ("", "UTC"):

@@ -28,7 +28,7 @@ _SHARED: Final = {
     "additionalPrinterColumns": "additionalPrinterColumns",
     "selectableFields": "selectableFields",
 }
-"""Parts that versions may share, with the names they then have in the definition itself."""
+"""Parts that versions may share, each with its name in the definition if they do."""
 
 
 def validate_create(crd: Obj) -> list[FieldError]:
@@ -68,7 +68,7 @@ def _named(spec: Obj, which: str) -> str:
 
 
 def _name(crd: Obj) -> list[FieldError]:
-    """Checks the name, as far as the registry does not."""
+    """Checks of the name that the registry does not make."""
     name = crd["metadata"].get("name", "")
     if name == f"{_named(crd['spec'], 'plural')}.{crd['spec'].get('group', '')}":
         return []
@@ -203,7 +203,7 @@ def _names(names_: Obj, path: str) -> list[FieldError]:
 
 
 def _part(version: Obj, word: str, path: str) -> list[FieldError]:
-    """Checks one part of a version, or a part that all versions share."""
+    """Checks one part: of a version, or of all versions together."""
     match word:
         case "schema":
             return _schema(version, f"{path}.openAPIV3Schema")

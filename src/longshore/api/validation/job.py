@@ -187,7 +187,7 @@ def _indexed(spec: Obj, path: str) -> list[FieldError]:
 
 def _restart_policy(spec: Obj, path: str) -> list[FieldError]:
     policy = (spec["template"].get("spec") or {}).get("restartPolicy", "")
-    if policy in ("", "Always"):  # Always is what pods default to, so it may not be the user's word
+    if policy in ("", "Always"):  # Always is the default of pods, so perhaps the user has not set it
         return [field.required(path, 'valid values: "OnFailure", "Never"')]
     if policy not in ("OnFailure", "Never"):
         return [field.not_supported(path, policy, ("OnFailure", "Never"))]
@@ -207,7 +207,7 @@ def _sorted(labels: Mapping[str, str]) -> dict[str, str]:
 
 
 def _is_broken(selector: Obj) -> bool:
-    """Whether the selector is invalid, so that it selects nothing definite; another check reports it."""
+    """Whether the selector is invalid, so that it selects no definite pods. Another check reports that."""
     return bool(validate_label_selector(selector, ""))
 
 

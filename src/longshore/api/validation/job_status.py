@@ -18,7 +18,7 @@ from longshore.api.types import Obj
 from longshore.api.validation import internal, metadata
 
 
-class _View:
+class _StatusView:
     """One status and the spec it belongs to, with the facts that the rules need."""
 
     __slots__ = ("get", "spec", "status", "true")
@@ -60,7 +60,7 @@ def validate_job_status(new: Obj, old: Obj) -> list[FieldError]:
     found = metadata.validate_update_again(new["metadata"], old["metadata"])
     status, last = new.get("status") or {}, old.get("status") or {}
     if status != last:
-        now, before = _View(status, new["spec"]), _View(last, old["spec"])
+        now, before = _StatusView(status, new["spec"]), _StatusView(last, old["spec"])
         _counters(status, found)
         _states(now, before, found)
         _transitions(now, before, found)
@@ -86,7 +86,7 @@ def _counters(status: Obj, found: list[FieldError]) -> None:
 _COUNTERS: Final = ("active", "succeeded", "failed", "ready", "terminating")
 
 
-def _states(now: _View, before: _View, found: list[FieldError]) -> None:
+def _states(now: _StatusView, before: _StatusView, found: list[FieldError]) -> None:
     fields = tuple(compress(_FIELDS, map(ne, map(now.get, _FIELDS), map(before.get, _FIELDS))))
     for rule in _called_for(fields, now.true, before.true):
         if (problem := rule(now)) is not None:
@@ -102,7 +102,7 @@ def _states(now: _View, before: _View, found: list[FieldError]) -> None:
         found.append(_conditions(text))
 
 
-def _transitions(now: _View, before: _View, found: list[FieldError]) -> None:
+def _transitions(now: _StatusView, before: _StatusView, found: list[FieldError]) -> None:
     lost = before.true - now.true if before.true else _NONE
     if lost:
         for condition in ("Failed", "Complete", "FailureTarget"):
@@ -151,32 +151,32 @@ def _is_false(status: Obj, condition: str) -> bool:
 # --- the rules, each looking at the new status alone
 
 
-def _complete_and_failed(now: _View) -> FieldError | None:
+def _complete_and_failed(now: _StatusView) -> FieldError | None:
     if now.failed:
         return _conditions("cannot set Complete=True and Failed=true conditions")
     return None
 
 
-def _complete_and_target(now: _View) -> FieldError | None:
+def _complete_and_target(now: _StatusView) -> FieldError | None:
     if now.failure_target:
         return _conditions("cannot set Complete=True and FailureTarget=true conditions")
     return None
 
 
-def _completion_time_early(now: _View) -> FieldError | None:
+def _completion_time_early(now: _StatusView) -> FieldError | None:
     if now.get("completionTime") is not None and not now.complete:
         text = "cannot set completionTime when there is no Complete=True condition"
         return field.invalid("status.completionTime", now.get("completionTime"), text)
     return None
 
 
-def _completion_time_missing(now: _View) -> FieldError | None:
+def _completion_time_missing(now: _StatusView) -> FieldError | None:
     if now.get("completionTime") is None:
         return field.required("status.completionTime", "completionTime is required for Complete jobs")
     return None
 
 
-def _ends_before_start(now: _View) -> FieldError | None:
+def _ends_before_start(now: _StatusView) -> FieldError | None:
     started, ended = now.get("startTime"), now.get("completionTime")
     # Times are kept as RFC 3339 in whole seconds of UTC, so their texts stand in the order of time.
     if started is not None and ended is not None and ended < started:
@@ -184,32 +184,32 @@ def _ends_before_start(now: _View) -> FieldError | None:
     return None
 
 
-def _failed_without_target(now: _View) -> FieldError | None:
+def _failed_without_target(now: _StatusView) -> FieldError | None:
     if not now.failure_target:
         return _conditions("cannot set Failed=True condition without the FailureTarget=true condition")
     return None
 
 
-def _complete_without_criteria(now: _View) -> FieldError | None:
+def _complete_without_criteria(now: _StatusView) -> FieldError | None:
     if not now.criteria_met:
         return _conditions("cannot set Complete=True condition without the SuccessCriteriaMet=true condition")
     return None
 
 
-def _finished_with_active(now: _View) -> FieldError | None:
+def _finished_with_active(now: _StatusView) -> FieldError | None:
     if now.get("active", 0) > 0:
         return field.invalid("status.active", now.get("active"), "active>0 is invalid for finished job")
     return None
 
 
-def _finished_without_start(now: _View) -> FieldError | None:
+def _finished_without_start(now: _StatusView) -> FieldError | None:
     never_ran = now.spec.get("suspend") and now.spec.get("completions") == 0
     if now.get("startTime") is None and not never_ran:
         return field.required("status.startTime", "startTime is required for finished job")
     return None
 
 
-def _finished_with_uncounted(now: _View) -> FieldError | None:
+def _finished_with_uncounted(now: _StatusView) -> FieldError | None:
     if now.uncounted:
         pods = internal.go_shaped(now.get("uncountedTerminatedPods"))
         return field.invalid("status.uncountedTerminatedPods", pods, "must be empty for finished job")
@@ -224,20 +224,20 @@ def _list_problem(name: str, text: str, spec: Obj) -> FieldError | None:
     return None
 
 
-def _completed_indexes_bad(now: _View) -> FieldError | None:
+def _completed_indexes_bad(now: _StatusView) -> FieldError | None:
     if "completions" not in now.spec:
         return None
     return _list_problem("completedIndexes", now.get("completedIndexes", ""), now.spec)
 
 
-def _failed_indexes_bad(now: _View) -> FieldError | None:
+def _failed_indexes_bad(now: _StatusView) -> FieldError | None:
     text = now.get("failedIndexes")
     if text is None or "completions" not in now.spec or "backoffLimitPerIndex" not in now.spec:
         return None
     return _list_problem("failedIndexes", text, now.spec)
 
 
-def _completed_indexes_of_nonindexed(now: _View) -> FieldError | None:
+def _completed_indexes_of_nonindexed(now: _StatusView) -> FieldError | None:
     text = now.get("completedIndexes", "")
     if text and now.spec.get("completionMode") != "Indexed":
         why = "cannot set non-empty completedIndexes when non-indexed completion mode"
@@ -245,7 +245,7 @@ def _completed_indexes_of_nonindexed(now: _View) -> FieldError | None:
     return None
 
 
-def _failed_indexes_without_limit(now: _View) -> FieldError | None:
+def _failed_indexes_without_limit(now: _StatusView) -> FieldError | None:
     text = now.get("failedIndexes")
     if text is not None and "backoffLimitPerIndex" not in now.spec:
         why = "cannot set non-null failedIndexes when backoffLimitPerIndex is null"
@@ -253,7 +253,7 @@ def _failed_indexes_without_limit(now: _View) -> FieldError | None:
     return None
 
 
-def _lists_overlap(now: _View) -> FieldError | None:
+def _lists_overlap(now: _StatusView) -> FieldError | None:
     failed, completed = now.get("failedIndexes"), now.get("completedIndexes", "")
     if not failed or not completed or "completions" not in now.spec:
         return None
@@ -267,7 +267,7 @@ def _lists_overlap(now: _View) -> FieldError | None:
 
 
 def _readable(text: str, completions: int) -> indexes.Runs:
-    """The parts of a list that can be read; the others are reported by another rule."""
+    """The readable parts of a list. Another rule reports the others."""
     runs = []
     for fragment in text.split(","):
         try:
@@ -277,14 +277,14 @@ def _readable(text: str, completions: int) -> indexes.Runs:
     return tuple(runs)
 
 
-def _finished_with_terminating(now: _View) -> FieldError | None:
+def _finished_with_terminating(now: _StatusView) -> FieldError | None:
     if (now.get("terminating") or 0) > 0:
         text = "terminating>0 is invalid for finished job"
         return field.invalid("status.terminating", now.get("terminating"), text)
     return None
 
 
-def _more_ready_than_active(now: _View) -> FieldError | None:
+def _more_ready_than_active(now: _StatusView) -> FieldError | None:
     ready = now.get("ready")
     if ready is not None and ready > now.get("active", 0):
         return field.invalid("status.ready", ready, "cannot set more ready pods than active")
@@ -305,7 +305,7 @@ _COMPLETE: Final = frozenset(("Complete",))
 _FAILED: Final = frozenset(("Failed",))
 _FINISHED: Final = _COMPLETE | _FAILED
 
-_Rule: TypeAlias = Callable[[_View], FieldError | None]
+_Rule: TypeAlias = Callable[[_StatusView], FieldError | None]
 _RULES: Final[tuple[tuple[tuple[str, ...], frozenset[str], _Rule], ...]] = (
     (("Complete", "Failed"), _COMPLETE, _complete_and_failed),
     (("Complete", "FailureTarget"), _COMPLETE, _complete_and_target),
@@ -325,9 +325,8 @@ _RULES: Final[tuple[tuple[tuple[str, ...], frozenset[str], _Rule], ...]] = (
     (("finished", "terminating"), _FINISHED, _finished_with_terminating),
     (("ready", "active"), _ANY, _more_ready_than_active),
 )
-"""Each rule with the changes that trigger it, in Kubernetes' order: fields, conditions that became or ceased
-to be true, and whether the Job is finished. Then the conditions of the rule: it is checked only if one of
-them is true, or if it has none."""
+"""Each rule, in Kubernetes' order, with its triggers: fields, conditions whose truth changes, and whether the
+Job is finished. A rule that names conditions is checked only if one of them is true."""
 
 
 @lru_cache(maxsize=256)

@@ -77,14 +77,14 @@ def _completions(spec: Obj, old: Obj) -> list[FieldError]:
     if spec.get("completionMode") != "Indexed":
         return [field.invalid("spec.completions", value, field.IMMUTABLE)]
     if value is None or value == spec.get("parallelism"):
-        return []  # that Indexed Jobs need completions has been said already
+        return []  # another check reports that Indexed Jobs need completions
     text = "can only be modified in tandem with spec.parallelism"
     return [field.invalid("spec.completions", value, text)]
 
 
 def _open_template(template: Obj, old: Obj) -> list[FieldError]:
-    """Refuses changes that even an open template may not have: all but those of metadata, of scheduling
-    directives, and of the resources of a container that kept its name and place."""
+    """Refuses changes to an open template, except to metadata, scheduling directives, and resources of a
+    container that kept its name and place."""
     spec, was = template.get("spec") or {}, dict(old.get("spec") or {})
     for key in _SCHEDULING:  # set to the new value, so that the comparison ignores it
         keep(was, spec, key)

@@ -109,8 +109,8 @@ _MAX_CHARACTER_BYTES: Final = 4
 
 
 def validate_update(new: Obj, old: Obj, path: str = "metadata") -> list[FieldError]:
-    """The registry's checks of any update, of every kind: the rules of a new object, except that the name may
-    be anything that fits into a URL, then the rules for changes."""
+    """The registry's checks of an update of any kind: first the rules of a new object, but with any name that
+    fits into a URL, then the rules for changes."""
     found = validate_create(
         new, namespaced="namespace" in old, name_rule="any", path=path, short_finalizers=True, old=old
     )
@@ -120,8 +120,8 @@ def validate_update(new: Obj, old: Obj, path: str = "metadata") -> list[FieldErr
 def again(
     check: Callable[[Obj], list[FieldError]], *, namespaced: bool | None = None
 ) -> Callable[[Obj, Obj], list[FieldError]]:
-    """The checks of an update that repeats those of a create: metadata as `validate_update_again` has it, if
-    `namespaced` is given also as `validate_create` has it, then `check` of the new object."""
+    """The checks of an update that repeats those of a create: `validate_update_again`, then `validate_create`
+    of the metadata if `namespaced` is given, then `check` of the new object."""
 
     def validate_update(new: Obj, old: Obj) -> list[FieldError]:
         found = validate_update_again(new["metadata"], old["metadata"])
@@ -133,7 +133,7 @@ def again(
 
 
 def validate_update_again(new: Obj, old: Obj) -> list[FieldError]:
-    """Checks that built-in kinds repeat on an update, on top of `validate_update`."""
+    """The checks that built-in kinds repeat on an update, after `validate_update`."""
     found = [] if same(new, old) else _changes(new, old, "metadata")
     finalizers = new.get("finalizers")
     if finalizers:
@@ -206,7 +206,7 @@ def validate_labels(labels: Mapping[str, str] | None, path: str) -> list[FieldEr
 
 
 def validate_annotations(annotations: Mapping[str, str] | None, path: str) -> list[FieldError]:
-    """Checks keys like those of labels, but in any case of letters, and the size of all: at most 256 KiB."""
+    """Checks keys like those of labels, capitals allowed, and the size of all: at most 256 KiB."""
     found: list[FieldError] = []
     size = 0
     for key, value in (annotations or {}).items():
@@ -299,7 +299,7 @@ def validate_owner_references(owners: Sequence[Obj], path: str) -> list[FieldErr
 
 
 def _owner(ref: Obj) -> Obj:
-    """A reference with its fields in the order in which Kubernetes prints them; required ones always."""
+    """A reference with its fields in Kubernetes' order of printing. Required fields are always there."""
     shown = {key: ref.get(key, "") for key in ("apiVersion", "kind", "name", "uid")}
     return shown | {key: ref[key] for key in ("controller", "blockOwnerDeletion") if ref.get(key) is not None}
 
@@ -344,7 +344,7 @@ def finalizer_warnings(new: Obj, old: Obj | None = None) -> list[str]:
 
 
 def drop_duplicate_owners(meta: Obj) -> list[str]:
-    """Removes duplicate owner references, in place; returns the warning about them."""
+    """Removes duplicate owner references in place; returns the warning about them."""
     owners = meta.get("ownerReferences")
     if not owners or len(owners) < 2:
         return []

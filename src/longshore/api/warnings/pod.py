@@ -37,8 +37,8 @@ def pod_warnings(pod: Obj) -> list[str]:
 
 
 def pod_template_warnings(template: Obj, old: Obj | None, path: str) -> list[str]:
-    """Warnings about a template at `path`, e.g. `spec.template`. `old` is the template it replaces, whose own
-    mistakes are warned of again."""
+    """Warnings about a template at `path`, e.g. `spec.template`. `old` is the template that it replaces;
+    warnings about `old` are given again."""
     return _warnings(template.get("spec") or {}, template.get("metadata") or {}, f"{path}.")
 
 
@@ -153,7 +153,7 @@ _has_leading_zero: Final = re.compile(r"(?:^|\.)0\d").search
 
 
 def warnings(address: str, path: str) -> list[str]:
-    """Warnings about the form of an address that passed validation."""
+    """Warnings about the form of a valid address."""
     quoted = field.quoted(address)
     if ":" not in address:
         if not _has_leading_zero(address):
@@ -275,7 +275,7 @@ def _names(listed: list[tuple[str, Obj, Obj, str]]) -> list[str]:
     first: dict[str, str] = {}
     for path, port, container, owner in listed:
         name = port.get("name")
-        # Init containers are over when somebody looks for a port, unless they are sidecars.
+        # Init containers have ended when clients connect to a port, unless they are sidecars.
         if not name or (".initContainers[" in owner and container.get("restartPolicy") != "Always"):
             continue
         if name in first:

@@ -26,7 +26,7 @@ RBAC: Final = "rbac.authorization.k8s.io"
 _CLUSTER_ROLES, _ROLES = f"{RBAC}/clusterroles", f"{RBAC}/roles"
 
 
-class Wish(msgspec.Struct, frozen=True):
+class Access(msgspec.Struct, frozen=True):
     """One access to decide on: an RBAC verb on a resource or a path."""
 
     verb: str
@@ -50,7 +50,7 @@ class Granted(msgspec.Struct, frozen=True):
         return self.role.get("rules") or () if self.role is not None else ()
 
     def described(self) -> str:
-        """The binding as Kubernetes names it in a reason."""
+        """The binding, in Kubernetes' words for a reason."""
         meta, ref, subject = self.binding["metadata"], self.binding["roleRef"], self.subject
         kind, name, who = "ClusterRoleBinding", meta["name"], subject["name"]
         where = meta.get("namespace")
@@ -64,19 +64,19 @@ class Granted(msgspec.Struct, frozen=True):
         )
 
     def fault(self) -> str:
-        """Kubernetes' words for a role that does not exist."""
+        """The message about the missing role, in Kubernetes' words."""
         ref = self.binding["roleRef"]
         return f"{ref['kind'].lower()}.{RBAC} {field.quoted(ref['name'])} not found"
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """The decision about a `Wish`."""
+    """The decision about a `Access`."""
 
     allowed: bool
     by: Granted | None = None
-    """The binding that allows the wish; None for system:masters, and if the wish is refused."""
+    """The binding that allows the access; None for system:masters, and if the access is refused."""
     missing: Sequence[Granted] = ()
-    """If the wish is refused: the user's bindings whose roles do not exist."""
+    """If the access is refused: the user's bindings whose roles do not exist."""
 
     @property
     def reason(self) -> str:
@@ -101,43 +101,42 @@ class Authorizer:
         what = f"{resource.plural}/{call.subresource}" if call.subresource else resource.plural
         # A Namespace object counts as inside itself, so a role in that namespace can grant access to it.
         where = call.name if resource.storage == "namespaces" else call.namespace
-        self.insist(call.user, Wish(verb, resource.group, what, call.name or _selected(call), where))
+        self.insist(call.user, Access(verb, resource.group, what, call.name or _selected(call), where))
 
-    def insist(self, user: User, wish: Wish) -> None:
-        """Raises a 403 if a wish about a resource is not granted."""
-        verdict = self.decide(user, wish)
+    def insist(self, user: User, access: Access) -> None:
+        """Raises a 403 if a access about a resource is not granted."""
+        verdict = self.decide(user, access)
         if verdict.allowed:
             return
-        where = (
-            f"in the namespace {field.quoted(wish.namespace)}" if wish.namespace else "at the cluster scope"
-        )
+        namespace = access.namespace
+        where = f"in the namespace {field.quoted(namespace)}" if namespace else "at the cluster scope"
         why = (
-            f"User {field.quoted(user.name)} cannot {wish.verb} resource {field.quoted(wish.resource)} "
-            f"in API group {field.quoted(wish.group)} {where}"
+            f"User {field.quoted(user.name)} cannot {access.verb} resource {field.quoted(access.resource)} "
+            f"in API group {field.quoted(access.group)} {where}"
         )
-        plural = wish.resource.partition("/")[0]
-        raise errors.forbidden(wish.group, plural, wish.name, _with(why, verdict.reason))
+        plural = access.resource.partition("/")[0]
+        raise errors.forbidden(access.group, plural, access.name, _with(why, verdict.reason))
 
     def check_path(self, user: User, verb: str, path: str) -> None:
         """Raises a 403 unless the user may access a path that is no resource: discovery, health, metrics."""
-        verdict = self.decide(user, Wish(verb, path=path))
+        verdict = self.decide(user, Access(verb, path=path))
         if not verdict.allowed:
             why = f"User {field.quoted(user.name)} cannot {verb} path {field.quoted(path)}"
             text = f"forbidden: {_with(why, verdict.reason)}"
             raise errors.StatusError(403, "Forbidden", text, details={})
 
-    def allows(self, user: User, wish: Wish) -> bool:
-        return self.decide(user, wish).allowed
+    def allows(self, user: User, access: Access) -> bool:
+        return self.decide(user, access).allowed
 
-    def decide(self, user: User, wish: Wish) -> Verdict:
-        """Decides whether a wish of a user is granted, and why."""
+    def decide(self, user: User, access: Access) -> Verdict:
+        """Decides whether a access of a user is granted, and why."""
         if MASTERS in user.groups:
             return Verdict(True)
         missing = []
-        for granted in self.grants(user, wish.namespace):
+        for granted in self.grants(user, access.namespace):
             if granted.role is None:
                 missing.append(granted)
-            elif any(_grants(rule, wish) for rule in granted.rules):
+            elif any(_grants(rule, access) for rule in granted.rules):
                 return Verdict(True, granted)
         return Verdict(False, None, missing)
 
@@ -193,19 +192,19 @@ def _selected(call: Call) -> str:
     return fields.exact_name(text) if text else ""
 
 
-def _grants(rule: Obj, wish: Wish) -> bool:
-    if not _has(rule.get("verbs"), wish.verb):
+def _grants(rule: Obj, access: Access) -> bool:
+    if not _has(rule.get("verbs"), access.verb):
         return False
-    if wish.path:
-        return any(policy_rules.path_covers(own, wish.path) for own in rule.get("nonResourceURLs") or ())
-    if not _has(rule.get("apiGroups"), wish.group):
+    if access.path:
+        return any(policy_rules.path_covers(own, access.path) for own in rule.get("nonResourceURLs") or ())
+    if not _has(rule.get("apiGroups"), access.group):
         return False
     resources = rule.get("resources") or ()
-    _, slash, sub = wish.resource.partition("/")
-    if not (_has(resources, wish.resource) or (slash and f"*/{sub}" in resources)):
+    _, slash, sub = access.resource.partition("/")
+    if not (_has(resources, access.resource) or (slash and f"*/{sub}" in resources)):
         return False
     names = rule.get("resourceNames") or ()
-    return not names or wish.name in names
+    return not names or access.name in names
 
 
 def _has(options: Sequence[str] | None, wanted: str) -> bool:

@@ -110,13 +110,13 @@ def _add(to: dict[str, _Kept], digest: str, kept: _Kept) -> None:
     to[digest] = kept
     while len(to) > _MAX_KEPT:
         owners = Counter(_owner(each.user) for each in to.values())
-        greediest = max(owners, key=owners.__getitem__)  # the first of those that have as many
+        greediest = max(owners, key=owners.__getitem__)  # the first one, if several have as many
         to.pop(next(key for key, each in to.items() if _owner(each.user) == greediest))
 
 
 def _owner(user: User) -> str:
-    """The owner that a session counts for. All service accounts of a namespace count as one owner, since a
-    user can create any number of them."""
+    """The owner to which a session counts. All service accounts of a namespace are one owner, since a user
+    can create any number of them."""
     if user.name.startswith(ACCOUNT_PREFIX):
         return user.name.rpartition(":")[0]
     return user.name

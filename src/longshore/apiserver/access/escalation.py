@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from longshore.api import errors, field, policy_rules
 from longshore.api.types import Obj
-from longshore.apiserver.access.authz import MASTERS, RBAC, Wish
+from longshore.apiserver.access.authz import MASTERS, RBAC, Access
 from longshore.apiserver.request.call import Call
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ _EVERYTHING: Final[Sequence[Obj]] = (
     {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
     {"nonResourceURLs": ["*"], "verbs": ["*"]},
 )
-_OF_COLLECTION: Final = frozenset(("finalizers", "managedFields", "ownerReferences", "selfLink"))
-"""Metadata that the garbage collector changes. A write that changes nothing else is not checked."""
+_COLLECTOR_FIELDS: Final = frozenset(("finalizers", "managedFields", "ownerReferences", "selfLink"))
+"""Metadata that the garbage collector changes. A write of nothing else is not checked."""
 
 
 def check(api: Api, call: Call, new: Obj, old: Obj | None = None) -> None:
@@ -41,7 +41,7 @@ def check(api: Api, call: Call, new: Obj, old: Obj | None = None) -> None:
 
 def _check_role(api: Api, call: Call, new: Obj, old: Obj | None) -> None:
     plural = call.resource.plural
-    if api.authorizer.allows(call.user, Wish("escalate", RBAC, plural, call.name, call.namespace)):
+    if api.authorizer.allows(call.user, Access("escalate", RBAC, plural, call.name, call.namespace)):
         return
     _confirm(api, call, new, new.get("rules") or ())
     gathers = "aggregationRule" in new or (old is not None and "aggregationRule" in old)
@@ -55,8 +55,8 @@ def _check_binding(api: Api, call: Call, new: Obj) -> None:
     plural = {"ClusterRole": "clusterroles", "Role": "roles"}.get(ref.get("kind", ""))
     if plural is None:
         return  # no such kind of role: validation says so
-    wish = Wish("bind", ref["apiGroup"], plural, ref.get("name", ""), call.namespace)
-    if api.authorizer.allows(call.user, wish):
+    access = Access("bind", ref["apiGroup"], plural, ref.get("name", ""), call.namespace)
+    if api.authorizer.allows(call.user, access):
         return
     role = api.authorizer.role(ref, call.namespace)
     if role is None:
@@ -95,5 +95,5 @@ def _only_for_collection(new: Obj, old: Obj) -> bool:
 
 
 def _compared(obj: Obj) -> Obj:
-    meta = {k: v for k, v in obj["metadata"].items() if k not in _OF_COLLECTION and v}
+    meta = {k: v for k, v in obj["metadata"].items() if k not in _COLLECTOR_FIELDS and v}
     return {**{k: v for k, v in obj.items() if v}, "metadata": meta}

@@ -1,9 +1,9 @@
 """Checks the right to create less isolated pods, in writes to pods and to objects with pod templates.
 
-A level of isolation below the usual one, hostPath, privileged and the like (`levels.isolation_violations`)
-need the right to `use` the profile `privileged`, which service accounts of pods do not have by default. The
-writer of a template needs this right; controllers then create pods from the allowed template. An update needs
-it, too, unless the pod specs that violate isolation stay unchanged.
+Weaker isolation than the default, hostPath, privileged and the like (`levels.isolation_violations`) need the
+right to `use` the profile `privileged`, which service accounts of pods do not have by default. The writer of
+a template needs this right; controllers then create pods from the allowed template. An update needs it, too,
+unless the pod specs that violate isolation stay unchanged.
 
 The label `pod-security.longshore.dev/enforce` of a namespace overrides this: `isolated` also binds the
 administrator, `privileged` asks no writer for the right.
@@ -17,7 +17,7 @@ from longshore.api import embedded_pods, errors, field
 from longshore.api.facts import isolation_levels, own_names
 from longshore.api.pod_security import levels
 from longshore.api.types import Obj
-from longshore.apiserver.access.authz import MASTERS, Wish
+from longshore.apiserver.access.authz import MASTERS, Access
 from longshore.apiserver.request.call import Call
 from longshore.store import Key
 
@@ -32,7 +32,7 @@ _ACCOUNT: Final = "system:serviceaccount:"
 
 
 def is_bound(call: Call) -> bool:
-    """Whether the caller's right must be checked for each pod, even if another caller's equal pod passed."""
+    """Whether each pod is checked for the caller's right, even if another caller's equal pod has passed."""
     return call.resource.storage in embedded_pods.PATHS and MASTERS not in call.user.groups
 
 
@@ -64,8 +64,8 @@ def check(api: Api, call: Call, new: Obj, old: Obj | None = None) -> None:
 
 
 def _may(api: Api, call: Call) -> bool:
-    wish = Wish(VERB, GROUP, PROFILES, levels.PRIVILEGED, call.namespace)
-    return api.authorizer.allows(call.user, wish)
+    access = Access(VERB, GROUP, PROFILES, levels.PRIVILEGED, call.namespace)
+    return api.authorizer.allows(call.user, access)
 
 
 def _way_out(call: Call, own: str | None) -> str:

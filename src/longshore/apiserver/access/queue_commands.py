@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from longshore.api.types import Obj
-from longshore.apiserver.access.authz import Wish
+from longshore.apiserver.access.authz import Access
 from longshore.apiserver.request.call import Call
 
 if TYPE_CHECKING:
@@ -25,4 +25,4 @@ def check(api: Api, call: Call, command: Obj) -> None:
         return
     target = command.get("target") or {}
     if target.get("kind") == "Queue":
-        api.authorizer.insist(call.user, Wish("update", _QUEUES, "queues", target.get("name", "")))
+        api.authorizer.insist(call.user, Access("update", _QUEUES, "queues", target.get("name", "")))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from longshore.api import errors, field, policy_rules
 from longshore.api.types import Obj
-from longshore.apiserver.access.authz import MASTERS, Wish
+from longshore.apiserver.access.authz import MASTERS, Access
 from longshore.apiserver.access.tokens import ISSUER
 from longshore.apiserver.answer import Answer
 from longshore.apiserver.request import body, options
@@ -73,18 +73,18 @@ def _subject_problems(spec: Obj) -> list[field.FieldError]:
 
 
 def _access(api: Api, user: User, spec: Obj, obj: Obj) -> None:
-    if (wish := spec.get("resourceAttributes")) is not None:
-        resource, sub = wish.get("resource", ""), wish.get("subresource")
-        asked = Wish(
-            wish.get("verb", ""),
-            wish.get("group", ""),
+    if (access := spec.get("resourceAttributes")) is not None:
+        resource, sub = access.get("resource", ""), access.get("subresource")
+        asked = Access(
+            access.get("verb", ""),
+            access.get("group", ""),
             f"{resource}/{sub}" if sub else resource,
-            wish.get("name", ""),
-            wish.get("namespace", ""),
+            access.get("name", ""),
+            access.get("namespace", ""),
         )
     else:
         paths = spec["nonResourceAttributes"]
-        asked = Wish(paths.get("verb", ""), path=paths.get("path", ""))
+        asked = Access(paths.get("verb", ""), path=paths.get("path", ""))
     verdict = api.authorizer.decide(user, asked)
     obj["status"] = {"allowed": verdict.allowed, **({"reason": verdict.reason} if verdict.reason else {})}
 
@@ -158,7 +158,7 @@ def _attribute_problems(spec: Obj) -> list[field.FieldError]:
 
 
 def _go_shaped(attributes: Obj) -> Obj:
-    """Attributes with the names of upstream's Go struct, which it prints."""
+    """Attributes under the names of upstream's Go struct, as messages print them."""
     return {name.capitalize(): value for name, value in attributes.items()}
 
 

@@ -32,9 +32,9 @@ AUTHENTICATED: Final = "system:authenticated"
 ACCOUNT_PREFIX: Final = "system:serviceaccount:"
 _EXTRA: Final = "authentication.kubernetes.io/"
 _LEEWAY_SECONDS: Final = 60
-"""Seconds for which a token stays valid after the deletion of its owner was due, as upstream."""
+"""Seconds for which a token stays valid after its owner was to be deleted, as upstream."""
 _HEADER: Final = {"alg": "HS256", "typ": "JWT"}
-_MAX_TOKEN: Final = 8192  # longer ones are none of ours; do not spend a signature check on them
+_MAX_TOKEN: Final = 8192  # longer ones were not issued here, and need no check of the signature
 
 
 class Tokens:
@@ -47,9 +47,10 @@ class Tokens:
         self._clock = clock
 
     def user_of(self, token: str, audiences: Sequence[str] = (ISSUER,)) -> User | None:
-        """The token's user; None when it is wrong, expired, for none of `audiences`, or its owner is gone.
+        """The token's user; None for a token that is wrong, expired, for none of `audiences`, or of a gone
+        owner.
 
-        A token for another audience is rejected: that audience could act as the account with it.
+        A token for another audience is rejected: else that audience could use it here and act as the account.
         """
         if len(token) > _MAX_TOKEN:
             return None
@@ -122,7 +123,7 @@ class Tokens:
             owners.append(("secrets", namespace, secret))
         if pod is not None:
             owners.append(("pods", namespace, pod))
-        elif node is not None:  # a pod's token tells the pod's node, and dies with the pod
+        elif node is not None:  # a pod's token names its node, and is invalid after the pod's deletion
             owners.append(("nodes", "", node))
         if not all(self._lives(*owner) for owner in owners):
             return None

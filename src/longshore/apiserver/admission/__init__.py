@@ -1,7 +1,7 @@
-"""Decisions that need to see more than the object itself: is its namespace open, does it fit the limits.
+"""Decisions that need more than the object itself: whether its namespace is open, whether it fits the limits.
 
-Every function here is pure: it gets what it must know as parameters (`lookup` says in which form) and
-either raises the refusal, changes the object it is given, or returns what else must be written.
+Every function here is pure. It reads other objects through its parameters (`lookup`), and raises the refusal,
+changes the object it is given, or returns further objects to write.
 
 | file | decides |
 | --- | --- |

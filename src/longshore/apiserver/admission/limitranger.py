@@ -1,4 +1,4 @@
-"""LimitRanges: defaults for containers that ask for nothing, refusals for what is out of bounds.
+"""LimitRanges: defaults for containers without requests or limits, and refusals of amounts out of bounds.
 
 Pods are checked when they are created or resized, claims on every write. An update is checked only for the
 amounts that it changes, so bounds that came later do not refuse it.
@@ -62,7 +62,7 @@ def _fill(resources: Obj, key: str, defaults: Amounts) -> list[str]:
 
 
 def check(resource: Resource, new: Obj, ranges: Iterable[Obj], old: Obj | None = None) -> None:
-    """Raises 403 for a pod or claim outside the bounds; several complaints become one list."""
+    """Raises a 403 for a pod or claim out of bounds, with all problems in one list."""
     problems_of = _CHECKS.get(resource.storage)
     if problems_of is None:
         return

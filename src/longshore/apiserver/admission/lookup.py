@@ -16,17 +16,17 @@ List: TypeAlias = Callable[[str, str], Iterable[Obj]]
 
 
 def shown_name(obj: Obj) -> str:
-    """An object's name, or what stands in for it before a name is generated."""
+    """An object's name; before a name is generated, its generateName or a stand-in."""
     meta = obj.get("metadata") or {}
     name: str = meta.get("name") or meta.get("generateName") or "Unknown"
     return name
 
 
 def forbidden(resource: Resource, obj: Obj, why: str) -> errors.StatusError:
-    """The 403 of an object that admission turns away."""
+    """The 403 for an object that admission refuses."""
     return errors.forbidden(resource.group, resource.plural, shown_name(obj), why)
 
 
 def forbidden_pod(pod: Obj, why: str) -> errors.StatusError:
-    """The 403 of a pod that admission turns away."""
+    """The 403 for a pod that admission refuses."""
     return errors.forbidden("", "pods", shown_name(pod), why)

@@ -68,8 +68,8 @@ def _set_priority(pod: Obj, spec: Obj, get: Get, every: List) -> None:
 
 def _set_account(pod: Obj, spec: Obj, get: Get) -> None:
     """A pod that names no account runs as `default`; a pod that names a missing account is refused. In a
-    namespace without `default`, upstream refuses every pod; here pods are taken as they are, since the
-    controller that creates accounts may be turned off."""
+    namespace without `default`, upstream refuses every pod; longshore accepts it, since the controller that
+    creates accounts may be turned off."""
     namespace, named = pod["metadata"].get("namespace", ""), spec.get("serviceAccountName")
     if get(_ACCOUNTS, namespace, _DEFAULT_ACCOUNT) is None:
         return
@@ -93,7 +93,7 @@ def _wait_for_queue(pod: Obj, spec: Obj) -> None:
 
 
 def add_tolerations(spec: Obj) -> None:
-    """Has pods leave a node that is not ready or unreachable after five minutes, unless they tolerate it."""
+    """Adds tolerations, with which a pod stays five minutes on a node that is not ready or unreachable."""
     listed = spec.get("tolerations") or []
     missing = [key for key in _TROUBLES if not any(_tolerates(t, key) for t in listed)]
     if missing:

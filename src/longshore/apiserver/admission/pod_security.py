@@ -104,7 +104,7 @@ def _shown(names: list[str]) -> str:
 
 
 def _first_of_each(pods: list[Obj]) -> list[Obj]:
-    """The pods in the order of the check: the first pod of each controller before its other pods."""
+    """The pods in the order of the check: first one pod of each controller, then the others."""
     first: list[Obj] = []
     others: list[Obj] = []
     seen = set()

@@ -1,8 +1,8 @@
 """ResourceQuotas: refuses writes that would exceed a quota, and updates `status.used` with every write.
 
-The functions return the quotas whose status changes along with the write, to be written together with
-it, so the count is exact at every moment and no controller has to catch up. A quota whose status does
-not fit its spec (new, or just changed) is counted afresh from the objects that are there.
+The functions return the quotas whose status changes with the write. Both are written together, so the count
+is exact at every moment, without a controller. A quota whose status does not fit its spec (new, or just
+changed) is counted afresh from the objects that are there.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def release(resource: Resource, obj: Obj, quotas: Iterable[Obj], list_: List) ->
 
 
 def status_of(quota: Obj, list_: List) -> Obj:
-    """The status of a quota, counted from the objects that are there. A quota counts itself, also before it
-    is stored."""
+    """The status of a quota, counted from the stored objects. A quota counts itself, also before it is
+    stored."""
     hard = dict(quota["spec"].get("hard") or {})
     used: Usage = dict.fromkeys(hard, "0")
     namespace = quota["metadata"]["namespace"]
@@ -136,7 +136,7 @@ def _is(quota: Obj, other: Obj) -> bool:
 
 
 def _scopes_may_differ(resource: Resource) -> bool:
-    """Whether an object can move into or out of a scope while its usage stays the same."""
+    """Whether an object may enter or leave a scope while its usage stays the same."""
     return resource.storage in ("pods", "persistentvolumeclaims")
 
 
@@ -149,7 +149,7 @@ def _known_status(quota: Obj) -> Obj | None:
 
 
 def _is_there(resource: Resource, obj: Obj | None, quota: Obj, list_: List) -> bool:
-    """Whether a fresh count has seen the object; its removal may have been staged already."""
+    """Whether the fresh count includes the object, whose removal may have been staged already."""
     names = (each["metadata"]["name"] for each in list_(resource.storage, quota["metadata"]["namespace"]))
     return obj is not None and obj["metadata"]["name"] in names
 

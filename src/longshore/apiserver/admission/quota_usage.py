@@ -78,7 +78,7 @@ def _pod(pod: Obj, used: Usage) -> None:
 
 
 def compute(requests: Mapping[str, str], limits: Mapping[str, str]) -> Usage:
-    """Requests and limits under the names that quotas know them by."""
+    """Requests and limits under the names that quotas use."""
     used: Usage = {}
     for name, amount in requests.items():
         if name in _COMPUTE or name.startswith(pod_resources.HUGE_PAGES):

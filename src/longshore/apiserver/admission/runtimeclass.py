@@ -15,7 +15,7 @@ from longshore.apiserver.admission.lookup import Get, forbidden_pod
 _CLASSES: Final = "node.k8s.io/runtimeclasses"
 _ENGINES: Final = ("process", "podman")
 _MAX_MERGED: Final = 1000
-"""Tolerations of a pod and its class, above which none are merged."""
+"""The most tolerations, of a pod and its class together, that are merged."""
 _OTHER_OVERHEAD: Final = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
 _NO_OVERHEAD: Final = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
 
@@ -63,7 +63,7 @@ def _set_scheduling(pod: Obj, spec: Obj, rules: Obj) -> None:
 def merged(tolerations: list[Obj]) -> list[Obj]:
     """The tolerations without those that another one covers. Of equal ones the first stays.
 
-    More than 1,000 are returned unchanged, since each is compared with each.
+    A list of more than 1,000 is returned unchanged, since each is compared with each.
     """
     if len(tolerations) > _MAX_MERGED:
         return tolerations

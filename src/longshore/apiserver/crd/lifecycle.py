@@ -59,7 +59,7 @@ def _after_definition(api: Api, answer: Rendered) -> None:
 
 
 def _settle(api: Api, entry: Entry) -> list[Staged]:
-    """Gives a definition its names, as far as they are free."""
+    """Gives a definition the names that are free."""
     crd = entry.obj
     if "deletionTimestamp" in crd["metadata"]:
         return []
@@ -71,7 +71,7 @@ def _settle(api: Api, entry: Entry) -> list[Staged]:
     for other in _definitions(api, group):
         if other.key != entry.key:
             taken.add_names(other.obj["status"].get("acceptedNames") or {})
-    status = naming.settled(crd, taken, api.now())
+    status = naming.new_status(crd, taken, api.now())
     return [] if status is None else [_stage(api, entry.key, {**crd, "status": status})]
 
 
@@ -113,7 +113,7 @@ def let_go(api: Api, entry: Entry) -> list[Staged]:
 
 
 def delete_objects(api: Api, crd: Obj, entries: Sequence[Entry]) -> list[Staged]:
-    """Deletes those of these objects that are still there and not being deleted."""
+    """Deletes these objects, except those that are gone or being deleted already."""
     row = _any_row(crd)
     staged: list[Staged] = []
     if row is None:

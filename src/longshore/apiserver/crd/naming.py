@@ -32,8 +32,8 @@ class Taken(msgspec.Struct):
         self.kinds.update((names.get("kind", ""), names.get("listKind", "")))
 
 
-def settled(crd: Obj, taken: Taken, now: str) -> Obj | None:
-    """The status a definition should have; None if it has it. `taken` are names of other definitions."""
+def new_status(crd: Obj, taken: Taken, now: str) -> Obj | None:
+    """The status that a definition gets; None if it has it. `taken` are names of other definitions."""
     status: Obj = crd.get("status") or {}
     wanted, had = crd["spec"]["names"], status.get("acceptedNames") or {}
     accepted, conflict = _accept(wanted, had, taken)

@@ -1,8 +1,8 @@
 """Rows of the resource table from a definition: one for each version that is served.
 
 All versions share one key space in the store, and objects are stored as they are: conversion only changes the
-apiVersion, which is not stored. If an object may have been written with another schema than the one it is
-read with (of another version, or before a change), it is fitted to the latter when it is read.
+apiVersion, which is not stored. An object may have been written with another schema: of another version, or
+before a change. Then it is fitted to the present schema when it is read.
 """
 
 from __future__ import annotations

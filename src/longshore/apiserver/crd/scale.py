@@ -54,7 +54,7 @@ def update(api: Api, call: Call) -> DocumentAnswer:
 
 
 def patch(api: Api, call: Call) -> DocumentAnswer:
-    """PATCH of the Scale, not of the object behind it."""
+    """PATCH of the Scale; the object itself is not patched."""
     media_type = (call.content_type or "").partition(";")[0].strip()
     if media_type not in (patch_body.JSON_PATCH, patch_body.MERGE_PATCH):
         raise patch_body.unsupported_format(call.resource)

@@ -200,7 +200,7 @@ def _aggregated_resource(r: Resource) -> Obj:
 
 
 def _response_kind(kind: str, group_version: str = "") -> Obj:
-    """A kind with its group and version, which are empty if they are those of the surrounding list."""
+    """A kind with its group and version. Both are empty if they equal those of the list around it."""
     group, _, version = group_version.rpartition("/")
     return {"group": group, "version": version, "kind": kind}
 
@@ -219,7 +219,7 @@ def groups(rows: Iterable[Resource]) -> list[str]:
 def versions(rows: Iterable[Resource], group: str) -> list[str]:
     """A group's versions, the preferred one first.
 
-    Built-in groups list theirs in the order they prefer; those of users' definitions are ranked:
+    Versions of built-in groups are listed in order of preference. Those of users' definitions are ranked:
     releases before betas before alphas, higher numbers first.
     """
     own = [r for r in rows if r.group == group]
@@ -230,7 +230,7 @@ def versions(rows: Iterable[Resource], group: str) -> list[str]:
 
 
 def _rank(version: str) -> tuple[int, int, int, int]:
-    """Higher is preferred. Names that are not versions rank last, all equal."""
+    """The rank of a version: a higher rank is preferred. Names that are no versions rank last, all equal."""
     match = _VERSION.fullmatch(version)
     if match is None:
         return (0, 0, 0, 0)

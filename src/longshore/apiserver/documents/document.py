@@ -36,7 +36,7 @@ class Document:
         return encode(self.obj)
 
     def with_headers(self, headers: Mapping[str, str]) -> Document:
-        """This document under other headers."""
+        """This document with other headers."""
         return Document(self.obj, self.content_type, headers, body=self.body)
 
     @cached_property

@@ -46,7 +46,7 @@ def version() -> Obj:
 
 
 def root_paths(rows: Sequence[Resource], checks: Iterable[str]) -> Obj:
-    """`/`: every path worth trying, in order."""
+    """`/`: the paths that a client may try, in order."""
     paths = ["/api", "/apis", "/metrics", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/version"]
     names = list(checks)
     for health_path in HEALTH:
@@ -61,7 +61,7 @@ def root_paths(rows: Sequence[Resource], checks: Iterable[str]) -> Obj:
 def health(
     path: str, checks: Mapping[str, Check], *, verbose: bool = False, exclude: Collection[str] = ()
 ) -> tuple[int, str] | None:
-    """Code and text for `/healthz`, `/livez`, `/readyz` and each check below them; None where there is none.
+    """Code and text for `/healthz`, `/livez`, `/readyz` and each check below them; None for other paths.
 
     A failing check is named but not explained: callers need no credentials here.
     """

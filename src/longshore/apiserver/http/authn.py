@@ -1,6 +1,5 @@
 """Authentication: client certificate, else bearer token, else the dashboard's cookie, else anonymous; then
-impersonation.
-"""
+impersonation."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 from longshore.api import errors, names
-from longshore.apiserver.access.authz import Wish
+from longshore.apiserver.access.authz import Access
 from longshore.apiserver.access.tokens import ACCOUNT_PREFIX, AUTHENTICATED, credential, groups_of
 from longshore.apiserver.http import cookie_authn
 from longshore.apiserver.request.call import ANONYMOUS, User
@@ -74,8 +73,8 @@ _UNAUTHENTICATED: Final = ANONYMOUS.groups[0]
 
 
 def _wants_impersonation(headers: Headers) -> bool:
-    """Whether a request may ask for impersonation. Runs for every request: searching the joined names takes
-    half the time of a loop."""
+    """Whether a request may ask for impersonation. Runs for every request: one search in the joined names
+    takes half the time of a loop."""
     return "impersonate-" in " ".join(headers)
 
 
@@ -91,16 +90,16 @@ def _impersonated(api: Api, user: User, headers: Headers) -> User:
         return user
     account = _account(name)
     if account is not None:
-        wishes = [Wish("impersonate", "", "serviceaccounts", account[1], account[0])]
+        accesses = [Access("impersonate", "", "serviceaccounts", account[1], account[0])]
     else:
-        wishes = [Wish("impersonate", "", "users", name)]
-    wishes += [Wish("impersonate", "", "groups", group) for group in groups]
+        accesses = [Access("impersonate", "", "users", name)]
+    accesses += [Access("impersonate", "", "groups", group) for group in groups]
     for key, values in extra.items():
-        wishes += [Wish("impersonate", _AUTHENTICATION, f"userextras/{key}", value) for value in values]
+        accesses += [Access("impersonate", _AUTHENTICATION, f"userextras/{key}", value) for value in values]
     if uid:
-        wishes.append(Wish("impersonate", _AUTHENTICATION, "uids", uid))
-    for wish in wishes:
-        api.authorizer.insist(user, wish)
+        accesses.append(Access("impersonate", _AUTHENTICATION, "uids", uid))
+    for access in accesses:
+        api.authorizer.insist(user, access)
     if account is not None and not groups:
         groups = groups_of(account[0])
     return User(name, _completed(name, groups), uid, extra)

@@ -1,4 +1,4 @@
-"""The front door: every request of the API, over a connection or from this process, takes these steps.
+"""The front of the API: every request of the API, over a connection or from this process, takes these steps.
 
 `Exchange.admit` finds user, call and output form, and needs no body. `Exchange.begin` carries out the verb,
 as far as it goes without waiting. Errors of the API become their Status. Any other exception is logged with
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from longshore.apiserver.large.large_writes import LargeWrites
 
 
-class FrontDoor:
+class ApiFront:
     """Turns requests into calls of one Api."""
 
     def __init__(self, api: Api, dashboard: Dashboard | None = None, *, apart: bool = False) -> None:
@@ -71,7 +71,7 @@ class FrontDoor:
             exchange.admit()
         else:
             assert isinstance(request.exchange, Exchange), "admitted here"
-            # Each holds the other: as a circle, a body would stay until the collector comes by.
+            # The two refer to each other, so a body would stay in memory until the garbage collector runs.
             exchange, request.exchange = request.exchange, None
         return exchange.begin()
 

@@ -64,7 +64,7 @@ class Queued(msgspec.Struct, frozen=True):
     """A request whose client has used up its share of this turn of the loop."""
 
     when_due: Callable[[Callable[[], None]], None]
-    """Calls back once, in a later turn. The caller then calls `begin`, unless the client has gone."""
+    """Calls back once, in a later turn. Then the caller calls `begin`, unless the client has gone."""
     begin: Callable[[], Begun]
     """Begins the request, which becomes any state but `Queued`."""
 

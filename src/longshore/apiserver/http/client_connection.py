@@ -76,11 +76,11 @@ class Connection(asyncio.Protocol):
         self._busy: Request | None = None
         """The request being answered."""
         self._task: asyncio.Task[None] | None = None
-        """The task of that request, if it needs one."""
+        """The task of the request being answered, if it needs one."""
         self._reply_to_write: Callable[[Exception | None], Reply] | None = None
-        """Makes the answer, if that request is a write on its way to the journal."""
+        """Makes the answer, if the request being answered is a write on its way to the journal."""
         self._held = b""
-        """Bytes after a request for another protocol, until it is known which protocol they are in."""
+        """Bytes after a request to change the protocol, kept until the protocol is known."""
         self._reader: asyncio.StreamReader | None = None
         """Takes all bytes of the client, once the connection has changed its protocol."""
         self._discards = False
@@ -222,7 +222,7 @@ class Connection(asyncio.Protocol):
     # ---- one request after the other
 
     def _go_on(self) -> None:
-        """Begins every request that can be begun, then sets the deadline of what comes next."""
+        """Begins every request that can begin, then sets the deadline for the next event."""
         if self._lost:
             return
         parser = self._parser
@@ -341,7 +341,7 @@ class Connection(asyncio.Protocol):
                 await begun.run(self, request)
                 self._transport.close()
         except (ConnectionError, TimeoutError) as gone:
-            # The task that sent holds the error, which holds the task: what was to be sent would stay.
+            # The task and the error refer to each other, which would keep the unsent bytes in memory.
             traceback.clear_frames(gone.__traceback__)
             self._transport.abort()
         except Exception as error:  # whatever a handler raises, the client gets an answer or an end

@@ -21,7 +21,7 @@ from longshore.apiserver.http.response import NO_CACHE, Fields, Reply
 PATH: Final = "/ui"
 _ASSETS: Final = "/ui/assets/"
 _FOREVER: Final = "public, max-age=31536000, immutable"
-"""For files whose address changes with their content."""
+"""The caching of files whose address changes with their content."""
 _HOST: Final = re.compile(r"[A-Za-z0-9.:\[\]-]+")
 _POLICY: Final = "; ".join(
     (
@@ -37,7 +37,7 @@ _POLICY: Final = "; ".join(
         "trusted-types 'none'",
     )
 )
-"""Scripts come from the bundle alone: on this origin the API also serves logs, which others write."""
+"""Scripts come from the bundle alone, since this origin also serves logs, which other users write."""
 _GUARDS: Final[Fields] = (
     ("Cross-Origin-Opener-Policy", "same-origin"),
     ("Cross-Origin-Resource-Policy", "same-origin"),

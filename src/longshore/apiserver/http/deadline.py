@@ -12,8 +12,8 @@ _NEVER: Final = float("inf")
 class Deadline:
     """Calls `expired` when the time that was last set has come.
 
-    A timer that fires before the deadline is started again: a busy connection moves its deadline thousands of
-    times a second.
+    A busy connection moves its deadline thousands of times a second. A timer that fires too early is started
+    again.
     """
 
     __slots__ = ("_at", "_expired", "_loop", "_timer", "_timer_at")

@@ -56,7 +56,7 @@ class Endpoints:
         """Rows for discovery: those of the catalog, and those of documents that are made on request."""
         served = (self._api.catalog.resources(), self._api.made.rows)
         if any(now is not before for now, before in zip_longest(served, self._served)):
-            # The same answer until something changes, so that it can be kept.
+            # The same tuple until a row changes, since callers cache what they make of it.
             self._served, self._all = served, tuple(chain(*served))
         return self._all
 
@@ -94,7 +94,7 @@ class Endpoints:
 
     def _health(self, path: str, raw_query: str) -> Reply | None:
         query = parse_qs(raw_query, keep_blank_values=True)
-        # A restart would lose what the process still knows of a journal that is gone, so it stays alive.
+        # If the journal is gone, a restart would lose the objects in memory, so the process counts as alive.
         checks = self._ready_checks if path.startswith("/readyz") else self._checks
         found = server_info.health(path, checks, verbose="verbose" in query, exclude=query.get("exclude", ()))
         return respond.text(*found) if found is not None else None

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, unquote
 
 from longshore.api import errors
 from longshore.api.resources import Resource
-from longshore.apiserver.access.authz import Wish
+from longshore.apiserver.access.authz import Access
 from longshore.apiserver.answer import Found, Later, LinkAnswer, LogAnswer, Rendered
 from longshore.apiserver.documents import metadata_only
 from longshore.apiserver.http import aside, authn, respond
@@ -28,7 +28,7 @@ from longshore.apiserver.request.options import truth, watch_wanted
 from longshore.store import StoreError
 
 if TYPE_CHECKING:
-    from longshore.apiserver.http.begin import FrontDoor
+    from longshore.apiserver.http.begin import ApiFront
     from longshore.apiserver.http.client_connection import Connection
     from longshore.apiserver.large.large_writes import LargeWrites
 
@@ -47,7 +47,7 @@ class Exchange:
         "_api", "_began", "_call", "_front", "_output", "_request", "_user", "_written", "refusal",
     )  # fmt: skip
 
-    def __init__(self, front: FrontDoor, request: Request) -> None:
+    def __init__(self, front: ApiFront, request: Request) -> None:
         self._front, self._api, self._request = front, front.api, request
         self._began = time.perf_counter()
         self._call: Call | None = None
@@ -62,7 +62,7 @@ class Exchange:
     # ---- the steps
 
     def admit(self) -> None:
-        """Finds the user, the call and the output form. Refuses whatever can be refused without the body."""
+        """Finds the user, the call and the output form. Makes all refusals that need no body."""
         api, request = self._api, self._request
         try:
             raw_path, _, raw_query = request.target.partition("?")
@@ -92,11 +92,11 @@ class Exchange:
             self.refusal = self._failed(error)
 
     def _check_rights(self, route: router.Route) -> None:
-        """Raises a 403 if the user has no right to this path and method, which are not served."""
+        """For a path or method that is not served: raises a 403 if the user has no right to it."""
         what = f"{route.plural}/{route.subresource}" if route.subresource else route.plural
         verb = router.asked_verb(route, self._request.method)
-        wish = Wish(verb, route.group, what, unquote(route.name), unquote(route.namespace))
-        self._api.authorizer.insist(self._user, wish)
+        access = Access(verb, route.group, what, unquote(route.name), unquote(route.namespace))
+        self._api.authorizer.insist(self._user, access)
 
     def _find_made(self, group: str, version: str, plural: str) -> Resource | None:
         """A resource whose documents are made on request, or a custom resource in the same group."""
@@ -312,7 +312,7 @@ def problem_of(error: Exception, request: Request) -> errors.StatusError:
     return errors.internal("see the server's log")
 
 
-_REMEMBERED_QUERY: Final = 128
+_MAX_CACHED_QUERY_CHARACTERS: Final = 128
 """Characters of the longest query whose parsed form is cached."""
 
 
@@ -325,7 +325,7 @@ def _call_of(request: Request, user: User, route: router.Route, raw_query: str, 
         unquote(route.namespace),
         unquote(route.name),
         route.subresource,
-        _known_query(raw_query) if len(raw_query) <= _REMEMBERED_QUERY else _query(raw_query),
+        _known_query(raw_query) if len(raw_query) <= _MAX_CACHED_QUERY_CHARACTERS else _query(raw_query),
         user,
         request.headers.get("user-agent", ""),
     )

@@ -1,4 +1,4 @@
-"""Work shared by watchers: they pause together, so that their next bundles of changes are the same, and each
+"""Shares work among watchers. They pause together, so their next bundles of changes are equal, and each
 bundle is joined and framed once for all of them. Only encryption is done for each watcher."""
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Fanout:
             return chunk(changes, render)
         key = (form, first.revision, len(changes))
         known = self._shared.get(key)
-        if known is not None and known[0] == changes:  # quick, for they are mostly the very same events
+        if known is not None and known[0] == changes:  # quick, since most are identical events
             return known[1]
         made = chunk(changes, render)
         if len(made) <= _MAX_SHARED_BYTES:
@@ -49,7 +49,7 @@ class Fanout:
         return made
 
     async def pause(self) -> None:
-        """Lets changes accumulate, longer with more watchers: each write costs, not each change."""
+        """Lets changes accumulate, longer with more watchers: one write costs the same for many changes."""
         seconds = min(self.watchers * _WATCHER_SECONDS, _MAX_PAUSE_SECONDS)
         if seconds < _MIN_PAUSE_SECONDS:
             return
@@ -68,7 +68,7 @@ class Fanout:
 
 
 def bundles(changes: Changes) -> Iterator[Changes]:
-    """The changes in bundles of at most MAX_BUNDLE_BYTES, but of one change at least."""
+    """The changes in bundles of at most MAX_BUNDLE_BYTES, but at least one change each."""
     if len(changes) == 1:
         yield changes
         return

@@ -1,11 +1,10 @@
 """TLS handshakes under way: a bounded number at a time, so that a flood of them fills no memory.
 
 A handshake takes 80 kB from the client's first record on. A client beyond the limit waits, at the cost of a
-descriptor, until a handshake ends; the client that came last is next. While clients wait, the oldest
-handshake is broken off once it has been silent for longer than the current patience. The patience adapts: a
-handshake that succeeds raises it to a multiple of its own duration, so many clients on a busy machine get the
-time they need; a handshake that is broken off halves it, so a flood of clients that never answer is soon cut
-short.
+descriptor, until a handshake ends; the newest client is served first. While clients wait, the oldest
+handshake is broken off if it is silent for longer than the current patience. A handshake that succeeds raises
+the patience to a multiple of its own duration, so clients on a busy machine get the time they need. A
+handshake that is broken off halves it, so a flood of silent clients is soon cut short.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from typing import Final
 from longshore.apiserver.http.timeouts import Timeouts
 
 MAX_HANDSHAKES: Final = 256
-"""Handshakes under way: some 20 MB."""
+"""The most handshakes under way. They take some 20 MB."""
 _MIN_PATIENCE_SECONDS: Final = 0.1
 _MAX_PATIENCE_SECONDS: Final = 2.0
 _PATIENCE_FACTOR: Final = 4
-"""Patience with other handshakes, as a multiple of the duration of one that has just succeeded."""
+"""The patience after a handshake that succeeds, as a multiple of its duration."""
 _MAX_BEGUN: Final = 4
 """Handshakes that are begun in one turn of the loop, at 0.7 ms each. Those under way go on in the next."""
 
@@ -104,7 +103,7 @@ class Handshakes:
             self._go_on_soon()
 
     def _break_off(self, task: asyncio.Task[None], client: socket.socket) -> None:
-        """Ends a handshake as if its client had gone: one that is cancelled keeps its memory for a while."""
+        """Ends a handshake as if its client had left. A cancelled one would keep its memory for a while."""
         del self._under_way[task]
         with contextlib.suppress(OSError):
             client.shutdown(socket.SHUT_RDWR)
@@ -119,7 +118,7 @@ class Handshakes:
                 ssl_handshake_timeout=self._timeouts.handshake,
                 ssl_shutdown_timeout=self._timeouts.linger,
             )
-        except (OSError, asyncio.CancelledError):  # it went, spoke no TLS, or was too slow
+        except (OSError, asyncio.CancelledError):  # the client left, spoke no TLS, or was too slow
             client.close()
             return
         took = _PATIENCE_FACTOR * (self._loop.time() - began)

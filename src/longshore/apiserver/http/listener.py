@@ -24,8 +24,8 @@ _LOOK_SECONDS: Final = 0.01
 
 
 class Listener:
-    """Serves what `front` answers until it is closed, on each address that it is started on. The front, and
-    what reads requests, are made for the first connection."""
+    """Serves the answers of `front` on each address on which it is started, until it is closed. The front is
+    made for the first connection."""
 
     def __init__(self, front: Callable[[], Front], *, tls: ssl.SSLContext | None, timeouts: Timeouts) -> None:
         self._make_front, self._tls, self._timeouts = front, tls, timeouts
@@ -80,10 +80,10 @@ class Listener:
         await _until(lambda: not self._connections, _GOODBYE_SECONDS)
         for connection in tuple(self._connections):
             connection.abort()
-        await asyncio.sleep(0)  # requests that were cut off end
+        await asyncio.sleep(0)  # ends requests that were cut off
         if self._front is not None:
-            self._front.close()  # a request that ran on may have begun what was ended above
-        await asyncio.sleep(0)  # and what was closed is closed in the next turn
+            self._front.close()  # a request may have begun a stream after the streams were closed
+        await asyncio.sleep(0)  # closed connections end in the next turn
 
 
 async def _until(condition: Callable[[], bool], seconds: float) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MAX_POD_STREAMS: Final = 1000
 """Each stream holds a connection and a few tasks, and most hold a process of the node. A client that reads
-nothing may hold one for hours, so no client gets more than are left for all others."""
+nothing may hold one for hours, so one client gets at most as many as remain for all others."""
 
 
 class PodStreams:

@@ -36,10 +36,10 @@ MAX_HEAD_BYTES: Final = 128 * 1024
 """Room for a target with long selectors."""
 MAX_HEADERS: Final = 128
 _MAX_CHUNK_OVERHEAD: Final = 16
-"""Bytes on the wire for each byte of a chunked body: chunks of one byte with a short extension pass."""
-_REMEMBERED_BYTES: Final = 1 << 14
+"""The most bytes on the wire for each byte of a chunked body: enough for chunks of one byte."""
+_MAX_CACHED_BYTES: Final = 1 << 14
 """Headers of longer requests are not cached."""
-_ONCE: Final = frozenset(
+_SINGLE_HEADERS: Final = frozenset(
     (
         "authorization",
         "content-length",
@@ -57,7 +57,7 @@ _ONCE: Final = frozenset(
         "user-agent",
     )
 )
-"""Headers that may be there once: with two of them it would be open which one counts."""
+"""Headers that may occur once: with two of them it would not be clear which one counts."""
 _METHODS: Final = {name.encode(): name for name in ("GET", "POST", "PUT", "PATCH", "DELETE")}
 """The usual methods, decoded once."""
 _TOKEN: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,32}")
@@ -73,7 +73,7 @@ class Phase(Enum):
 
 
 BETWEEN, HEAD, BODY = Phase
-"""Short names: looking up an attribute of an Enum takes longer than the rest of a callback."""
+"""Short names, since looking up an attribute of an Enum takes longer than the rest of a callback."""
 
 
 class RequestParser:
@@ -170,7 +170,7 @@ class RequestParser:
         if len(fields) > 2 * MAX_HEADERS or self._is_long(fields):
             raise self._refused(_head_too_large())
         try:
-            read = _known_headers if self._piece <= _REMEMBERED_BYTES else _headers_of
+            read = _known_headers if self._piece <= _MAX_CACHED_BYTES else _headers_of
             headers = read(tuple(fields))
         except errors.StatusError as bad:
             raise self._refused(bad) from None
@@ -249,11 +249,11 @@ def _headers_of(fields: tuple[bytes, ...]) -> Headers:
     headers = Headers()
     for raw_name, raw_value in zip(fields[::2], fields[1::2], strict=True):
         name = raw_name.decode("ascii").lower()
-        # With no half of a surrogate pair, which no answer and no stored object could hold.
+        # Half of a surrogate pair is replaced: no answer and no stored object can hold it.
         value = raw_value.rstrip(b" \t").decode("utf-8", "replace")
         if name not in headers:
             headers[name] = value
-        elif name in _ONCE:
+        elif name in _SINGLE_HEADERS:
             raise _bad(f'the header "{name}" is there twice')
         else:
             headers.repeated.append((name, value))

@@ -60,7 +60,7 @@ _MAX_OBJECT_BYTES: Final = 32768
 
 class WrittenProtobuf:
     """Stored objects as protobuf, each encoded once: the answer to a write and its watchers share the bytes.
-    Two servers in one process have separate revisions, so each has its own cache."""
+    Each server has its own cache, since servers in one process have separate revisions."""
 
     def __init__(self) -> None:
         self._objects: dict[tuple[int, str], tuple[bytes, bytes]] = {}
@@ -94,7 +94,7 @@ def protobuf_of(api: Api) -> WrittenProtobuf:
 
 
 def list_protobuf(answer: ListAnswer) -> bytes:
-    """A whole list. Its objects are decoded one by one and forgotten again."""
+    """A whole list. Its objects are decoded one by one, and none stays decoded."""
     resource = answer.resource
     items = (decode(served_raw(resource, entry)) for entry in answer.entries)
     return codec.encode_list(answer.metadata(), items, resource.group_version, resource.list_kind)

@@ -49,7 +49,7 @@ class Request(msgspec.Struct):
     user: User | None = None
     body: bytes = b""
     last: bool = False
-    """Whether the connection ends with its answer."""
+    """Whether the connection ends with the answer to this request."""
     old: bool = False
     """Whether the request uses HTTP/1.0, which has no chunks."""
     upgrade: str = ""

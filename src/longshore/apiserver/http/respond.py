@@ -30,18 +30,18 @@ _WARNING_CHARACTERS: Final = 256
 _MAX_WARNINGS: Final = 32
 """Warning headers of an answer. Python's http.client reads no answer with more than 100 headers."""
 _CREATE_ONLY: Final = ("create",)
-"""The verbs of reviews and bindings, which are answers and no objects: there is no table of them."""
+"""The verbs of reviews and bindings. Their answers are no objects, so they have no table."""
 _ANY: Final = Output("application/json")
-_MANY_ENTRIES: Final = 256
-_MANY_BYTES: Final = 1 << 17
+_LARGE_ENTRIES: Final = 256
+_LARGE_BYTES: Final = 1 << 17
 """Bytes of an answer that takes 30 ms to render as YAML, protobuf or Table. Plain JSON is sent as stored."""
 
 
 def choose(request: Request, call: Call, *, streaming: bool = False) -> Output:
     """The output form for this request; raises 406 if none of the wanted ones is offered.
 
-    A table that cannot be made is refused here, too: a request that fails must not have written. A request
-    that becomes a connection has no output form; its Accept header is ignored.
+    A table that cannot be made is refused here, too, since a failed request must not write. A request that
+    becomes a connection has no output form; its Accept header is ignored.
     """
     if call.subresource in router.CONNECTS:
         return _ANY
@@ -68,8 +68,8 @@ def takes_long(request: Request, call: Call, output: Output, found: Rendered) ->
     if isinstance(found, DocumentAnswer) or _plain(request, call, output):
         return False
     if isinstance(found, ListAnswer):
-        return len(found.entries) > _MANY_ENTRIES or sum(len(e.raw) for e in found.entries) > _MANY_BYTES
-    return found.entry is not None and len(found.entry.raw) > _MANY_BYTES
+        return len(found.entries) > _LARGE_ENTRIES or sum(len(e.raw) for e in found.entries) > _LARGE_BYTES
+    return found.entry is not None and len(found.entry.raw) > _LARGE_BYTES
 
 
 def _body(request: Request, api: Api, call: Call, output: Output, found: Rendered) -> bytes:
@@ -152,8 +152,8 @@ def failure(request: Request, problem: errors.StatusError, warnings: list[str]) 
 
 
 def warning_headers(warnings: list[str]) -> Fields:
-    """`Warning:` headers, each text once, up to upstream's total size and a number that every client reads.
-    The last header counts those that are left out."""
+    """`Warning:` headers, each text once. Their total size is limited as upstream's, and their number so that
+    every client reads them. The last header counts those that are left out."""
     longest = None if sum(map(len, warnings)) <= _WARNINGS_CHARACTERS else _WARNING_CHARACTERS
     texts, spent = [*dict.fromkeys(warnings)], 0
     headers: list[tuple[str, str]] = []

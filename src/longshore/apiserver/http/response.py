@@ -36,7 +36,7 @@ class Reply(msgspec.Struct, frozen=True):
     caching: str = NO_CACHE
 
     def pieces(self, request: Request, *, last: bool) -> tuple[bytes, ...]:
-        """Head and body as they go over the wire, joined when they are small."""
+        """Head and body as they are sent; joined if they are small."""
         if self.code in _BODILESS_CODES:
             framing = _connection(request, last)
             at = request.now()

@@ -1,4 +1,4 @@
-"""The API over HTTP: a listener with the front door behind it."""
+"""The API over HTTP: a listener with an `ApiFront` behind it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class HttpServer(Listener):
         timeouts: Timeouts | None = None,
         dashboard: Callable[[], Dashboard] | None = None,
     ) -> None:
-        def front() -> begin.FrontDoor:
-            return begin.FrontDoor(api, dashboard() if dashboard is not None else None, apart=True)
+        def front() -> begin.ApiFront:
+            return begin.ApiFront(api, dashboard() if dashboard is not None else None, apart=True)
 
         super().__init__(front, tls=tls, timeouts=timeouts or Timeouts())

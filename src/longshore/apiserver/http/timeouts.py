@@ -15,7 +15,7 @@ class Timeouts(NamedTuple):
     body: float = 30.0
     """From the head to the last byte of the body."""
     linger: float = 2.0
-    """For a client to read an answer that came before its body was whole, and for the end of TLS."""
+    """For a client to read an answer that was sent before its whole body arrived, and for the end of TLS."""
     stuck: float = 30.0
     """For a client that reads nothing although there is something to read."""
     idle: float = 120.0

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 
 def shared_as(call: Call, output: Output) -> str:
-    """The name of the form in which changes are sent, if all watchers with that form get the same bytes; else
-    empty."""
+    """A name for the form of the changes if all watchers with this form get the same bytes; else empty."""
     if output.transform:
         return ""
     if _is_protobuf(output):

@@ -24,11 +24,11 @@ from longshore.apiserver.api import Api, ApiParts, PlaneParts
 from longshore.apiserver.large.view import StoredView
 from longshore.apiserver.large.worker_messages import (
     LENGTH,
-    Ask,
     Done,
     Failed,
     FromWorker,
-    Told,
+    StoreAnswer,
+    StoreQuestion,
     ToWorker,
     Write,
     decode_for_worker,
@@ -74,11 +74,11 @@ class _Line:
     def send(self, message: FromWorker) -> None:
         self._sock.sendall(framed(message))
 
-    def ask(self, question: Ask) -> Told:
+    def ask(self, question: StoreQuestion) -> StoreAnswer:
         """The store's answer to a question."""
         self.send(question)
         answer = self.read()
-        if not isinstance(answer, Told):
+        if not isinstance(answer, StoreAnswer):
             raise SystemExit  # the server is gone
         return answer
 
@@ -132,7 +132,7 @@ def _outcome(line: _Line, write: Write, rng: random.Random) -> Done | Failed:
 
 def main(descriptor: int) -> None:
     """Works until the server is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the server says when it is time
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # sent by a terminal: the server ends this process
     resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY_BYTES, _MAX_MEMORY_BYTES))
     line, rng = _Line(socket.socket(fileno=descriptor)), random.Random()
     while (message := line.read()) is not None:

@@ -18,13 +18,13 @@ from longshore.api.types import decode
 from longshore.apiserver.answer import Answer, DocumentAnswer
 from longshore.apiserver.large.worker_messages import (
     LENGTH,
-    Ask,
     Done,
     Failed,
     FromWorker,
     Place,
+    StoreAnswer,
     Stored,
-    Told,
+    StoreQuestion,
     ToWorker,
     Write,
     decode_from_worker,
@@ -67,7 +67,7 @@ class LargeWrites:
                 self.close()
                 raise errors.internal("the body takes too much to read") from None
             except asyncio.CancelledError:
-                self.close()  # whatever it is doing, its result is not needed
+                self.close()  # the result of the process is not needed any more
                 raise
             finally:
                 self._idle = asyncio.get_running_loop().call_later(_IDLE_SECONDS, self.close)
@@ -85,12 +85,12 @@ class LargeWrites:
         for _ in range(_TRIES):
             if self._worker is None:
                 self._worker = await _Worker.start()
-            read: list[tuple[Ask, Any]] = []
+            read: list[tuple[StoreQuestion, Any]] = []
             await self._worker.send(self._message(call))
-            while isinstance(message := await self._worker.receive(), Ask):
+            while isinstance(message := await self._worker.receive(), StoreQuestion):
                 found = self._look(message)
-                read.append((message, _mark(found)))  # each time: a verb may ask twice, and get two answers
-                await self._worker.send(_told(found, self._store))
+                read.append((message, _mark(found)))  # each answer: a verb may ask twice and get two
+                await self._worker.send(_store_answer(found, self._store))
             call.warnings[:] = message.warnings
             if isinstance(message, Failed):
                 raise _refusal(message, call)
@@ -120,7 +120,7 @@ class LargeWrites:
             self._api.clock.timestamp(),
         )
 
-    def _look(self, question: Ask) -> Any:
+    def _look(self, question: StoreQuestion) -> Any:
         if question.name == "revision":
             return self._store.revision
         ask, args = getattr(self._store, question.name), question.args
@@ -201,15 +201,15 @@ def _key(place: Place | tuple[str | None, ...]) -> Key:
     return Key(storage or "", namespace or "", name or "")
 
 
-def _told(found: Any, store: Store) -> Told:
+def _store_answer(found: Any, store: Store) -> StoreAnswer:
     if isinstance(found, bool):
-        return Told([], is_empty=found)
+        return StoreAnswer([], is_empty=found)
     if isinstance(found, int):
-        return Told([], found)
+        return StoreAnswer([], found)
     if found is None or isinstance(found, Entry):
-        return Told([] if found is None else [_stored(found)])
+        return StoreAnswer([] if found is None else [_stored(found)])
     revision = found.revision if isinstance(found, Snapshot) else store.revision
-    return Told([_stored(entry) for entry in found], revision)
+    return StoreAnswer([_stored(entry) for entry in found], revision)
 
 
 def _stored(entry: Entry) -> Stored:

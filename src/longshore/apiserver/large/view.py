@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from longshore.api.types import Obj, encode
-from longshore.apiserver.large.worker_messages import Ask, Planned, Stored, Told
+from longshore.apiserver.large.worker_messages import Planned, StoreAnswer, Stored, StoreQuestion
 from longshore.store import Entry, Key, Snapshot, Staged
 from longshore.store.batch import Batch
 from longshore.store.decoded_views import Decoded
@@ -17,9 +17,9 @@ _NO_BATCH: Final = Batch()
 
 
 class StoredView:
-    """The part of a Store that verbs use. `ask` gets the answer of the real store."""
+    """The part of a Store that verbs use. `ask` returns the answer of the real store."""
 
-    def __init__(self, ask: Callable[[Ask], Told]) -> None:
+    def __init__(self, ask: Callable[[StoreQuestion], StoreAnswer]) -> None:
         self._ask = ask
         self._decoded = Decoded(_DECODED_BYTES)
         self._written: dict[Key, Entry | None] = {}
@@ -29,7 +29,7 @@ class StoredView:
 
     @property
     def revision(self) -> int:
-        return self._ask(Ask("revision", ())).revision
+        return self._ask(StoreQuestion("revision", ())).revision
 
     def latest(self, key: Key) -> Entry | None:
         if key in self._written:
@@ -40,10 +40,11 @@ class StoredView:
         return self._one("get", key)
 
     def is_empty(self, storage: str) -> bool:
-        return self._ask(Ask("is_empty", (storage,))).is_empty
+        return self._ask(StoreQuestion("is_empty", (storage,))).is_empty
 
     def latest_list(self, storage: str, namespace: str | None = None) -> list[Entry]:
-        found = [self._entry(each) for each in self._ask(Ask("latest_list", (storage, namespace))).found]
+        answer = self._ask(StoreQuestion("latest_list", (storage, namespace)))
+        found = [self._entry(each) for each in answer.found]
         kept = [entry for entry in found if entry.key not in self._written]
         return kept + [
             entry
@@ -52,7 +53,7 @@ class StoredView:
         ]
 
     def list(self, storage: str, namespace: str | None = None) -> Snapshot:
-        told = self._ask(Ask("list", (storage, namespace)))
+        told = self._ask(StoreQuestion("list", (storage, namespace)))
         return Snapshot(told.revision, [self._entry(each) for each in told.found])
 
     def check_room(self) -> None:
@@ -82,7 +83,7 @@ class StoredView:
         return Staged(entry, _NO_BATCH)
 
     def _one(self, name: str, key: Key) -> Entry | None:
-        found = self._ask(Ask(name, (key.storage, key.namespace, key.name))).found
+        found = self._ask(StoreQuestion(name, (key.storage, key.namespace, key.name))).found
         return self._entry(found[0]) if found else None
 
     def _entry(self, stored: Stored) -> Entry:

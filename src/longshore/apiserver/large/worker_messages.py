@@ -37,15 +37,15 @@ class Write(msgspec.Struct, tag=True, frozen=True):
     now: float
 
 
-class Ask(msgspec.Struct, tag=True, frozen=True):
+class StoreQuestion(msgspec.Struct, tag=True, frozen=True):
     """A question to the store, by the name of its method."""
 
     name: str
     args: tuple[str | None, ...]
 
 
-class Told(msgspec.Struct, tag=True, frozen=True):
-    """The store's answer to an `Ask`."""
+class StoreAnswer(msgspec.Struct, tag=True, frozen=True):
+    """The store's answer to a `StoreQuestion`."""
 
     found: list[Stored]
     revision: int = 0
@@ -93,8 +93,8 @@ class Failed(msgspec.Struct, tag=True, frozen=True):
     warnings: list[str] = []
 
 
-ToWorker = Write | Told
-FromWorker = Ask | Done | Failed
+ToWorker = Write | StoreAnswer
+FromWorker = StoreQuestion | Done | Failed
 
 encode: Final = msgspec.msgpack.Encoder().encode
 decode_for_worker: Final = msgspec.msgpack.Decoder(ToWorker).decode

@@ -114,7 +114,7 @@ def with_answers(op: Operation, out: Obj, answers: Obj) -> Obj:
 
 
 def parameter(name: str) -> tuple[_Parameter, Obj]:
-    """A parameter, and its JSON up to the type, which differs by dialect."""
+    """A parameter and its JSON, without the type, which differs by dialect."""
     found = _parameter_named(name)
     out: Obj = {"name": found.name, "in": found.place}
     if found.description:

@@ -15,7 +15,7 @@ _GVK: Final = "x-kubernetes-group-version-kind"
 _META: Final = names.of_message("meta/v1.ObjectMeta")
 _LIST_META: Final = names.of_message("meta/v1.ListMeta")
 _OPEN: Final[Obj] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-# Version 2 has no words for these.
+# Keywords that version 2 lacks.
 _ONLY_IN_3: Final = frozenset(("oneOf", "anyOf", "allOf", "not", "nullable"))
 
 

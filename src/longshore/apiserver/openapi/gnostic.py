@@ -1,7 +1,7 @@
 """The OpenAPI 2 document as protobuf message `openapi.v2.Document`, the only form old kubectl reads.
 
-Every message is a table from JSON key to field number and encoder; what starts with `x-` becomes a
-vendor extension, whose value travels as YAML text (JSON is YAML).
+Every message is a table from JSON key to field number and encoder. A key that begins with `x-` becomes a
+vendor extension, whose value is YAML text (JSON is YAML).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _inside(field: int, encoder: Encoder) -> Encoder:
 
 
 def _of(table: Callable[[], Table], vendor: int) -> Encoder:
-    """A message by its table; tables refer to each other, hence the delay."""
+    """The encoder of a message by its table. Tables refer to each other, so the table is looked up on use."""
     return lambda number, value: delimited(number, _message(value, table(), vendor))
 
 

@@ -252,6 +252,6 @@ class _Kind:
 
 
 def _options(group_version: str, kind: str) -> tuple[str, ...]:
-    """The query parameters that an options kind such as PodExecOptions stands for."""
+    """The query parameters that the fields of an options kind such as PodExecOptions stand for."""
     message = schema.message_for(group_version, kind)
     return tuple(f"{message}:{field}" for field in schema.message(message).fields) if message else ()

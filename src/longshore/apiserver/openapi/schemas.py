@@ -114,7 +114,7 @@ def _kinds_of() -> Mapping[str, list[tuple[str, str]]]:
 
 
 class Schemas:
-    """Builds schemas by name and remembers which others they refer to."""
+    """Builds schemas by name, and remembers which others they refer to."""
 
     def __init__(self, dialect: Dialect, served: Collection[str], own: Mapping[str, Obj]) -> None:
         """`served` are the apiVersions kinds are listed for; `own` the schemas of custom resources."""

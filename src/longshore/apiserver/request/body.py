@@ -145,7 +145,7 @@ def _builtin(
 
 
 def with_wish(obj: Obj, value: Obj) -> Obj:
-    """Keeps an empty managedFields of `value`, which asks to forget all managers."""
+    """Keeps the managedFields of `value` if they are empty, which asks to forget all managers."""
     meta = value.get("metadata")
     if isinstance(meta, dict) and meta.get("managedFields") == []:
         obj["metadata"]["managedFields"] = []

@@ -44,7 +44,7 @@ _OLD: Final = {
     "rbac.authorization.k8s.io/v1beta1 Role": "rbac/v1.Role",
     "rbac.authorization.k8s.io/v1beta1 RoleBinding": "rbac/v1.RoleBinding",
 }
-"""Versions that Kubernetes no longer serves, with the message that they are read as."""
+"""Versions that Kubernetes no longer serves, each with the message as which it is read."""
 _UNVERSIONED: Final = frozenset(("Status", "APIVersions", "APIGroupList", "APIGroup", "APIResourceList"))
 _ALSO_ACCEPTED: Final = {("policy/v1", "Eviction"): frozenset(("policy/v1beta1",))}
 
@@ -68,14 +68,14 @@ class Kind(msgspec.Struct, frozen=True):
         return schema.kinds().get(key) or _OLD.get(key)
 
     def with_defaults(self, default: Kind) -> Kind:
-        """Fills in a group, version or kind that a body left out, from the path's."""
+        """The kind, with a group, version or name that a body left out taken from the path's."""
         group, version = self.group, self.version
         if not version and (not group or group == default.group):
             group, version = default.group, default.version
         return Kind(group, version, self.kind or default.kind)
 
     def accepts(self, other: Kind) -> bool:
-        """Whether a path for this kind takes the version in the data."""
+        """Whether a path of this kind takes data of the given version."""
         if self.group_version == other.group_version:
             return True
         return other.group_version in _ALSO_ACCEPTED.get((self.group_version, self.kind), ())
@@ -107,7 +107,7 @@ def scheme_of(kind: Kind) -> str:
 
 
 def wrong_kind(found: Kind, message: str, expected: Kind) -> str:
-    """Why a body of a known kind cannot be what its path is for; empty when it can."""
+    """Why a body of a known kind is not what its path takes; empty if it is."""
     target = _internal(expected.message() or "")
     if _internal(message) == target:
         return ""

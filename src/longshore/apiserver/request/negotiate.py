@@ -60,7 +60,7 @@ class _Clause(msgspec.Struct):
         return self.type == type_ and self.subtype in (subtype, "*")
 
     def before(self, other: _Clause) -> bool:
-        """Whether this clause is tried before `other`: by weight, and an explicit type before a wildcard."""
+        """Whether this clause is tried before `other`: it weighs more, or is explicit and no wildcard."""
         return (
             self.q > other.q
             or (self.type != "*" and other.type == "*")
@@ -111,7 +111,7 @@ def discovery(accept: str | None, *, aggregated: bool) -> Output:
 
 @lru_cache(maxsize=512)
 def prefers_yaml(accept: str | None) -> bool:
-    """Whether an error is sent as YAML; else it is sent as JSON, whatever the client asked for."""
+    """Whether an error is sent as YAML. Otherwise it is sent as JSON, in spite of the Accept header."""
     found = _first(accept, _NONE, True)
     return found is not None and found.media_type == YAML
 

@@ -186,7 +186,7 @@ def _read_back(
 
 
 def _wrong_kind(resource: Resource, api_version: str, kind: str) -> str:
-    """Why the patched document is no object of this resource any more; empty when it is."""
+    """Why the patched document is not an object of this resource; empty if it is."""
     expected = Kind(resource.group, resource.version, resource.kind)
     found = kind_names.parse(api_version, kind)
     if found is None:

@@ -93,8 +93,8 @@ def verb_of(route: Route, resource: Resource, method: str) -> str:
 
 
 def asked_verb(route: Route, method: str) -> str:
-    """The verb that a client must have the right to, else it gets a 403 instead of a path's 404 or 405. Empty
-    for a method that no resource knows: only `*` grants that."""
+    """The verb that a client must be allowed, else it gets a 403 instead of the 404 or 405 of a path. Empty
+    for a method that no resource has: only a rule for `*` allows that."""
     either = {**_VERB_OF_ITEM, **_VERB_OF_COLLECTION}
     return (_VERB_OF_ITEM if route.name else _VERB_OF_COLLECTION).get(method, either.get(method, ""))
 

@@ -182,7 +182,7 @@ class Lookup:
 def _set_limits(api: Api, call: Call, obj: Obj) -> None:
     if call.resource.storage == "pods" and (limits := _limits(api, call)):
         limitranger.set_defaults(obj, limits)
-        call.resource.strategy.default(obj)  # what a pod asks for as a whole follows its containers
+        call.resource.strategy.default(obj)  # pod-level requests default to those of the containers
 
 
 def _check_limits(api: Api, call: Call, obj: Obj) -> None:

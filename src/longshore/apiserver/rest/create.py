@@ -42,7 +42,7 @@ def create(api: Api, call: Call) -> Answer:
 def create_object(
     api: Api, call: Call, obj: Obj, wanted: options.WriteOptions, *, applied: bool = False
 ) -> Answer:
-    """Creates a decoded and defaulted object. `applied` ones carry their managedFields already."""
+    """Creates a decoded and defaulted object. An `applied` one has its managedFields already."""
     resource, kind = call.resource, call.resource.strategy
     meta = obj.setdefault("metadata", {})
     place(call, meta)
@@ -123,7 +123,7 @@ def place(call: Call, meta: Obj) -> None:
 
 
 def to_stored(call: Call, obj: Obj) -> Obj:
-    """The stored form of a served object; kinds with one form only are returned as they are."""
+    """The stored form of a served object. Objects of kinds with one form are returned unchanged."""
     kind = call.resource.strategy
     return kind.to_storage(obj) if kind.converts else obj
 

@@ -89,7 +89,7 @@ async def delete_collection(
                 follow_up(api, call, found)
             last.append(found.staged[-1])
         await asyncio.sleep(0)
-    for staged in last:  # a slice that fails takes only those along that were staged before it had
+    for staged in last:  # if a slice fails, only the writes staged before that fail with it
         await staged.done()
     found.staged = []
     return found

@@ -65,7 +65,7 @@ async def _whole(found: ListAnswer | Later) -> ListAnswer:
 
 
 def _listed(api: Api, call: Call, wanted: options.ListOptions) -> ListAnswer | Later:
-    """Makes the list. The revision that the request asks for must be in the store."""
+    """Makes the list. The store must have the revision that the request asks for."""
     matches = predicate(call, wanted)
     namespace = scope(call)
     revision, start, limit = _where(call, wanted)
@@ -154,7 +154,7 @@ def _before(start: tuple[str, str] | None) -> tuple[str, str]:
 
 
 def _where(call: Call, wanted: options.ListOptions) -> tuple[int | None, tuple[str, str] | None, int]:
-    """Which snapshot (None is the newest), where in it to begin, and how many to give (0 is all)."""
+    """The snapshot (None is the newest), the place where the page begins, and its size (0 for all)."""
     limit = max(wanted.limit, 0)
     if wanted.continue_:
         at = paging.position(wanted.continue_, scope(call))

@@ -37,7 +37,7 @@ class Ages:
         self._compacted = 0
 
     def check(self, asked: int, newest: int, now: float) -> None:
-        """Raises Compacted for a page of a revision that was no longer the newest five minutes ago."""
+        """Raises Compacted if a newer revision than that of the page is more than five minutes old."""
         marks = self._marks
         if not marks or now - marks[-1][0] >= _MARK_SECONDS:
             marks.append((now, newest))
@@ -55,7 +55,7 @@ def token(revision: int, last: Key, *, all_namespaces: bool) -> str:
 
 
 def position(text: str, namespace: str | None) -> Position:
-    """Reads a token back; 400 with upstream's words when it is not one of ours."""
+    """Reads a token. Raises a 400 in upstream's words if the server has not issued it."""
     found = _content(_decoded(text))
     if found["v"] != _VERSION:
         raise _bad(f"server does not recognize this encoded version {found['v']}")

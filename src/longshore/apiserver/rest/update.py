@@ -112,7 +112,7 @@ def store_update(
 ) -> Answer:
     """Brings a changed object into the store: lock, managedFields, hooks, checks, stage.
 
-    `new` is in served form, decoded and defaulted; `applied` ones carry their managedFields already.
+    `new` is in served form, decoded and defaulted; an `applied` one has its managedFields already.
     """
     resource, kind = call.resource, call.resource.strategy
     meta, old_meta = new["metadata"], old.obj["metadata"]
@@ -142,8 +142,8 @@ def store_update(
 def own_fields(
     api: Api, call: Call, before: Obj, new: Obj, wanted: options.WriteOptions, *, only: str = ""
 ) -> str:
-    """Records in managedFields the fields that this write sets and takes from other managers. Returns its
-    time. `only` names the one part of the object that can differ."""
+    """Records in managedFields the fields that this write sets and takes from other managers. Returns the
+    time of the write. `only` names the one part of the object that can differ."""
     resource, now = call.resource, api.now()
     if not api.owns_fields:
         return now
@@ -185,7 +185,7 @@ def stage(
 
 
 def _share_parts(new: Obj, before: Obj) -> None:
-    """Replaces unchanged parts by those of the stored object: one copy, with its order of keys."""
+    """Replaces unchanged parts by those of the stored object, which keeps one copy and the order of keys."""
     for part, value in new.items():
         known = before.get(part)
         if value is not known and part != "metadata" and value == known:
@@ -249,7 +249,7 @@ def _prepare(call: Call, new: Obj, old: Obj, context: strategy.Context) -> list[
 
 
 def _keep_system_fields(meta: Obj, old: Obj) -> None:
-    """Takes fields that no update can change from the stored object; a differing uid is an error."""
+    """Restores from the stored object the fields that no update can change; another uid is an error."""
     for name in ("creationTimestamp", "generation", "selfLink"):
         if name in old:
             meta[name] = old[name]

@@ -27,7 +27,7 @@ def parse(text: str, *, listing: bool = False) -> int:
 
 
 def number(text: str) -> int:
-    """Reads a version as Go's ParseUint does; raises ValueError with Go's message."""
+    """The number in a version, as Go's ParseUint reads it. Raises ValueError with Go's message."""
     digits = text.lstrip("0") or text[:1] if text.isascii() and text.isdigit() else ""
     if digits and len(digits) <= _MAX_DIGITS and int(digits) < 2**64:
         return int(digits)

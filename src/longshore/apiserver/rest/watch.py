@@ -39,7 +39,7 @@ class Notice(NamedTuple):
 
 
 Change = Event | Notice
-"""Most changes are the store's own events, which all watches share."""
+"""A change of a watch. Most are the store's own events, which all watches share."""
 
 Changes = Sequence[Change]
 

@@ -1,14 +1,14 @@
 """Shortcuts: each spares work on requests that come by the thousand. One contract holds for all of them:
 
-    Asked, a shortcut answers the same bytes as the long way, or None.
+A shortcut answers the same bytes as the long way, or None.
 
-The same bytes: of the answer, of what is stored and of what watchers are sent; random numbers and clock are
-read as often. None: the request is unusual, and the long way (`rest/`) knows all the rules. A shortcut never
+"The same bytes" holds for the answer, for stored objects and for watchers; random numbers and the clock are
+read as often. None means an unusual request: the long way (`rest/`) knows all the rules. A shortcut never
 refuses: the long way says what is wrong with a request. So a shortcut may be taken out at any time, and only
 the speed changes.
 
 There are five. Three are here, each a class that says what it relies on and which figure of `bench/` it earns
-(`room.Shortcut`); the verbs ask the room in one place each:
+(`shortcut.Shortcut`); each verb asks them in one place:
 
 | file | spares |
 | --- | --- |
@@ -22,8 +22,8 @@ waits for the journal once for many writes, and takes changes without waking a t
 `sim/repeated_days.py`: a simulation does not play days of CronJobs that repeat the day before.
 
 `Api(shortcuts=False)`, or LONGSHORE_SHORTCUTS=off for `longshore up`, `sim` and `controllers`, turns all of
-them off, and so are caches that hold less than whole objects and what a simulation leaves out. The suites and
-the recordings of real Kubernetes run both ways; `tests/apiserver/shortcuts` compares both ways on random
+them off. It also turns off caches of parts of objects, and the omissions of a simulation. The suites and the
+recordings of real Kubernetes run both ways; `tests/apiserver/shortcuts` compares both ways on random
 requests. `docs/decisions/shortcuts.md` has the figures, and says which shortcuts were removed for earning too
 little.
 """

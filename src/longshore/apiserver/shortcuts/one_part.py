@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _STRIP: Final = f"{DELETE_PREFIX}/finalizers"
 _NOT_COMPARED: Final = frozenset(("apiVersion", "kind", "metadata", "status"))
-"""Parts of an object that are compared in another way, or may differ."""
+"""Parts of an object that may differ, or are compared in another way."""
 
 
 class OnePart:
@@ -149,7 +149,7 @@ def _strip(api: Api, call: Call, old: Entry, gone: Any, wanted: WriteOptions) ->
     if type(gone) is not list or any(type(finalizer) is not str for finalizer in gone):
         return None
     if call.resource.strategy.converts and served(call.resource, old.obj) is not old.obj:
-        return None  # the first change of such an object stores more than the change
+        return None  # the first change of such an object also stores its defaults
     before = old.obj["metadata"]
     left = [finalizer for finalizer in before.get("finalizers") or () if finalizer not in gone]
     meta = {**before, "finalizers": left}

@@ -1,9 +1,9 @@
 """Stores new pods with their node: the scheduler of this process is asked in the turn that creates them.
 
 The long way stores a pod without a node, notifies every watcher, and stores it again when the scheduler has
-bound it. If the scheduler has an answer at once, the first of the two writes is left out. Compared with a
-very quick scheduler only that state is missing. A pod for which there is no room, or which has to wait behind
-others, goes the long way.
+bound it. If the scheduler has an answer at once, the first of the two writes is left out, and only the state
+without a node is missing. A pod for which there is no room, or which has to wait behind others, goes the long
+way.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Placer(Protocol):
     def place(self, pod: Obj) -> str:
         """The node for a new pod, which takes room there from now on; empty if the pod has to wait."""
 
-    def settled(self, pod: Obj, error: StoreError | None) -> None:
+    def stored(self, pod: Obj, error: StoreError | None) -> None:
         """Called when the pod is stored with its node, or with the error by which that failed."""
 
 
@@ -53,5 +53,5 @@ class PlacedPods:
             return None
         obj = pod_binding.bound(obj, node, now=api.now())
         staged = api.store.stage(key, obj, joined=joined)
-        staged.then(partial(placer.settled, obj))
+        staged.then(partial(placer.stored, obj))
         return staged

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from longshore.apiserver.request.options import WriteOptions
 
 Mark: TypeAlias = tuple[str, bytes, tuple[tuple[str, ...], ...]]
-"""The common part of objects with one spec: their storage, the JSON they were made from, and the fields of
-containers whose texts are left out of that JSON (they may differ)."""
+"""The key of a spec: its storage, the JSON it was made from, and the fields of containers whose texts are
+left out of that JSON, because they may differ."""
 _Sort: TypeAlias = tuple[tuple[str, ...], ...]
 _MAX_SPECS: Final = 64
 _MAX_SORTS: Final = 64
@@ -80,7 +80,7 @@ class SameSpec:
         self._pending = None
         kind = spec_differences.of(call.resource.storage)
         if kind is None or wanted.dry_run or wanted.field_validation == "Ignore" or pod_rights.is_bound(call):
-            return None  # a bound user may be allowed less than the one before
+            return None  # a user with fewer rights may send the same spec
         asked = _asked(api, call, kind)
         if asked is None:
             return None
@@ -113,7 +113,7 @@ class Known:
         self.status: Obj | None = obj.get("status")
         """The status with which every object begins; None for custom resources."""
         self.fields = fields
-        """The fields in managedFields of the spec as it was sent and defaulted."""
+        """The fields of the spec in managedFields, for the spec as it was sent and defaulted."""
         self._owned: dict[_Sort, FieldSet] = {}
         """The fields of whole objects, by the keys of their metadata."""
         self._shape = shape
@@ -135,7 +135,7 @@ class Known:
                 self._owned[sort] = fields
         if not owners:
             return fields
-        # The one name in there that depends on a value which every Job has for itself.
+        # The only name in it that differs from Job to Job.
         parts = fields["f:metadata"]
         own = {**parts["f:ownerReferences"]}
         own[f'k:{{"uid":"{owners[0]["uid"]}"}}'] = own.pop(f'k:{{"uid":"{_ANY_UID}"}}')
@@ -211,7 +211,7 @@ def _created(api: Api, call: Call, known: Known, asked: _Asked, wanted: WriteOpt
         spec_differences.inherit_labels(obj, asked.meta)
     meta["namespace"] = call.namespace
     generated = "name" not in meta
-    # The rules that are asked again do not care which of its suffixes a generated name gets.
+    # The rules that run again have the same result for every suffix of a generated name.
     any_name = meta["generateName"] + create.ANY_SUFFIX if generated else meta["name"]
     lookup = admission.Lookup(api)
     if not asked.kind.passes({**obj, "metadata": {**meta, "name": any_name}}, lookup.get, lookup.list):

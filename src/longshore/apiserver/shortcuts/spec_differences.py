@@ -48,12 +48,12 @@ class Kind(NamedTuple):
     """The rules of one kind, as far as they read more than the spec."""
 
     looks_beyond: Callable[[Obj], bool]
-    """Whether a rule reads more than this spec, which is as a client sent it, not validated yet."""
+    """Whether a rule reads more than this spec, which a client has sent and no rule has validated yet."""
     is_free: Callable[[Get, List, str], bool]
     """Whether no object of the cluster affects new objects in this namespace."""
     passes: Callable[[Obj, Get, List], bool]
     """Whether the object passes the rules about its name and host name, and those that read other objects.
-    Its name may be a stand-in of the same length and letters, and it has no uid yet."""
+    The object has no uid yet, and its name may be a stand-in of the same length and letters."""
 
 
 def of(storage: str) -> Kind | None:
@@ -67,7 +67,7 @@ _BEYOND_A_POD: Final = frozenset((
     "affinity", "overhead", "priorityClassName", "resourceClaims", "runtimeClassName", "schedulingGates",
     "topologySpreadConstraints",
 ))  # fmt: skip
-"""Parts of a pod's spec that make rules read its labels, the clock or other objects."""
+"""Parts of a pod's spec with which rules read its labels, the clock or other objects."""
 
 
 def _pod_looks_beyond(spec: Obj) -> bool:
@@ -180,8 +180,8 @@ _TEXT: Final = {str}
 
 
 def without_texts(storage: str, spec: Obj) -> tuple[Obj, Texts]:
-    """A spec without the texts of its containers, for comparing only, and copies of the texts. Whatever is
-    unusual (no texts, variables from elsewhere) stays where it is."""
+    """A copy of a spec without the texts of its containers, for comparing only, and the texts. A text of an
+    unusual form (such as a variable from elsewhere) stays in the spec."""
     if storage == PODS:
         return _apart(spec)
     template = spec.get("template") if storage == JOBS else None

@@ -92,7 +92,7 @@ def _spend_budget(api: Api, pod: Entry) -> list[Staged]:
 
 
 def _costs_nothing(pod: Obj, budget: Obj) -> bool:
-    """Whether the pod is not ready and so not among the healthy ones that the budget protects."""
+    """Whether the pod is not ready and costs no disruption: by policy, or since enough pods are healthy."""
     if pod_state.is_ready(pod):
         return False
     if (budget.get("spec") or {}).get("unhealthyPodEvictionPolicy") == "AlwaysAllow":

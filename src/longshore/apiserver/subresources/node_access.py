@@ -23,7 +23,7 @@ class NodeDoor(Protocol):
         """The node's name. Pods of other nodes cannot be reached through this door."""
 
     async def logs(self, pod: Obj, container: str, options: LogOptions) -> AsyncGenerator[bytes, None]:
-        """The requested lines. An impossible request is refused at once, not by the generator."""
+        """The requested lines. Refuses an impossible request at once, and not in the generator."""
 
     def check_running(self, pod: Obj, container: str) -> None:
         """Refuses a container in which nothing can be run now. Called before a connection is upgraded."""

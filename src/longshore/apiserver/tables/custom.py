@@ -1,4 +1,4 @@
-"""Columns of custom resources: the name, then whatever the definition's printer columns ask for.
+"""Columns of custom resources: the name, then the printer columns of the definition.
 
 A column finds its value by JSONPath and shows the first one found, converted to the column's type; a
 value of another type leaves the cell empty. Volcano's kinds bring their columns with them.
@@ -102,7 +102,7 @@ def _string(value: Any, now: datetime) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
-        # A number without a fraction is shown without one, whatever it was read as.
+        # A whole number is shown without a fraction, also if it was read as a float.
         return str(int(value)) if abs(value) < 1e21 and value == int(value) else repr(value)
     return field.json_text(decode(msgspec.json.encode(value, order="sorted")))
 

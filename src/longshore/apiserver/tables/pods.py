@@ -49,7 +49,7 @@ class _Restarts(msgspec.Struct):
 
 
 class _Init(msgspec.Struct):
-    """The state of the init containers. `stuck` is the word to show while they are not finished."""
+    """The state of the init containers. `stuck` is the pod's status word while they are not finished."""
 
     stuck: str = ""
     ready: int = 0
@@ -69,7 +69,7 @@ def _init(
 ) -> _Init:
     """Walks the init containers in order, up to the first that the pod still waits for.
 
-    `all_` counts restarts of all of them; `kept` only those of sidecars, which outlive the start.
+    `all_` counts restarts of all of them, `kept` only of sidecars, which run on after the start.
     """
     out = _Init()
     for index, container in enumerate(statuses):
@@ -96,9 +96,9 @@ def _init(
 
 
 def _main(statuses: Sequence[Obj], word: str, ready_condition: bool, restarts: _Restarts) -> tuple[str, int]:
-    """The status word as the containers change it, and how many of them are ready.
+    """The status word after the main containers, and how many of these are ready.
 
-    The first container takes precedence, so they are read from the end.
+    The word of the first container wins, so containers are read from the last to the first.
     """
     ready = 0
     for container in reversed(statuses):

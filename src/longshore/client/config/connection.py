@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from longshore.client.config import kubeconfig, user
-from longshore.client.config.kubeconfig import Entry, Kubeconfig
+from longshore.client.config.kubeconfig import ConfigEntry, Kubeconfig
 from longshore.client.credentials import Credentials, NoCredentials
 from longshore.client.credentials.token_file import TokenFile
 from longshore.client.errors import ConfigError
@@ -96,7 +96,7 @@ def is_loopback(host: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def _cluster(cluster: Entry) -> Connection:
+def _cluster(cluster: ConfigEntry) -> Connection:
     server = cluster.text("server").rstrip("/")
     if not server:
         raise cluster.error("server: required")
@@ -125,14 +125,14 @@ def _cluster(cluster: Entry) -> Connection:
     )
 
 
-def _proxy(cluster: Entry) -> str:
+def _proxy(cluster: ConfigEntry) -> str:
     proxy = cluster.text("proxy-url")
     if proxy and urlsplit(proxy).scheme not in ("http", "https"):
         raise cluster.error(f"proxy-url: only http and https proxies are supported, not {proxy!r}")
     return proxy
 
 
-def _refuse_plain_http(connection: Connection, cluster: Entry, account: Entry) -> None:
+def _refuse_plain_http(connection: Connection, cluster: ConfigEntry, account: ConfigEntry) -> None:
     if connection.server.startswith("http://") and not connection.is_loopback:
         raise cluster.error(
             f"server: credentials of user {account.name!r} would travel in the clear to {connection.server}; "
@@ -140,7 +140,7 @@ def _refuse_plain_http(connection: Connection, cluster: Entry, account: Entry) -
         )
 
 
-def _linked(chosen: Entry, key: str, among: Mapping[str, Entry]) -> Entry:
+def _linked(chosen: ConfigEntry, key: str, among: Mapping[str, ConfigEntry]) -> ConfigEntry:
     name = chosen.text(key)
     if not name:
         raise chosen.error(f"{key}: required")

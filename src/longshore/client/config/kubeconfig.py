@@ -19,7 +19,7 @@ from longshore.api.types import Obj
 from longshore.client.errors import ConfigError
 
 
-class Entry(msgspec.Struct, frozen=True):
+class ConfigEntry(msgspec.Struct, frozen=True):
     """A cluster, user or context as written, and the file that defines it."""
 
     name: str
@@ -73,9 +73,9 @@ class Entry(msgspec.Struct, frozen=True):
 class Kubeconfig(msgspec.Struct):
     """All kubeconfig files, merged."""
 
-    clusters: dict[str, Entry] = msgspec.field(default_factory=dict)
-    users: dict[str, Entry] = msgspec.field(default_factory=dict)
-    contexts: dict[str, Entry] = msgspec.field(default_factory=dict)
+    clusters: dict[str, ConfigEntry] = msgspec.field(default_factory=dict)
+    users: dict[str, ConfigEntry] = msgspec.field(default_factory=dict)
+    contexts: dict[str, ConfigEntry] = msgspec.field(default_factory=dict)
     current_context: str = ""
     files: list[Path] = msgspec.field(default_factory=list)
     """The files that exist and were read, in order."""
@@ -151,7 +151,7 @@ def _current(path: Path, content: Obj) -> str:
     return current
 
 
-def _entries(path: Path, content: Obj, plural: str, singular: str) -> list[Entry]:
+def _entries(path: Path, content: Obj, plural: str, singular: str) -> list[ConfigEntry]:
     rows: Any = content.get(plural)
     if rows is None:
         return []
@@ -167,7 +167,7 @@ def _entries(path: Path, content: Obj, plural: str, singular: str) -> list[Entry
             inner = {}
         if not isinstance(inner, dict):
             raise ConfigError(f"kubeconfig {path}: {where}.{singular}: must be a mapping")
-        out.append(Entry(row["name"], inner, path, f"{where}.{singular}"))
+        out.append(ConfigEntry(row["name"], inner, path, f"{where}.{singular}"))
     return out
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from longshore.api.types import Obj
-from longshore.client.config.kubeconfig import Entry
+from longshore.client.config.kubeconfig import ConfigEntry
 from longshore.client.credentials import Basic, ClientCertificate, Credentials, NoCredentials, Token
 from longshore.client.credentials.token_file import TokenFile
 
@@ -21,7 +21,7 @@ _EXEC_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.
 _MODES = ("Never", "IfAvailable", "Always")
 
 
-def credentials(account: Entry, cluster: Entry) -> Credentials:
+def credentials(account: ConfigEntry, cluster: ConfigEntry) -> Credentials:
     """How this user logs in at this cluster."""
     ways: dict[str, Credentials] = {}
     token, token_file = account.text("token"), account.path("tokenFile")
@@ -47,7 +47,7 @@ def credentials(account: Entry, cluster: Entry) -> Credentials:
     return certificate or other or NoCredentials()
 
 
-def impersonation(account: Entry) -> list[tuple[str, str]]:
+def impersonation(account: ConfigEntry) -> list[tuple[str, str]]:
     """Headers for `as`, `as-uid`, `as-groups` and `as-user-extra`."""
     name, uid = account.text("as"), account.text("as-uid")
     groups = account.content.get("as-groups") or []
@@ -83,7 +83,7 @@ class _Both(Credentials):
         return any([self._certificate.forget(), self._other.forget()])
 
 
-def _certificate(account: Entry) -> Credentials | None:
+def _certificate(account: ConfigEntry) -> Credentials | None:
     halves = ("client-certificate", "client-key")
     if all(account.data(half) is None for half in halves):
         return None
@@ -94,7 +94,7 @@ def _certificate(account: Entry) -> Credentials | None:
     return ClientCertificate(*_pair(account))
 
 
-def _pair(account: Entry) -> tuple[bytes, bytes]:
+def _pair(account: ConfigEntry) -> tuple[bytes, bytes]:
     cert, key = account.data("client-certificate"), account.data("client-key")
     if cert is None or key is None:
         missing = "client-certificate" if cert is None else "client-key"
@@ -102,13 +102,13 @@ def _pair(account: Entry) -> tuple[bytes, bytes]:
     return cert, key
 
 
-def _exec_spec(account: Entry, cluster: Entry) -> ExecSpec:
+def _exec_spec(account: ConfigEntry, cluster: ConfigEntry) -> ExecSpec:
     from longshore.client.credentials.exec_plugin import ExecSpec
 
     content = account.content["exec"]
     if not isinstance(content, dict):
         raise account.error("exec: must be a mapping")
-    plugin = Entry(account.name, content, account.file, f"{account.at}.exec")
+    plugin = ConfigEntry(account.name, content, account.file, f"{account.at}.exec")
     version, command = plugin.text("apiVersion"), plugin.text("command")
     if version not in _EXEC_VERSIONS:
         raise plugin.error(f"apiVersion: {version!r} is not supported; use {' or '.join(_EXEC_VERSIONS)}")
@@ -140,7 +140,7 @@ def _exec_spec(account: Entry, cluster: Entry) -> ExecSpec:
     )
 
 
-def _cluster_info(cluster: Entry) -> Obj:
+def _cluster_info(cluster: ConfigEntry) -> Obj:
     """The description of the cluster that a plugin gets, with file names replaced by their content."""
     import base64
 

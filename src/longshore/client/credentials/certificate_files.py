@@ -43,7 +43,7 @@ def is_pair(pair: tuple[bytes, bytes]) -> bool:
     """Whether certificate and key can be used together."""
     try:
         load(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), pair)
-    except OSError:  # OpenSSL's errors are some, and there may be no room for the file
+    except OSError:  # OpenSSL's errors, and errors of writing the file
         return False
     return True
 

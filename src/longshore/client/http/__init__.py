@@ -12,8 +12,7 @@ __all__ = ["HttpClient"]
 
 def __getattr__(name: str) -> object:
     """Imports the engine when it is first used: its event loop takes longer to import than the rest of a
-    command.
-    """
+    command."""
     if name == "HttpClient":
         from longshore.client.http.engine import HttpClient
 

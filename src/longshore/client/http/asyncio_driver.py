@@ -179,15 +179,16 @@ class HttpConnection(asyncio.Protocol):
         self._report_lost = lost
         self._transport: asyncio.Transport | None = None
         self._waits: asyncio.Future[None] | None = None
-        """Done when the awaited part has arrived: the whole answer, its head, or more of its body."""
+        """A future that is done when the awaited part has arrived: the whole answer, its head, or more of its
+        body."""
         self._asks = False
-        """Whether an answer is due. Bytes that arrive when none is due end the connection."""
+        """Whether an answer is due. Bytes that arrive at another time end the connection."""
         self._whole = True
         self._problem: BaseException | None = None
         self.is_paused = False
         """Whether the socket is not read until the caller takes some of the body."""
         self._drains: asyncio.Future[None] | None = None
-        """Set while the send buffer is full; done when it has drained."""
+        """A future that is done when the send buffer has drained; None while the buffer is not full."""
 
     def ask(self, request: bytes, *, whole: bool = True) -> asyncio.Future[None]:
         """Sends a request. The future is done when the answer's head, or if `whole` all of it, is here."""

@@ -21,7 +21,7 @@ AGGREGATED: Final = ", ".join(
         "application/json",
     )
 )
-"""The types to ask for, so that one document tells the resources of all groups."""
+"""The types to ask for, so that one document lists the resources of all groups."""
 _NO_HOOKS = Strategy()
 
 
@@ -37,9 +37,9 @@ async def find(fetch: Fetch, api_version: str, name: str) -> Resource:
 
 
 async def everything(fetch: Fetch, fetch_groups: Fetch) -> list[Resource]:
-    """Every resource once, in the version that its group prefers of those that have it, in the server's
-    order. `fetch_groups` asks for documents of `AGGREGATED`, of which two tell all; servers before Kubernetes
-    1.26 are asked for each version of each group. Raises `PartlyDiscovered`."""
+    """Every resource once, in the server's order, in its group's preferred version or else in the next one
+    that has it. `fetch_groups` gets documents of type `AGGREGATED`: two of them list everything. Servers
+    before Kubernetes 1.26 are asked for each version of each group. Raises `PartlyDiscovered`."""
     groups: list[Obj] = []
     rows: list[Resource] = []
     refused: dict[str, str] = {}

@@ -169,7 +169,7 @@ class HttpClient(Client):
         """The fields to decode of the objects in an answer."""
         if not self._shortcuts or ask.verb in ("list", "watch"):
             return ask.reads if self._shortcuts else WHOLE
-        # Of whatever is below another object, only its status is one of the same kind.
+        # Of all subresources, only status is an object of the same kind.
         if ask.verb in _PROJECTED_WRITES and ask.subresource in ("", "status"):
             return self._reads.get((ask.resource.group_version, ask.resource.kind), WHOLE)
         return WHOLE
@@ -186,7 +186,7 @@ class HttpClient(Client):
         return answers.document(await self._transport.send(request, seconds=self._seconds), read)
 
     async def _groups(self, path: str) -> Obj:
-        """The document of all API groups, with their resources if the server can tell them so."""
+        """The document of all API groups, with their resources if the server can list them there."""
         return await self._document(path, {"Accept": discovery.AGGREGATED})
 
     async def _document(self, path: str, headers: Mapping[str, str] = _JSON) -> Obj:

@@ -24,7 +24,7 @@ _UNSAFE: Final = re.compile(r"[\x00-\x20\x7f]")
 """Characters that a request target never has. A name with a line break must not become another header."""
 _UNSAFE_VALUE: Final = re.compile(r"[\r\n\0]")
 _FRAMES: Final = ("content-length", "transfer-encoding")
-_SWITCHED: Final = 101
+_SWITCHING_PROTOCOLS_CODE: Final = 101
 """The code of an answer after which both sides speak another protocol."""
 Headers: TypeAlias = Iterable[tuple[str, str]]
 """Names and values; a name may occur several times."""
@@ -34,9 +34,9 @@ KEEP_ALIVE: Final = {
     "TCP_KEEPCNT": 2,
     "TCP_USER_TIMEOUT": 30_000,
 }
-"""In seconds, seconds, probes, milliseconds. A peer that vanished silently (a load balancer that failed over)
-is noticed within 45 s, as in client-go: by keep-alive on a quiet connection, by the user time-out where
-something was sent and never acknowledged."""
+"""Seconds of silence before the first probe, seconds between probes, number of probes, milliseconds until
+sent data must be acknowledged. As in client-go, a peer that vanished (a load balancer that failed over) is
+noticed within 45 s."""
 
 
 class NoConnection(Exception):
@@ -209,7 +209,7 @@ class AnswerReader:
         code = self._parser.get_status_code()
         if self.is_whole:
             self.lasts = False  # an answer to no request
-        elif code >= 200 or code == _SWITCHED:
+        elif code >= 200 or code == _SWITCHING_PROTOCOLS_CODE:
             self.code, self.headers = code, fields
         else:
             self.phrase = b""  # the answer itself is still to come

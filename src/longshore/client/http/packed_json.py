@@ -17,7 +17,7 @@ from longshore.api.types import Obj
 from longshore.client.projection import Projection
 from longshore.client.source import Unpacked
 
-_WINDOW: Final = -13
+_WINDOW_BITS: Final = -13
 """A window of 8 KiB without header and checksum, since the bytes never leave the process."""
 _TYPICAL: Final = types.encode({
     "spec": {
@@ -76,13 +76,13 @@ class PackedJson(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def obj(self) -> Obj:
-        found: Obj = types.decode(zlib.decompressobj(_WINDOW, _TYPICAL).decompress(self.compressed))
+        found: Obj = types.decode(zlib.decompressobj(_WINDOW_BITS, _TYPICAL).decompress(self.compressed))
         return found
 
 
 class JsonEntry(Unpacked, frozen=True, eq=False):
-    """An object that came over the network. It was decoded to the fields that are read. A cache holds it
-    packed once it has settled."""
+    """An object that came over the network, decoded to the fields that are read. A cache holds it packed once
+    it has settled."""
 
     def read(self, reads: Projection) -> Obj:
         return self.obj
@@ -100,7 +100,7 @@ class PodEntry(JsonEntry, frozen=True, eq=False):
 
 
 def _compressed(obj: Obj) -> bytes:
-    press = zlib.compressobj(1, zlib.DEFLATED, _WINDOW, 5, zlib.Z_DEFAULT_STRATEGY, _TYPICAL)
+    press = zlib.compressobj(1, zlib.DEFLATED, _WINDOW_BITS, 5, zlib.Z_DEFAULT_STRATEGY, _TYPICAL)
     return press.compress(types.encode(obj)) + press.flush()
 
 

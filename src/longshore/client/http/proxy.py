@@ -1,7 +1,7 @@
 """The proxy for a server: the kubeconfig's, else HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
 
-The rules are Go's, since kubectl's users know them: loopback is never proxied, NO_PROXY takes names,
-suffixes, addresses, networks and ports.
+The rules are Go's, as in kubectl: loopback is never proxied; NO_PROXY takes names, suffixes, addresses,
+networks and ports.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 """Holds parts that projected pods have in common once in memory: a Job's pods differ only in names, UIDs and
-versions.
-"""
+versions."""
 
 from __future__ import annotations
 
@@ -20,9 +19,8 @@ _WORDS: Final = ("namespace", "generateName", "creationTimestamp")
 
 
 class SharedParts:
-    """Running pods that became ready in the same second share one status: the conditions in `_TIMELESS` lose
-    their times, which no rule reads. The status of a pod that has ended is not shared.
-    """
+    """Shares one status among running pods that became ready in the same second: the conditions in
+    `_TIMELESS` lose their times, which no rule reads. The status of a pod that has ended is not shared."""
 
     def __init__(self) -> None:
         self._parts: dict[bytes, Any] = {}

@@ -29,5 +29,5 @@ def context(connection: Connection, certificate: tuple[bytes, bytes] | None) -> 
             certificate_files.load(made, certificate)
         except ssl.SSLError as err:
             text = f"the client certificate and key for {connection.server} cannot be used: {err}"
-            raise CredentialsError(text) from None  # somebody may be renewing them
+            raise CredentialsError(text) from None  # the files may be in renewal
     return made

@@ -66,7 +66,7 @@ class Transport:
             ("Accept-Encoding", "gzip" if compress else "identity"),
         ]
         self._usual: dict[tuple[str, ...], list[tuple[str, str]]] = {}
-        """By the names of a request's own headers: the headers that are added to them."""
+        """The headers that are added to a request, by the names of its own headers."""
 
     async def send(self, request: Request, *, seconds: float, retry: bool = True) -> Response:
         """Sends one request and returns its whole answer, within `seconds`."""
@@ -85,8 +85,7 @@ class Transport:
         retry: bool = True,
     ) -> AsyncIterator[HttpConnection]:
         """Opens a GET whose body the caller reads as it arrives. `seconds` limits the wait for the first byte
-        of the answer. If the body breaks off, leaving the context raises Unreachable.
-        """
+        of the answer. If the body breaks off, leaving the context raises Unreachable."""
         request = Request("GET", path, query, headers=headers)
         async with AsyncExitStack() as opened:
             with self._translated(request, seconds):

@@ -96,8 +96,8 @@ class _Sieve:
 
 
 class _Watchdog:
-    """Breaks off a stream that lasts too long or is silent for too long. Has one timer for the whole stream:
-    a timeout around each read took 15 calls, a third of what reading and skipping an event takes."""
+    """Breaks off a stream that lasts too long or is silent for too long. Has one timer for the whole stream.
+    A timeout around each read took 15 calls, a third of all calls for an event that is skipped."""
 
     def __init__(self, stream: HttpConnection, seconds: float, silent: float | None) -> None:
         self._stream, self._silent = stream, silent
@@ -124,7 +124,7 @@ class _Watchdog:
 
     def _look(self) -> None:
         if self._stream.reader.received > self._read_bytes:
-            self.hear()  # there is something, for a reader who takes its time
+            self.hear()  # a slow reader still has lines to take
         until = self._until
         if self._loop.time() < until:
             self._wait()
@@ -177,7 +177,7 @@ class _Line(msgspec.Struct, gc=False):
     object: _Placed
 
 
-_BEGINNING: Final = re.compile(
+_EVENT_START: Final = re.compile(
     rb'\{"type":"(?:ADDED|MODIFIED|DELETED)","object":\{'
     rb'(?:"kind":"\w+","apiVersion":"[\w./]+"|"apiVersion":"[\w./]+","kind":"\w+"),"metadata":\{"name":"[^"\\]*",'
     rb'(?:"generateName":"[^"\\]*",)?"namespace":"([^"\\]+)","uid":"[^"\\]*","resourceVersion":"(\d+)"'
@@ -192,14 +192,14 @@ _items: Final = msgspec.json.Decoder(Listed[msgspec.Raw]).decode
 def unwanted_version(line: bytes, only: Only) -> str:
     """The resourceVersion of the object in a line of a watch, if it is in a namespace that is not wanted;
     else empty."""
-    beginning = _BEGINNING.match(line)
+    beginning = _EVENT_START.match(line)
     if beginning is not None:
         namespace, last = beginning.groups()
         return "" if only(namespace.decode()) else last.decode()
     try:
         meta = _in_line(line).object.metadata
     except UNREADABLE:
-        return ""  # whoever reads all of it says what is wrong
+        return ""  # the reader of the whole page reports what is wrong
     return meta.resourceVersion if meta.namespace and not only(meta.namespace) else ""
 
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 Numbers = Mapping[str, Any]
 Words = str | tuple[str, ...] | Callable[[Numbers], str]
-"""A form such as `creates {pods:pod}`; or several forms, of which the first whose numbers are all known is
-used; or a function. `{pod:.0}` requires a number and shows nothing."""
+"""A form such as `creates {pods:pod}`, a function, or several forms: the first one whose numbers are all
+known is used. `{pod:.0}` requires a number and shows nothing."""
 
 
 class Place(Enum):
@@ -54,7 +54,7 @@ def waits(*forms: str) -> Row:
 
 
 def verdict(message: str) -> Row:
-    """The row of a condition that a Job gets before it ends. The warning is an Event of the Job's end."""
+    """The row of a condition that a Job gets before it ends. The Warning Event comes with the Job's end."""
     return Row("{type} {code}: {message}", place=Place.VERDICT, event=Event("Normal", "", message))
 
 

@@ -17,12 +17,12 @@ import msgspec
 from longshore.api.time.backoff import TokenBucket
 from longshore.api.types import Obj
 
-SIMILAR: Final = 10
+MAX_SIMILAR_EVENTS: Final = 10
 SIMILAR_SECONDS: Final = 600.0
 BURST: Final = 25
 REFILL_PER_SECOND: Final = 1 / 300
 COMBINED: Final = "(combined from similar events): "
-_REMEMBERED: Final = 4096
+_MAX_ENTRIES: Final = 4096
 
 _Key: TypeAlias = tuple[str, ...]
 V = TypeVar("V")
@@ -43,7 +43,7 @@ class Seen(msgspec.Struct):
     """Whether the server has the event already, so that a patch is enough."""
     tries: int = 0
     in_hand: bool = False
-    """Whether the first write of the event is under way; its writer then checks for repetitions."""
+    """Whether the first write of the event is under way; then its writer checks for repetitions."""
 
 
 class _Similar(msgspec.Struct):
@@ -104,7 +104,7 @@ class Correlator:
             similar.messages.clear()
         similar.messages[message] = None
         similar.last = seconds
-        if len(similar.messages) < SIMILAR:
+        if len(similar.messages) < MAX_SIMILAR_EVENTS:
             return False
         del similar.messages[next(iter(similar.messages))]
         return True
@@ -125,5 +125,5 @@ class _Recent(OrderedDict[_Key, V]):
     def put(self, key: _Key, value: V) -> None:
         """Adds a new key."""
         self[key] = value
-        if len(self) > _REMEMBERED:
+        if len(self) > _MAX_ENTRIES:
             self.popitem(last=False)

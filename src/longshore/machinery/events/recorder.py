@@ -122,7 +122,7 @@ class Recorder:
             self._any_new.set()
             with suppress(TimeoutError):
                 async with self._clock.timeout(_LAST_WORDS_SECONDS):
-                    await asyncio.wait((together,))  # first: what it sees to have happened again is queued
+                    await asyncio.wait((together,))  # first: it queues repetitions that it finds
                     await self._queue.drain()
             for task in (together, writing):
                 task.cancel()
@@ -164,7 +164,7 @@ class Recorder:
                 self._enqueue(seen)
 
     async def _write(self, name: str) -> float | None:
-        """Brings one event on the server up to date."""
+        """Creates or updates one event on the server."""
         seen = self._waiting.pop(name, None)
         if seen is None:
             return None  # written already: an event of the same name came while this one waited to retry
@@ -176,7 +176,7 @@ class Recorder:
             seen.tries += 1
             if seen.tries < _TRIES:
                 self._waiting.setdefault(name, seen)
-                # The first pause differs, so that not everybody comes back at the same moment.
+                # The first pause is random, so that not all clients retry at the same moment.
                 return _RETRY_SECONDS * (self._rng.random() if seen.tries == 1 else 1.0)
             log.warning("event %s is given up: %s", name, err)
         else:

@@ -25,7 +25,7 @@ class Siblings:
         self._allowances: dict[str, TokenBucket] = {}
 
     def is_told_of(self, pod: Obj, seconds: float) -> bool:
-        """Whether Normal events are made for this pod. Always true for a pod without a controller."""
+        """Whether Normal events are made for this pod. Pods without a controller always get them."""
         owner = owners.controller_of(pod)
         if owner is None:
             return True

@@ -63,10 +63,10 @@ Delta: TypeAlias = tuple[Kind, Key, Entry]
 
 
 class Batch(msgspec.Struct):
-    """Changes in order. After them the cache is at `revision`, unless that is 0."""
+    """Changes in order, and the `revision` of the cache after them; 0 if it stays."""
 
     everything: Set[Key] | None = None
-    """If a list ended before these changes: the keys of all its objects."""
+    """The keys of all objects, if a list ended before these changes."""
     deltas: list[Delta] = msgspec.field(default_factory=list)
     revision: int = 0
 
@@ -155,7 +155,7 @@ class FollowedSelection:
         self._clock, self._resync, self._reads = clock, resync, reads
         self._deltas = Deltas()
         self._work: list[Delta] = []
-        """The changes of `_batch` that are still to be applied, last first."""
+        """The changes of `_batch` that still have to be applied, last first."""
         self._batch: Batch | None = None
         self._running = self._awake = False
         self._timer: Timer | None = None
@@ -337,9 +337,9 @@ class FollowedSelection:
             audience.tell_delete(obj, False)
 
     def _tell_settled(self, key: Key, entry: Entry) -> bool:
-        """Whether an object of the first list has settled. Then it is not unpacked, except for handlers that
-        need it: with 100,000 such pods a restart took 7.7 s, half of it to unpack and free objects that no
-        handler needed (bench/growth.py)."""
+        """Passes an object of the first list on without unpacking it if it has settled; returns whether it
+        has. Only handlers that need the object unpack it: with 100,000 such pods a restart took 7.7 s, half
+        of it to unpack and free objects that no handler needed (bench/growth.py)."""
         has_settled = self._has_settled
         if has_settled is None or self.synced.is_set() or not has_settled(facts := entry.facts):
             return False

@@ -95,8 +95,8 @@ class Informer:
 class Informers:
     """Makes informers while controllers are wired; `run` follows them all.
 
-    `reads` has the kinds of which the process follows all objects in any case, with everything that it reads
-    of them: a user that reads no more than that shares the watch and the cache.
+    `reads` has the kinds of which the process follows all objects, with the fields that it reads. A user that
+    reads no other fields shares the watch and the cache.
     """
 
     def __init__(
@@ -122,7 +122,8 @@ class Informers:
         return made
 
     def follows_all(self, what: What, reads: Projection = WHOLE) -> bool:
-        """Whether the process caches these fields of all objects of this resource in any case."""
+        """Whether the process caches these fields of all objects of this resource, without a further
+        informer."""
         wide = self._reads.get(named(what))
         return wide is not None and wide.covers(reads)
 
@@ -161,7 +162,7 @@ class Informers:
         return informer
 
     def expect_more(self, who: object) -> None:
-        """Says that `who` will ask for further informers until it calls `expect_no_more`."""
+        """Notes that `who` will ask for further informers until it calls `expect_no_more`."""
         self._expected.add(who)
 
     def expect_no_more(self, who: object) -> None:
@@ -169,7 +170,7 @@ class Informers:
 
     @property
     def expects_more(self) -> bool:
-        """Whether a user in the process has yet to find out what to follow."""
+        """Whether some user of the process does not know yet what else it has to follow."""
         return bool(self._expected)
 
     def watches(self) -> list[FollowedSelection]:

@@ -29,7 +29,7 @@ _SHORT_WATCH_SECONDS: Final = 1.0
 _MAX_FRUITLESS_WATCHES: Final = 3
 """Consecutive watches from one version that were answered and failed before any event. After that many,
 everything is read again: this server may never have had the version, for example after a restore."""
-_NOT_OFFERED: Final = frozenset((400, 405, 422))
+_NOT_OFFERED_CODES: Final = frozenset((400, 405, 422))
 """Status codes of servers that do not support initial events."""
 
 log = logging.getLogger(__name__)
@@ -98,8 +98,8 @@ class Reflector:
     @property
     def silence(self) -> float:
         """Seconds since the server last answered for the resource, or since the start; 0 while a watch is
-        open. A watch that ends in an error counts until its last event; one that ends at once does not
-        count."""
+        open. After a watch that ended in an error, seconds since its last event; a watch that ended at once
+        does not count."""
         return 0.0 if self._is_open else self._clock.monotonic() - self._last_success
 
     async def run(self) -> None:
@@ -120,7 +120,7 @@ class Reflector:
             if told:
                 self._fruitless = 0
                 if now - begun >= _SHORT_WATCH_SECONDS:
-                    self._backoff.begin_anew()  # upstream's grow on, to a minute without news
+                    self._backoff.begin_anew()  # upstream's grow to a minute without events
             # A version that had time to grow old may be forgotten before the next watch begins.
             since = self._read_at if problem is not None else begun
             if (problem is None or self._expected(problem)) and (
@@ -162,7 +162,7 @@ class Reflector:
         """Whether `err` only means to read everything again, by a list if streams are not offered."""
         if not isinstance(err, StatusError):
             return False
-        if self._streaming and not self._version and err.code in _NOT_OFFERED:
+        if self._streaming and not self._version and err.code in _NOT_OFFERED_CODES:
             self._streaming = False
             self._heard += 1  # an answer: the list may follow at once
             return True

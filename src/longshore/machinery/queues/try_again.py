@@ -7,6 +7,6 @@ from typing import ClassVar
 
 
 class TryAgain(Exception):
-    """Something that has to come first is not there yet. The key is looked at again, later each time."""
+    """A precondition of the sync is not met yet. The key is synced again, after a longer pause each time."""
 
     log_level: ClassVar[int] = logging.INFO

@@ -1,8 +1,8 @@
 """Workers: each takes a key, syncs it, and queues it again if that failed. A key has one worker at a time.
 
 Most controllers have a fixed number of workers; a `Crowd` has as many as there are ready keys. If the order
-of different keys matters too (requests that belong to one object), `Shards` gives each object one queue with
-one worker, chosen by a hash that is the same in every run.
+of different keys matters too (requests that belong to one object), `OrderedQueues` gives each object one
+queue with one worker, chosen by a hash that is the same in every run.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ Sync: TypeAlias = Callable[[K], Awaitable[float | None]]
 sync must be retried."""
 
 _USUAL_REASONS: Final = ("Conflict", "NotFound")
-_USUAL_FAILURES: Final = 3
-"""Conflicts or 404s in a row that are no news: another client also writes, or just deleted, the object."""
+_EXPECTED_FAILURES: Final = 3
+"""Conflicts or 404s in a row that cause no warning: another client writes, or just deleted, the object."""
 _TURN_KEYS: Final = 64
 """Keys that a crowd starts before other callbacks of the event loop run."""
 
@@ -48,14 +48,14 @@ async def _work(queue: WorkQueue[K], sync: Sync[K]) -> None:
         except ShutDown:
             return
         await _look(queue, sync, key)
-        await asyncio.sleep(0)  # a sync need not have waited for anything; others want their turn too
+        await asyncio.sleep(0)  # a sync may never wait; lets other tasks run
 
 
 async def _look(queue: WorkQueue[K], sync: Sync[K], key: K) -> None:
     begun = queue.now() if log.isEnabledFor(logging.DEBUG) else None
     try:
         after = await sync(key)
-    except Exception as err:  # a bug in a controller ends neither it nor the worker: the key comes back
+    except Exception as err:  # a bug in a controller ends neither controller nor worker: the key is retried
         usual = _is_usual(err, queue.requeues(key))
         pause = queue.add_rate_limited(key, in_turn=not usual)
         _report(queue, key, err, pause, usual)
@@ -77,7 +77,7 @@ def _tell_duration(queue: WorkQueue[K], key: K, seconds: float) -> None:
 def _is_usual(err: Exception, failures: int) -> bool:
     """Whether the next try is likely to succeed: a TryAgain, or one of the first conflicts in a row."""
     if isinstance(err, StatusError):
-        return err.reason in _USUAL_REASONS and failures < _USUAL_FAILURES
+        return err.reason in _USUAL_REASONS and failures < _EXPECTED_FAILURES
     return isinstance(err, TryAgain)
 
 
@@ -105,7 +105,7 @@ def _report(queue: WorkQueue[K], key: K, err: Exception, pause: float, usual: bo
 
 
 def _named(key: Hashable) -> str:
-    """Writes a key of namespace and name as `default/hello`; keys of other forms with all their parts."""
+    """A key of namespace and name as `default/hello`; the parts of any other key, joined by slashes."""
     if isinstance(key, tuple):
         return "/".join(_named(part) for part in key if part != "")
     return str(key)
@@ -121,7 +121,7 @@ class Crowd(Generic[K]):
     def __init__(self, queue: WorkQueue[K], sync: Sync[K], *, limit: int) -> None:
         self._queue, self._sync, self._limit = queue, sync, limit
         self._running = self._taken = 0
-        """Keys that were taken and are not finished, and those of them whose sync has not started."""
+        """Numbers of keys: taken and not finished; taken, and their sync not started."""
         self._room = asyncio.Event()
         self._patient: deque[asyncio.Future[None]] = deque()
 
@@ -144,7 +144,7 @@ class Crowd(Generic[K]):
                 tasks.create_task(self._one(key))
                 begun += 1
                 if not begun % _TURN_KEYS:
-                    await asyncio.sleep(0)  # what has begun may run, and so may everybody else
+                    await asyncio.sleep(0)  # lets begun syncs and other tasks run
 
     async def others_first(self) -> None:
         """Waits until the sync of every ready key has started, or `limit` syncs run."""
@@ -176,7 +176,7 @@ class Crowd(Generic[K]):
             self._room.set()
 
 
-class Shards(Generic[K]):
+class OrderedQueues(Generic[K]):
     """Queues with one worker each, `count` of them. Keys with the same `object_of` are kept in order."""
 
     def __init__(self, make: Callable[[], WorkQueue[K]], count: int, object_of: Callable[[K], str]) -> None:

@@ -27,11 +27,11 @@ _MIN_DELAY_SECONDS: Final = 1e-6
 
 
 class ShutDown(Exception):
-    """The queue was shut down and is empty: the worker may go home."""
+    """The queue was shut down and is empty: the worker ends."""
 
 
 class Gauges(Protocol):
-    """The measurements of a queue; `metrics.QueueMetrics` keeps them."""
+    """The measurements of a queue; `queue_metrics.QueueMetrics` keeps them."""
 
     def added(self, key: Hashable) -> None: ...
 
@@ -43,7 +43,7 @@ class Gauges(Protocol):
 
 
 class Turns(Protocol):
-    """A limit on retries of all keys together; `retry_limiter.RetryLimiter` is one."""
+    """A limit on retries of all keys together; `backoff.RetryLimiter` is one."""
 
     def pause(self) -> float: ...
 

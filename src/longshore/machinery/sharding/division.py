@@ -15,9 +15,9 @@ from typing import Any, Final, Literal
 By = Literal["namespace", "object"]
 BY: Final[tuple[By, ...]] = ("namespace", "object")
 
-_REMEMBERED: Final = 1 << 16
+_MAX_CACHED_KEYS: Final = 1 << 16
 """Keys whose shard is cached."""
-_WEIGHTS: Final = struct.Struct("<8Q")
+_EIGHT_WEIGHTS: Final = struct.Struct("<8Q")
 """One digest holds the weights of eight shards."""
 
 
@@ -29,9 +29,9 @@ class Division:
             raise ValueError(f"{count} shards: there must be at least one")
         self.count, self.by = count, by
         self.name = f"{count}-by-{by}"
-        """A name that is equal for replicas that divide in the same way."""
+        """The name of the division. Replicas that divide in the same way have the same name."""
         self._salts = tuple(number.to_bytes(2, "little") for number in range(-(-count // 8)))
-        self._heaviest = lru_cache(_REMEMBERED)(self._compute)
+        self._heaviest = lru_cache(_MAX_CACHED_KEYS)(self._compute)
 
     def of_namespace(self, namespace: str) -> int:
         return self._heaviest(namespace)
@@ -45,7 +45,7 @@ class Division:
         data = text.encode()
         weights: list[int] = []
         for salt in self._salts:
-            weights += _WEIGHTS.unpack(blake2b(data, salt=salt).digest())
+            weights += _EIGHT_WEIGHTS.unpack(blake2b(data, salt=salt).digest())
         del weights[self.count :]
         return weights.index(max(weights))
 

@@ -3,9 +3,9 @@
 A replica holds at most one shard, by a Lease that it renews as a leader does. It takes any shard without a
 living holder and keeps it until it ends; without a shard it is a spare. If it loses its Lease, it ends.
 
-Replicas of another division, or a leader without shards, never work at the same time. Each process first
-writes its own Lease, then looks for Leases of another form: of two that start together at least one sees the
-other and waits. If a leader without shards appears, replicas end, and it waits for that (`until_unheld`).
+Replicas of two divisions never work at the same time, nor does a replica work beside a leader without shards.
+Each process first writes its own Lease, then looks for Leases of another form. Of two that start together, at
+least one sees the other and waits. If a leader without shards appears, replicas end, which it awaits.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class ShardLeases:
     """Reads the Leases of a group: one for each shard, and one for a leader without shards, named `group`.
 
     A holder counts as alive if its Lease has changed within its duration, by the clock of the reading
-    process. The age of a Lease counts from the answer that showed its change to the next request: so no
-    holder counts as dead while a renewal of it might still be unseen.
+    process. The age of a Lease is the time from the answer that showed its last change to the sending of the
+    next request. So a holder does not count as dead while a renewal may be unseen.
     """
 
     def __init__(self, client: Client, namespace: str, group: str, clock: Clock) -> None:
@@ -97,7 +97,7 @@ class ShardLeases:
 
 
 LEASE_SECONDS: Final = 10.0
-"""A replica that has not renewed for so long is dead. It is noticed after at most 13 s, two looks later."""
+"""A replica counts as dead if its last renewal is older. Others notice that within 13 s, two reads later."""
 FENCE_SECONDS: Final = 7.0
 """Writes stop this long after the last renewal, so that a write on its way has three seconds to arrive."""
 RENEW_SECONDS: Final = 2.0
@@ -222,7 +222,7 @@ class Replica:
         return election if await election.attempt(FENCE_SECONDS) else None
 
     async def _hold(self, holding: Holding) -> None:
-        """Works for the shard, unless a process with another division, or none, has started meanwhile."""
+        """Works for the shard, unless a process of another division, or of none, has started meanwhile."""
         while (look := await self._look()) is None:
             await self._clock.sleep(LOOK_SECONDS)
         if blocker := self._blocker(look):

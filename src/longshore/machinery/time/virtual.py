@@ -26,9 +26,9 @@ START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _RESOLUTION_SECONDS: Final = 1e-6
 """A timer this near counts as due: after some years, a shorter time would be below a float's precision."""
 _TICKS_PER_SECOND: Final = 2.0**24
-"""Timers are due at whole ticks, whose sums and differences are exact for 15 years. So what happens does not
-depend on how floats are rounded: it is the same on every day."""
-_BUSY_TURNS: Final = 8
+"""Timers are due at whole ticks. Sums and differences of ticks are exact for 15 years, so a run depends
+neither on the rounding of floats nor on the date."""
+_TURNS_PER_POLL: Final = 8
 """Turns of the loop for each real poll of sockets and threads while there is work. A poll takes 2 µs, and a
 simulated Job of a CronJob 18 turns."""
 _STUCK_SECONDS: Final = 10.0
@@ -87,7 +87,7 @@ class VirtualClock:
         """Sets the wall clock forward or back, as a person or NTP does. Timers are not affected."""
         self._start += timedelta(seconds=seconds)
         self._start_seconds = self._start.timestamp()
-        self._loop.jump(0.0)  # a loop may tell others of its time
+        self._loop.jump(0.0)  # other code may need the time of this loop
         waiting, self._glances = self._glances, []
         for waiter in waiting:
             if not waiter.done():
@@ -107,7 +107,7 @@ def run(main: Callable[[VirtualClock], Awaitable[T]], *, start: datetime = START
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """asyncio's own loop, except for its time and for what it does instead of waiting."""
+    """asyncio's own loop, except that it has virtual time, and advances it instead of waiting."""
 
     def __init__(self, selector: selectors.BaseSelector | None = None) -> None:
         self.elapsed = 0.0
@@ -126,7 +126,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def call_soon(  # type: ignore[override] # as typeshed's, but for the types of callback and arguments
         self, callback: Any, *args: Any, context: Any = None
     ) -> asyncio.Handle:
-        """Does what asyncio does without its checks: four calls, not six, 55 times per simulated Job."""
+        """asyncio's `call_soon` without its checks: four calls instead of six, 55 times per simulated Job."""
         if self._debug:
             return super().call_soon(callback, *args, context=context)
         handle = asyncio.Handle(callback, args, self, context)
@@ -147,7 +147,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return timer
 
     async def shutdown_default_executor(self, timeout: float | None = None) -> None:  # noqa: ASYNC109 # asyncio's own signature
-        """Waits for threads without a limit: asyncio's five minutes are virtual, so no thread could run."""
+        """Waits for threads without a limit: asyncio's five minutes are virtual, so over at once."""
         await super().shutdown_default_executor()
 
     def jump(self, seconds: float) -> None:
@@ -182,8 +182,8 @@ class Jumping(selectors.BaseSelector):
     def select(self, timeout: float | None = None) -> Ready:
         if timeout == 0:
             self._looks += 1
-            # The one file of a loop without sockets is that by which threads wake it.
-            return [] if self._files <= 1 and self._looks % _BUSY_TURNS else self._real.select(0)
+            # A loop without sockets has one file, by which threads wake it.
+            return [] if self._files <= 1 and self._looks % _TURNS_PER_POLL else self._real.select(0)
         return self._real.select(0) or self.idle(timeout)
 
     def idle(self, timeout: float | None) -> Ready:

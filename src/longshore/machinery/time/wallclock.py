@@ -15,7 +15,7 @@ from longshore.machinery.time.clock import Clock
 
 GLANCE_SECONDS: Final = 5.0
 _SET_SECONDS: Final = 1.0
-"""A larger difference between two checks means that the clock was set; smaller ones are slewing."""
+"""A larger difference between two checks means that the clock was set; a smaller one is slewing."""
 _AWAY_SECONDS: Final = 5.0
 """If a check is later than this, the machine slept, or was much too busy."""
 
@@ -24,12 +24,12 @@ class Outage(NamedTuple):
     """A time in which no run could start: longshore did not run, or the machine slept."""
 
     since: Instant | None
-    """None if it began before longshore started, which does not know when it stopped last."""
+    """None if the outage began before longshore started: the end of the previous run is not known."""
     until: Instant
 
 
 class WallClock:
-    """Knows the latest outage, and since when the clock was not set back. The time before its creation is an
+    """Knows the latest outage, and the last time the clock was set back. The time before its creation is an
     outage."""
 
     def __init__(self, clock: Clock, *, glance: float = GLANCE_SECONDS) -> None:

@@ -1,1 +1,1 @@
-"""Writes of controllers: writes that a cache does not show yet, and writes common to many (pods, owners)."""
+"""Writes of controllers: those that a cache does not show yet, and those that many controllers make."""

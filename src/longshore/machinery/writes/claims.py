@@ -37,7 +37,7 @@ def release_patch(obj: Obj, owner_uid: str, finalizers: Iterable[str] = ()) -> O
 
 
 class CannotAdopt(TryAgain):
-    """The owner is gone or going, so it may not take new objects. Looking again shows what it is by then."""
+    """The owner is gone or being deleted, so it cannot adopt objects. The next sync shows which."""
 
 
 class Claims:

@@ -29,27 +29,27 @@ class Expectations(Generic[K]):
 
     def __init__(self, clock: Clock, *, timeout: float = TIMEOUT_SECONDS) -> None:
         self._clock, self._timeout = clock, timeout
-        self._entries: dict[K, _Entry] = {}
+        self._expectations: dict[K, _Expectation] = {}
 
     def expect_creations(self, key: K, count: int) -> None:
         """Expects `count` creations and no deletion, in place of what was expected before."""
-        self._entries[key] = _Entry(count, 0, self._clock.monotonic())
+        self._expectations[key] = _Expectation(count, 0, self._clock.monotonic())
 
     def expect_deletions(self, key: K, count: int) -> None:
         """Expects `count` deletions and no creation, in place of what was expected before."""
-        self._entries[key] = _Entry(0, count, self._clock.monotonic())
+        self._expectations[key] = _Expectation(0, count, self._clock.monotonic())
 
     def creations_observed(self, key: K, count: int = 1) -> None:
         """Counts creations that were seen or will not come. No effect if nothing is expected."""
-        entry = self._entries.get(key)
-        if entry is not None:
-            entry.creations -= count
+        known = self._expectations.get(key)
+        if known is not None:
+            known.creations -= count
 
     def deletions_observed(self, key: K, count: int = 1) -> None:
         """Counts deletions that were seen or will not come. No effect if nothing is expected."""
-        entry = self._entries.get(key)
-        if entry is not None:
-            entry.deletions -= count
+        known = self._expectations.get(key)
+        if known is not None:
+            known.deletions -= count
 
     def satisfied(self, key: K) -> bool:
         """Whether the cache shows all writes: nothing is expected any more, or the timeout has passed."""
@@ -58,22 +58,22 @@ class Expectations(Generic[K]):
     def patience(self, key: K) -> float | None:
         """Seconds until the expectation is given up; None if it is satisfied. A waiting controller must sync
         again at that time, since the event may never come."""
-        entry = self._entries.get(key)
-        if entry is None or (entry.creations <= 0 and entry.deletions <= 0):
+        known = self._expectations.get(key)
+        if known is None or (known.creations <= 0 and known.deletions <= 0):
             return None
-        left = entry.since + self._timeout - self._clock.monotonic()
+        left = known.since + self._timeout - self._clock.monotonic()
         return left if left > 0 else None
 
     def pending(self, key: K) -> Pending | None:
         """The expectation of a key; None if there never was one."""
-        entry = self._entries.get(key)
-        return None if entry is None else Pending(entry.creations, entry.deletions)
+        known = self._expectations.get(key)
+        return None if known is None else Pending(known.creations, known.deletions)
 
     def forget(self, key: K) -> None:
-        self._entries.pop(key, None)
+        self._expectations.pop(key, None)
 
 
-class _Entry:
+class _Expectation:
     __slots__ = ("creations", "deletions", "since")
 
     def __init__(self, creations: int, deletions: int, since: float) -> None:
@@ -84,26 +84,26 @@ _NONE: Final[Set[str]] = frozenset()
 
 
 class UidExpectations(Generic[K]):
-    """Per key, the UIDs of objects of which one more event is expected (say, a finalizer's removal)."""
+    """Per key, the UIDs of objects for which an event is expected, such as a finalizer's removal."""
 
     def __init__(self) -> None:
-        self._entries: dict[K, set[str]] = {}
+        self._expectations: dict[K, set[str]] = {}
 
     def expect(self, key: K, uids: Iterable[str]) -> None:
         """Expects an event of these objects too."""
-        self._entries.setdefault(key, set()).update(uids)
+        self._expectations.setdefault(key, set()).update(uids)
 
     def observed(self, key: K, uid: str) -> None:
         """Removes a UID: its event was seen or will not come."""
-        entry = self._entries.get(key)
-        if entry is not None:
-            entry.discard(uid)
-            if not entry:
-                del self._entries[key]
+        known = self._expectations.get(key)
+        if known is not None:
+            known.discard(uid)
+            if not known:
+                del self._expectations[key]
 
     def uids(self, key: K) -> Set[str]:
         """The UIDs still expected. A live view that shrinks as events arrive; copy it to keep it."""
-        return self._entries.get(key, _NONE)
+        return self._expectations.get(key, _NONE)
 
     def forget(self, key: K) -> None:
-        self._entries.pop(key, None)
+        self._expectations.pop(key, None)

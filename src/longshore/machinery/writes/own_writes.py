@@ -4,8 +4,8 @@ Remembers, per owner and resource, the highest resourceVersion that a write retu
 revision of that resource's informer. Deletes have no version and are not recorded; expectations cover them.
 Versions that are not numbers are ignored.
 
-So the event of a controller's own write always arrives before the next sync of the key, and tells it nothing
-that the sync which made the write did not know (`own`).
+So the event of a controller's own write always arrives before the next sync of the key. It has no news for
+the controller, which made the write (`own`).
 """
 
 from __future__ import annotations
@@ -48,45 +48,45 @@ class OwnWrites(Generic[K]):
 
     def __init__(self, caches: Mapping[str, Versioned], clock: Clock) -> None:
         self._caches, self._clock = caches, clock
-        self._records: dict[K, _Record] = {}
+        self._written: dict[K, _Written] = {}
 
     def wrote(self, key: K, uid: str, resource: str, answer: Obj) -> None:
         """Records the object that a write for `key` (an object with this `uid`) returned."""
         version: str = answer["metadata"].get("resourceVersion") or ""
         if not version.isdecimal():
             return
-        record = self._records.get(key)
-        if record is None or record.uid != uid:
-            record = self._records[key] = _Record(uid)
+        known = self._written.get(key)
+        if known is None or known.uid != uid:
+            known = self._written[key] = _Written(uid)
         revision = int(version)
-        if revision > record.highest.get(resource, 0):
-            record.highest[resource] = revision
-        record.versions.add((resource, version))
+        if revision > known.highest.get(resource, 0):
+            known.highest[resource] = revision
+        known.versions.add((resource, version))
 
     def own(self, key: K, resource: str, obj: Obj) -> bool:
         """Whether the state of `obj`, just received, is one that a write for `key` returned."""
-        record = self._records.get(key)
-        return record is not None and (resource, obj["metadata"]["resourceVersion"]) in record.versions
+        known = self._written.get(key)
+        return known is not None and (resource, obj["metadata"]["resourceVersion"]) in known.versions
 
     def check(self, key: K) -> None:
         """Raises `StaleCache` while a cache is older than a write; otherwise forgets the writes of `key`."""
-        record = self._records.get(key)
-        if record is None:
+        known = self._written.get(key)
+        if known is None:
             return
-        for resource, written in record.highest.items():
+        for resource, written in known.highest.items():
             cache = self._caches.get(resource)
             if cache is not None and cache.revision < written:
                 raise StaleCache(resource, cache.revision, written)
-        del self._records[key]
+        del self._written[key]
 
     async def wait(self, key: K, *, patience: float = 1.0) -> None:
-        """Waits until the caches show the writes of `key`, usually a moment. Raises `StaleCache` after
-        `patience` seconds."""
+        """Waits until the caches show the writes of `key`, usually a few milliseconds. Raises `StaleCache`
+        after `patience` seconds."""
         with suppress(StaleCache):
             return self.check(key)
         with suppress(TimeoutError):
             async with self._clock.timeout(patience):
-                for resource, written in [*self._records[key].highest.items()]:
+                for resource, written in [*self._written[key].highest.items()]:
                     cache = self._caches.get(resource)
                     if cache is not None:
                         await cache.reached(written)
@@ -94,12 +94,12 @@ class OwnWrites(Generic[K]):
 
     def forget(self, key: K, uid: str = "") -> None:
         """Forgets the writes of `key`; with `uid`, only those of that object."""
-        record = self._records.get(key)
-        if record is not None and uid in ("", record.uid):
-            del self._records[key]
+        known = self._written.get(key)
+        if known is not None and uid in ("", known.uid):
+            del self._written[key]
 
 
-class _Record:
+class _Written:
     __slots__ = ("highest", "uid", "versions")
 
     def __init__(self, uid: str) -> None:

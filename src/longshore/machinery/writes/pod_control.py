@@ -92,8 +92,8 @@ class PodControl:
         return await self._while_running(pod, delete)
 
     async def _while_running(self, pod: Obj, write: Callable[[Obj], Awaitable[_T]]) -> _T:
-        """Calls `write` with the pod and, after each conflict, with the pod as it is then, until it succeeds
-        or the pod has ended. Returns the answer."""
+        """Calls `write` with the pod; after a conflict again, with the newest state, until it succeeds or the
+        pod has ended. Returns the answer."""
         while True:
             try:
                 return await write(pod)
@@ -103,8 +103,8 @@ class PodControl:
                 pod = await self._still_running(pod, err)
 
     async def _still_running(self, pod: Obj, conflict: StatusError) -> Obj:
-        """The pod as it is now. Raises the conflict if the pod has ended, is another one, or has not changed:
-        in that case the conflict has another cause."""
+        """The newest state of the pod. Raises the conflict if the pod has ended, is another one, or has not
+        changed: then the conflict has another cause."""
         meta = pod["metadata"]
         now = await self._client.get(kinds.PODS, meta["name"], meta["namespace"])
         is_same = now["metadata"]["resourceVersion"] == meta["resourceVersion"]

@@ -1,10 +1,10 @@
 """Writes bindings, many at a time, so that one commit takes many of them.
 
-A refused binding is undone in the ledger. If the answer to a binding was lost, it is sent again until there
-is an answer: the pod may have its node already, and its room must not be given away meanwhile.
+A refused binding is undone in the ledger. If the answer to a binding was lost, the binding is sent again
+until there is an answer: the pod may have its node already, and its room must stay reserved.
 
 A claim that waited for its first consumer gets the node's name, and the binding waits for its volume. The pod
-keeps its room meanwhile. It is scheduled again if the provisioner rejects the node (it removes the
+keeps its room meanwhile. The pod is scheduled again if the provisioner rejects the node (by removing the
 annotation), or after ten minutes, upstream's limit.
 """
 
@@ -28,8 +28,8 @@ from longshore.scheduler.fitting.pod_claims import SELECTED_NODE, Needs, is_boun
 from longshore.scheduler.fitting.pod_shape import Pod
 
 _CLAIM_WAIT_SECONDS: Final = 600.0
-_SETTLED: Final = (404, 409)
-"""The pod is gone, being deleted, or bound by another: the watch shows which."""
+_FINAL_CODES: Final = (404, 409)
+"""Status codes of a final refusal: the pod is gone, being deleted or bound. The watch shows which."""
 _MAX_BINDINGS: Final = 512
 log = logging.getLogger(__name__)
 Failed = Callable[[Pod, str], None]
@@ -74,7 +74,7 @@ class Claims:
                 timer.cancel()
 
     def _look(self, pod: Pod, needs: Needs, node: str) -> str | None:
-        """Empty if all claims are bound, None while one is not, else what went wrong."""
+        """Empty if all claims are bound, None while one is not, else the problem."""
         bound = True
         for known in needs.waiting:
             name = known["metadata"]["name"]
@@ -117,8 +117,8 @@ class Binder:
         return self._under_way >= _MAX_BINDINGS
 
     def start(self, pod: Pod, node: str, needs: Needs | None) -> None:
-        """Binds a pod, after the claims that wait for it. The pod counts on this node from now on. Returns at
-        once."""
+        """Binds the claims that wait for a pod, then the pod, which counts on this node from now on. Returns
+        at once."""
         self._ledger.assume(pod, node)
         if needs is not None and needs.waiting:
             self._background.spawn(self._bind_with_claims(pod, node, needs))
@@ -129,7 +129,7 @@ class Binder:
     async def _bind_with_claims(self, pod: Pod, node: str, needs: Needs) -> None:
         problem = await self.claims.settle(pod, needs, node)
         if pod.uid not in self._ledger.assumed:
-            return  # the pod went meanwhile
+            return  # the pod was deleted meanwhile
         if problem:
             self._ledger.forget(pod.uid)
             self._failed(pod, problem)
@@ -160,7 +160,7 @@ class Binder:
             except StatusError as err:
                 if err.code != 409 or not await self._has_node(pod):
                     self._ledger.forget(pod.uid)
-                if err.code not in _SETTLED:
+                if err.code not in _FINAL_CODES:
                     self._failed(pod, str(err))
                 return
             except Unreachable as err:
@@ -172,7 +172,7 @@ class Binder:
                 return
 
     async def _has_node(self, pod: Pod) -> bool:
-        """Whether the pod is bound although we were refused: by another, or by us with a lost answer."""
+        """Whether the refused pod is bound: by another program, or by a request whose answer was lost."""
         namespace, name = pod.key
         try:
             found = await self._client.get(kinds.PODS, name, namespace)

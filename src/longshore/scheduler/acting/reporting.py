@@ -121,7 +121,7 @@ class Reporter:
             if not self._reports:
                 self._changed.clear()
                 await self._changed.wait()
-                continue  # what was noted may be withdrawn by now
+                continue  # the report may have been withdrawn meanwhile
             uid, report = next(iter(self._reports.items()))
             rest = report.since + self._patience - self._clock.monotonic()
             if rest > 0 and report.nominated is None:

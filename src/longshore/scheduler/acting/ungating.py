@@ -13,8 +13,8 @@ from longshore.client import Client, Unreachable
 from longshore.machinery.background import Background
 from longshore.scheduler.fitting.pod_shape import Pod
 
-_SETTLED: Final = (404, 409)
-"""The pod is gone, or there is another pod of its name."""
+_FINAL_CODES: Final = (404, 409)
+"""Status codes of a final refusal: the pod is gone, or another pod has its name."""
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ class Ungater:
         try:
             await self._client.patch(kinds.PODS, name, patch, namespace)
         except (StatusError, Unreachable) as err:
-            if not isinstance(err, StatusError) or err.code not in _SETTLED:
+            if not isinstance(err, StatusError) or err.code not in _FINAL_CODES:
                 log.warning("the gate of pod %s/%s could not be opened: %s", namespace, name, err)
                 self._failed()
         finally:

@@ -25,7 +25,7 @@ NamespaceLabels: TypeAlias = Callable[[str], Mapping[str, str]]
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 _ATTRACTED: Final = Failure(("node(s) didn't match pod affinity rules",), NODE | ROOM | PODS)
-"""Also wakes for room: after the last matching pod has ended, the next pod may be the first of its group."""
+"""Wakes also for room: when the last matching pod has ended, a waiting pod may be the first of its group."""
 _REPELS: Final = Failure(("node(s) didn't match pod anti-affinity rules",), NODE | ROOM | PODS, True)
 _REPELLED: Final = Failure(
     ("node(s) didn't satisfy existing pods anti-affinity rules",), NODE | ROOM | PODS, True
@@ -33,7 +33,7 @@ _REPELLED: Final = Failure(
 
 
 class Term(msgspec.Struct, frozen=True):
-    """Selects pods by namespace and labels, with the topology label that defines near."""
+    """Selects pods by namespace and labels. Nodes with equal values of the label `topology` are near."""
 
     topology: str
     selector: Selector
@@ -117,11 +117,11 @@ class Survey(msgspec.Struct):
     attracting: tuple[dict[Place, int], ...]
     """For each required affinity term, the number of pods that match all terms, by place."""
     repelling: dict[Place, int]
-    """Pods that this pod must not be near."""
+    """By place, the number of pods that this pod must not be near."""
     repelled: dict[Place, int]
-    """Pods that must not have this pod near."""
+    """By place, the number of pods that must not be near this pod."""
     alone: bool
-    """Whether no pod matches yet but this one matches itself: the first of a group that stays together."""
+    """Whether this pod is the first of its group: its terms match no pod yet except itself."""
 
     def check(self, pod: Pod, node: Node) -> Failure | None:
         affinity, labels = pod.shape.affinity, node.labels
@@ -144,7 +144,7 @@ class Survey(msgspec.Struct):
 def survey(
     pod: Pod, nodes: Iterable[Node], repelling: Iterable[Pod], namespaces: NamespaceLabels
 ) -> Survey | None:
-    """Counts by place; None if affinity plays no part: no rule of this pod or of others matters."""
+    """Counts pods by place; None if no rule of this pod or of other pods matters."""
     affinity = pod.shape.affinity
     others = [*repelling]
     required = affinity is not None and (affinity.near or affinity.far)
@@ -179,7 +179,7 @@ def _count(counts: dict[Place, int], node: Node, term: Term) -> None:
 
 
 def preference(pod: Pod, nodes: list[Node], namespaces: NamespaceLabels) -> dict[str, int]:
-    """A score for each node from preferred affinity: that of the pod, and that of pods on the nodes."""
+    """The score of each node: by preferred affinity of this pod, and of the pods on the node."""
     places: dict[Place, int] = {}
     own = pod.shape.affinity
 

@@ -32,7 +32,7 @@ _FULL: Final = "Too many pods"
 
 
 EVERY_FILTER: Final[frozenset[str]] = frozenset()
-"""No filter is skipped. These can be: node affinity, taints, ports, pod affinity, spread, volumes."""
+"""No filter is skipped. Can be skipped: node affinity, taints, ports, pod affinity, spread, volumes."""
 
 
 class Context(msgspec.Struct, frozen=True):
@@ -116,7 +116,7 @@ def _check(pod: Pod, node: Node, context: Context) -> Failure | None:
 
 
 def check_nominated(pod: Pod, node: Node, context: Context) -> Failure | None:
-    """`check`, with room kept for nominated pods of the same or higher priority."""
+    """`check` with room kept for nominated pods of the same or higher priority."""
     rivals = [
         rival for rival in node.nominated.values() if rival.uid != pod.uid and rival.priority >= pod.priority
     ]

@@ -45,7 +45,7 @@ class Needs(msgspec.Struct, frozen=True):
     waiting: tuple[Obj, ...] = ()
     """Claims that get their volume once the pod has a node."""
     fixed: str = ""
-    """The node for which a provisioner works already."""
+    """The node for which a provisioner is making a volume already."""
 
     def check(self, node: Node) -> Failure | None:
         if any(not tie(node.labels, node.name) for tie in self.ties):

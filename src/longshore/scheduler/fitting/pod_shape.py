@@ -22,7 +22,7 @@ from longshore.scheduler.fitting.spreading import Constraint, constraints_of
 
 Port: TypeAlias = tuple[str, str, int]
 """Address, protocol, number."""
-_KEPT: Final = 4096
+_MAX_SHAPES: Final = 4096
 _EVERY_ADDRESS: Final = "0.0.0.0"
 
 
@@ -90,7 +90,7 @@ class Pod:
 
     @property
     def started(self) -> str:
-        """The time that ranks pods of equal priority: the later, the less work an eviction loses."""
+        """The start, which ranks pods of equal priority: evicting the last to start loses the least work."""
         status: Obj = self.obj.get("status") or {}
         moment: str = status.get("startTime") or self.obj["metadata"]["creationTimestamp"]
         return moment
@@ -112,7 +112,7 @@ class Shapes:
             meta = obj["metadata"]
             shape = Shape(obj["spec"], meta.get("namespace") or "", meta.get("labels") or {})
             self._kept[signature] = shape
-            if len(self._kept) > _KEPT:
+            if len(self._kept) > _MAX_SHAPES:
                 self._kept.popitem(last=False)
         return shape
 

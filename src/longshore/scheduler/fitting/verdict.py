@@ -27,7 +27,7 @@ class Failure(msgspec.Struct, frozen=True):
     wakes: int
     """The changes after which to retry, as flags."""
     resolvable: bool = False
-    """Whether removing pods of lower priority could help."""
+    """Whether evicting pods of lower priority could help."""
     numbers: tuple[Reason, ...] = ()
     """Numbers for people: `asks 4 cpu, node a has 1.5 of 2 left`."""
 

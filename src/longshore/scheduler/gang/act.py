@@ -106,7 +106,7 @@ class Actor:
         if plan.look_again is not None:
             self._pace.room(plan.look_again + PAUSE_SECONDS)
 
-    # ---- what groups are told
+    # ---- groups
 
     def _report(self, report: GroupReport) -> None:
         """Writes a group's status and records events. If the group's pods are just being bound, its
@@ -118,12 +118,12 @@ class Actor:
         changed = not waits_for_binding and (report.changed or self.statuses.is_held(group.uid))
         ready = partial(self._say, group.obj, "gang", catalogue.event("Scheduled", {}))
         if changed and phase == _OVER:
-            # Who owns a group whose pods have ended mostly removes it, and then there is nothing to say.
+            # The owner of a group whose pods have ended mostly deletes the group, which then needs no report.
             self.statuses.put(group.obj, report.status, LATER_SECONDS, ready)
         elif changed:
             self.statuses.put(group.obj, report.status)
             if phase == "Pending" and before not in ("", "Pending"):
-                self._pace.tell()  # it must be let in again
+                self._pace.tell()  # the gang must be admitted again
         if report.waits:
             if group.tasks and group.is_growing is None:
                 unschedulable = catalogue.event("GangUnschedulable", {"message": report.waits})
@@ -136,13 +136,13 @@ class Actor:
         self.explanations.add(group.key, Explanation(group.uid, now, report.why))
 
     def _say(self, obj: Obj, about: str, event: Event) -> None:
-        """Records an event of a group, unless it is the same as the last one on this topic."""
+        """Records an event of a group, unless it equals the last one on this topic."""
         told = self._told.setdefault(obj["metadata"]["uid"], {})
         if told.get(about) != event.message:
             told[about] = event.message
             self._recorder.event(reference(obj, kinds.POD_GROUPS), *event)
 
-    # ---- what becomes of pods
+    # ---- pods
 
     def _bind(self, bind: Bind) -> None:
         pod = bind.task.pod

@@ -23,7 +23,7 @@ from longshore.scheduler.gang.model.task import (
     Task,
 )
 from longshore.scheduler.gang.plan import GroupReport, TaskReport
-from longshore.scheduler.gang.trying.trial import Session
+from longshore.scheduler.gang.trying.trial import Trial
 
 UNSCHEDULABLE, SCHEDULABLE = "Unschedulable", "Schedulable"
 _READY_TEXT, _NOT_READY_TEXT = "pod group is ready", "pod group is not ready"
@@ -81,21 +81,21 @@ def _explained(group: Group, waits: str) -> tuple[Reason, ...]:
     return tuple(why)
 
 
-def allocated(session: Session) -> dict[str, dict[str, str]]:
+def allocated(trial: Trial) -> dict[str, dict[str, str]]:
     """The allocated amounts of each queue; cpu and memory are always included."""
-    found: dict[str, Amounts] = {name: {amounts.CPU: 0, amounts.MEMORY: 0} for name in session.queues}
+    found: dict[str, Amounts] = {name: {amounts.CPU: 0, amounts.MEMORY: 0} for name in trial.queues}
     held: dict[str, list[Mapping[str, int]]] = {}
-    for group in session.groups.values():
+    for group in trial.groups.values():
         if count := group.held_count:
             own = {name: amount for name, amount in group.holding.items() if amount}
             held.setdefault(group.queue, []).append({**own, amounts.PODS: count})
-    for name, sums in session.settled.items():
-        if name in session.queues and sums.pods:
+    for name, sums in trial.settled.items():
+        if name in trial.queues and sums.pods:
             held.setdefault(name, []).append({**sums.allocated, amounts.PODS: sums.pods})
     for name, parts in held.items():
-        queue = session.queues[name]
+        queue = trial.queues[name]
         own = total(parts)
-        for each in (name, *(above.name for above in session.limits.branches.above(queue)), "root"):
+        for each in (name, *(above.name for above in trial.limits.branches.above(queue)), "root"):
             if each in found:
                 found[each] = total((found[each], own))
     return {
@@ -163,7 +163,7 @@ def _leaving(group: Group) -> int:
 
 
 def _settled(group: Group) -> bool:
-    """Whether nothing is left to schedule: pods are only being deleted. A failed pod counts as missing."""
+    """Whether no pod waits, and enough pods are ready or being deleted. A failed pod counts as missing."""
     counts = group.counts
     waiting = counts.get(PENDING) or counts.get(PIPELINED)
     return not waiting and group.ready_count + _leaving(group) >= group.min_member
@@ -191,8 +191,8 @@ def _condition(kind: str, reason: str, message: str, cycle: str, now: str) -> Ob
 
 
 def _with(conditions: list[Obj], new: Obj) -> list[Obj]:
-    """The conditions with `new` in place of that of its type, unless it says the same. Old ones may lack a
-    type, since the schema does not require it."""
+    """The conditions with `new` in place of the one of its type, unless both say the same. Stored conditions
+    may lack a type, since the schema does not require one."""
     for n, old in enumerate(conditions):
         if old.get("type") == new["type"]:
             same = all(old.get(key) == new.get(key) for key in ("status", "reason", "message"))

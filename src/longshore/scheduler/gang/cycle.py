@@ -1,5 +1,5 @@
-"""All that a cycle of the gang scheduler sees: gangs, queues, the cluster, the time. Never changed: deciding
-makes its own groups and queues from it."""
+"""The view of one cycle of the gang scheduler: gangs, queues, the cluster, the time. Never changed: a
+decision makes its own groups and queues from it."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class SeenGroup(NamedTuple):
     members: tuple[Member, ...]
     priority: int
     deadline: float | None = None
-    """When it is admitted regardless of free resources, in seconds since 1970."""
+    """When the group is admitted regardless of free resources, in seconds since 1970."""
     age: float = _OLD
-    """Seconds since its first pod was seen."""
+    """Seconds since the first pod of the group was seen."""
 
 
 class Load(NamedTuple):

@@ -15,7 +15,7 @@ from longshore.scheduler.gang import (
 )
 from longshore.scheduler.gang.cycle import Cycle
 from longshore.scheduler.gang.plan import GangPlan, GroupReport
-from longshore.scheduler.gang.trying.trial import Session
+from longshore.scheduler.gang.trying.trial import Trial
 
 _ACTIONS = {
     settings.ENQUEUE: enqueue.run,
@@ -31,33 +31,33 @@ _ACTIONS = {
 
 def decide(cycle: Cycle) -> GangPlan:
     """Runs the configured actions in their order, then reports on every group."""
-    session = Session(cycle)
+    trial = Trial(cycle)
     if settings.ENQUEUE not in cycle.settings.actions:
-        for group in session.groups.values():
+        for group in trial.groups.values():
             if group.phase in ("", "Pending"):
                 group.phase = "Inqueue"
     for action in cycle.settings.actions:
-        _ACTIONS[action](session)
-    looked_at = [group for group in session.groups.values() if not (cycle.gate and group.tasks)]
-    numbers.note(session, looked_at)
+        _ACTIONS[action](trial)
+    looked_at = [group for group in trial.groups.values() if not (cycle.gate and group.tasks)]
+    numbers.note(trial, looked_at)
     reports = tuple(closing.report(group, cycle.uid, cycle.time) for group in looked_at)
     return GangPlan(
-        tuple(session.binds),
-        tuple(session.evictions),
+        tuple(trial.binds),
+        tuple(trial.evictions),
         reports,
-        tuple(refusal for refusal in session.refusals if not (cycle.gate and refusal.group.tasks)),
-        {} if cycle.gate else closing.allocated(session),
-        tuple(session.ungated.values()),
-        frozenset(session.shuffles),
-        _why(session, reports),
-        _look_again(session, reports, cycle.now),
+        tuple(refusal for refusal in trial.refusals if not (cycle.gate and refusal.group.tasks)),
+        {} if cycle.gate else closing.allocated(trial),
+        tuple(trial.ungated.values()),
+        frozenset(trial.shuffles),
+        _why(trial, reports),
+        _look_again(trial, reports, cycle.now),
     )
 
 
-def _why(session: Session, reports: tuple[GroupReport, ...]) -> tuple[Reason, ...]:
+def _why(trial: Trial, reports: tuple[GroupReport, ...]) -> tuple[Reason, ...]:
     """The reasons of the cycle, in numbers."""
     waiting = sum(bool(report.waits) for report in reports)
-    bound, evicted = len(session.binds), len(session.evictions)
+    bound, evicted = len(trial.binds), len(trial.evictions)
     counted = (
         Reason("PodsBound", {"pods": bound}),
         Reason("PodsEvicted", {"pods": evicted}),
@@ -66,7 +66,7 @@ def _why(session: Session, reports: tuple[GroupReport, ...]) -> tuple[Reason, ..
     return tuple(reason for reason in counted if any(reason.numbers.values()))
 
 
-def _look_again(session: Session, reports: tuple[GroupReport, ...], now: float) -> float | None:
+def _look_again(trial: Trial, reports: tuple[GroupReport, ...], now: float) -> float | None:
     """Seconds until a waiting gang reaches its deadline, a gang whose pods are still being created has taken
     too long, or a plugin wants a cycle."""
     due = [
@@ -75,5 +75,5 @@ def _look_again(session: Session, reports: tuple[GroupReport, ...], now: float) 
         if report.group.deadline is not None and report.status["phase"] == "Pending"
     ]
     due += [left for report in reports if (left := report.group.is_growing) is not None]
-    due += [left for plugin in session.plugins for left in plugin.due()]
+    due += [left for plugin in trial.plugins for left in plugin.due()]
     return max(min(due), 0.0) if due else None

@@ -16,24 +16,24 @@ from longshore.scheduler.fitting.pod_shape import Shape
 from longshore.scheduler.fitting.verdict import Refusal
 from longshore.scheduler.gang.model.group import Group
 from longshore.scheduler.gang.model.task import PENDING, PIPELINED, Task
-from longshore.scheduler.gang.trying.trial import Session
+from longshore.scheduler.gang.trying.trial import Trial
 
 _FULL = ("Insufficient ", "Too many pods")
-"""Prefixes of a node's reasons if it only lacks room."""
+"""Prefixes of reasons that mean that a node only lacks room."""
 Asked = tuple[tuple[str, int], ...]
 Known = dict[Asked | Shape, tuple[int, int]]
 """The capacity of nodes for a request, computed once for all gangs with equal requests."""
 
 
-def note(session: Session, groups: Iterable[Group]) -> None:
+def note(trial: Trial, groups: Iterable[Group]) -> None:
     """Adds the line, as the first note, to each of these gangs that lacks its minimum."""
     known: Known = {}
     for group in groups:
-        if not group.has_minimum and (told := _line(session, group, known)) is not None:
+        if not group.has_minimum and (told := _line(trial, group, known)) is not None:
             group.notes.insert(0, told)
 
 
-def _line(session: Session, group: Group, known: Known) -> Reason | None:
+def _line(trial: Trial, group: Group, known: Known) -> Reason | None:
     """The line: `needs 8 × 2 cpu, queue gpu has 6 cpu left, 1 node fits 3`."""
     tasks = [task for task in group.in_status(PENDING, PIPELINED) if not task.best_effort]
     example: Task | None = None
@@ -56,11 +56,11 @@ def _line(session: Session, group: Group, known: Known) -> Reason | None:
     else:
         return None
     numbers: dict[str, Number] = {name: amounts.bare(name, amount) for name, amount in asked.items()}
-    numbers |= {"needs": needs, "queue": group.queue, "left": _left(session, group, asked)}
+    numbers |= {"needs": needs, "queue": group.queue, "left": _left(trial, group, asked)}
     if one:
         key = _shape(one) if example is None else example.pod.shape
         if key not in known:
-            known[key] = _fit(session, one, example)
+            known[key] = _fit(trial, one, example)
         nodes, pods = known[key]
         numbers |= {"nodes": nodes, "pods": pods}
         if example is not None and len(shapes) > 1:
@@ -68,9 +68,10 @@ def _line(session: Session, group: Group, known: Known) -> Reason | None:
     return Reason("GangWaits", numbers)
 
 
-def _left(session: Session, group: Group, asked: Amounts) -> str:
-    """The amounts left in the queue for resources that are short; if none is, for the whole request."""
-    queue, branches = session.queues[group.queue], session.limits.branches
+def _left(trial: Trial, group: Group, asked: Amounts) -> str:
+    """The amounts left in the queue, of the resources that are short or, if none is, of all that are
+    requested."""
+    queue, branches = trial.queues[group.queue], trial.limits.branches
     count = branches.promised if group.phase in ("", "Pending") else branches.allocated
     lefts = [
         {name: max(each.limit.get(name, 0) - count(each).get(name, 0), 0) for name in asked}
@@ -81,13 +82,13 @@ def _left(session: Session, group: Group, asked: Amounts) -> str:
     return _words({name: left[name] for name in shown})
 
 
-def _fit(session: Session, one: Mapping[str, int], task: Task | None) -> tuple[int, int]:
+def _fit(trial: Trial, one: Mapping[str, int], task: Task | None) -> tuple[int, int]:
     """How many nodes take at least one such pod, and how many pods they take together."""
-    context = session.rooms.context(task) if task is not None else None
+    context = trial.rooms.context(task) if task is not None else None
     if isinstance(context, Refusal):
         return 0, 0
     nodes = pods = 0
-    for room in session.rooms:
+    for room in trial.rooms:
         takes = min(room.node.left(name) // amount for name, amount in one.items() if amount)
         takes = min(takes, room.node.left(amounts.PODS))
         if takes > 0 and task is not None and context is not None:

@@ -85,7 +85,7 @@ def _default_priority(priorities: Cache) -> int:
 
 
 def _deadline(obj: Obj, sla: Plugin) -> float | None:
-    """When the gang's waiting time ends: its own time from an annotation, else the plugin's."""
+    """The end of the gang's waiting time, which an annotation of the gang sets, else the plugin."""
     notes = obj["metadata"].get("annotations") or {}
     text = next((notes[key] for key in _SLA if key in notes), "")
     seconds = sla.argument("sla-waiting-time")

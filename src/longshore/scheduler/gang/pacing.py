@@ -1,9 +1,9 @@
-"""When the gang scheduler runs a cycle. Volcano runs one a second; this runs one as soon as it is useful.
+"""Decides when the gang scheduler runs a cycle: as soon as one is useful. Volcano runs one a second.
 
 Freed room is given away at once. Arriving gangs are gathered until no more arrive for a moment (a second at
 most, Volcano's pace): gangs created together are then seen together, and share by their queues and
-priorities. Groups that wait for admission need not wait for that: the gate runs at once by itself. Changes
-that affect only reports are handled within a second.
+priorities. Admission does not wait for that: the gate runs at once by itself. Changes that affect only
+reports are handled within a second.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ GATHERING_SECONDS: Final = 0.2
 LATER_SECONDS: Final = 1.0
 PAUSE_SECONDS: Final = 0.01
 """Extra delay, so that a cycle that waits for a deadline runs just after it."""
-_REST: Final = 3
+_REST_FACTOR: Final = 3
 """After a cycle the scheduler rests for this many times its duration."""
 _NEVER: Final = float("inf")
 
-_MANY_A_SECOND: Final = 50
+_BUSY_CHANGES_PER_SECOND: Final = 50
 """Changes of groups and their pods per second above which traffic is busy."""
 
 
@@ -42,7 +42,7 @@ class Pace:
         """Requests the first cycle: at once, or gathering gangs if one arrives just now."""
         self._running = True
         if with_arrival:
-            self._full = _NEVER  # its queues and nodes have been there for long
+            self._full = _NEVER  # its queues and nodes have long been known
             self.arrived()
         else:
             self.room()
@@ -109,7 +109,7 @@ class Pace:
         begun = self._clock.monotonic()
         run()
         ended = self._clock.monotonic()
-        self._rested = ended + _REST * (ended - begun)
+        self._rested = ended + _REST_FACTOR * (ended - begun)
 
 
 class Traffic:
@@ -128,6 +128,6 @@ class Traffic:
         now = self._clock.monotonic()
         passed = now - self._counted
         if passed >= LATER_SECONDS:
-            self._busy = self._changes > _MANY_A_SECOND * passed
+            self._busy = self._changes > _BUSY_CHANGES_PER_SECOND * passed
             self._changes, self._counted = 0, now
         return self._busy

@@ -67,8 +67,8 @@ class GangPlan(msgspec.Struct, frozen=True):
     reports: tuple[GroupReport, ...]
     refusals: tuple[Refusal, ...]
     allocated: Mapping[str, Mapping[str, str]]
-    """The amounts on nodes of each queue's gangs and of its descendants, as in `status.allocated`. Empty if
-    only the gate ran."""
+    """By queue, what its gangs and those below it have on nodes, as in `status.allocated`. Empty if only the
+    gate ran."""
     ungated: tuple[Task, ...] = ()
     """Tasks gated by their queue, which has room for them now."""
     shuffles: frozenset[str] = frozenset()

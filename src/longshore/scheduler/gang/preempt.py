@@ -2,7 +2,7 @@
 
 Nothing is evicted unless the whole gang will then have room. Plugins say tier by tier which tasks may be
 evicted; the first tier with a victim decides, and within it every plugin must name the victim. So if the
-first tier protects gangs, a task that a gang needs is not evicted as long as other gangs have tasks to spare,
+first tier protects gangs, a gang loses no task that it needs as long as other gangs have tasks to spare,
 whatever a later tier says.
 """
 
@@ -24,7 +24,7 @@ from longshore.scheduler.gang.plan import Evict
 from longshore.scheduler.gang.plugins.gang_plugin import GangPlugin, Owned, Place
 from longshore.scheduler.gang.settings import PREEMPT, RECLAIM
 from longshore.scheduler.gang.trying.rooms import Room
-from longshore.scheduler.gang.trying.trial import Session
+from longshore.scheduler.gang.trying.trial import Trial
 
 _REMOVABLE = (BOUND, RUNNING)
 Removed: TypeAlias = tuple[Group, Task, str]
@@ -38,16 +38,16 @@ Concerns: TypeAlias = Callable[[Group], bool]
 class Claim:
     """A task of a gang that needs room, and the point at which plugins are called."""
 
-    def __init__(self, session: Session, group: Group, task: Task, point: str) -> None:
-        self.session, self.group, self.task, self.point = session, group, task, point
-        self._tiers = session.plugins.tiers_at(point)
-        self.careful: bool = point == plugin_table.PREEMPTABLE and session.settings.option(
+    def __init__(self, trial: Trial, group: Group, task: Task, point: str) -> None:
+        self.trial, self.group, self.task, self.point = trial, group, task, point
+        self._tiers = trial.plugins.tiers_at(point)
+        self.careful: bool = point == plugin_table.PREEMPTABLE and trial.settings.option(
             "preempt", "enableTopologyAwarePreemption"
         )
         """Whether all nodes are compared, and the one with the cheapest evictions is taken."""
 
     def victims(self, found: Sequence[Owned]) -> tuple[int, list[Owned]]:
-        """The number of the tier that decides, and the tasks among `found` that may be evicted."""
+        """The number of the tier that decides, and the tasks among `found` that it lets be evicted."""
         for number, tier in enumerate(self._tiers):
             named = self._named(tier, found)
             if named:
@@ -65,56 +65,56 @@ class Claim:
         return kept or []
 
 
-def run(session: Session) -> None:
+def run(trial: Trial) -> None:
     """Starving gangs evict tasks of other gangs in their queue; then tasks evict others of their own gang."""
-    for group in starving(session):
+    for group in starving(trial):
 
         def rival(owner: Group, group: Group = group) -> bool:
             return owner is not group and owner.queue == group.queue
 
-        _make_room(session, group, rival, PREEMPT)
-    for group in session.groups.values():
+        _make_room(trial, group, rival, PREEMPT)
+    for group in trial.groups.values():
         if group.phase in ("", "Pending") or group.invalid:
             continue
 
         def itself(owner: Group, group: Group = group) -> bool:
             return owner is group
 
-        _make_room(session, group, itself, PREEMPT, whole=False)
+        _make_room(trial, group, itself, PREEMPT, whole=False)
 
 
-def reclaim(session: Session) -> None:
+def reclaim(trial: Trial) -> None:
     """Queues that have less than they deserve evict tasks of queues that allow it."""
-    for group in starving(session):
-        if session.limits.is_used_up(session.queues[group.queue]):
+    for group in starving(trial):
+        if trial.limits.is_used_up(trial.queues[group.queue]):
             continue
 
         def elsewhere(owner: Group, group: Group = group) -> bool:
-            return owner.queue != group.queue and session.queues[owner.queue].reclaimable
+            return owner.queue != group.queue and trial.queues[owner.queue].reclaimable
 
-        _make_room(session, group, elsewhere, RECLAIM)
+        _make_room(trial, group, elsewhere, RECLAIM)
 
 
-def starving(session: Session, *, near: bool = False) -> list[Group]:
-    """Gangs that lack tasks, or lack their minimum if `gang` decides, the most important first. Gangs with a
-    network topology only if `near` is true."""
-    wanted = _wanted(session)
+def starving(trial: Trial, *, near: bool = False) -> list[Group]:
+    """Gangs with room for fewer tasks than they may evict for, the most important first. Gangs with a network
+    topology only if `near` is true."""
+    wanted = _wanted(trial)
     return sorted(
         (
             group
-            for group in session.groups.values()
+            for group in trial.groups.values()
             if group.phase not in ("", "Pending")
             and not group.invalid
             and (near or group.wish is None)
             and _occupied(group) < min(wanted(group), len(group.tasks))
         ),
-        key=session.group_order,
+        key=trial.group_order,
     )
 
 
-def _wanted(session: Session) -> Callable[[Group], int]:
+def _wanted(trial: Trial) -> Callable[[Group], int]:
     """A function that returns for how many tasks a gang may evict others."""
-    hooks = [plugin.wanted for plugin in session.plugins.at(plugin_table.JOB_STARVING)]
+    hooks = [plugin.wanted for plugin in trial.plugins.at(plugin_table.JOB_STARVING)]
     return lambda group: min((wanted(group) for wanted in hooks), default=0)
 
 
@@ -122,12 +122,10 @@ def _occupied(group: Group) -> int:
     return group.ready_count + len(group.in_status(PIPELINED))
 
 
-def _make_room(
-    session: Session, group: Group, concerns: Concerns, action: str, *, whole: bool = True
-) -> None:
+def _make_room(trial: Trial, group: Group, concerns: Concerns, action: str, *, whole: bool = True) -> None:
     """Evicts in the trial until the gang will have room; if it never will, undoes everything."""
-    queue = session.queues[group.queue]
-    wanted = _wanted(session)(group)
+    queue = trial.queues[group.queue]
+    wanted = _wanted(trial)(group)
     removed: list[Removed] = []
     placed: list[Task] = []
     for task in [t for t in group.in_status(PENDING) if not t.gated and not t.best_effort]:
@@ -135,40 +133,40 @@ def _make_room(
             break
         if not task.pod.shape.preempts:
             continue
-        if action == RECLAIM and not session.limits.may_reclaim(queue, task):
+        if action == RECLAIM and not trial.limits.may_reclaim(queue, task):
             continue
-        found = _room_for(Claim(session, group, task, _POINTS[action]), queue, concerns)
+        found = _room_for(Claim(trial, group, task, _POINTS[action]), queue, concerns)
         if found is None:
             continue
         room, victims = found
         removed += victims
-        session.pipeline(group, task, room)
+        trial.pipeline(group, task, room)
         placed.append(task)
     if (group.is_pipelined if whole else placed) and placed:
         for owner, victim, _ in removed:
-            session.evictions.append(Evict(victim, owner, action))
+            trial.evictions.append(Evict(victim, owner, action))
             group.notes.append(Reason("Evicts", {"pod": "/".join(victim.pod.key), "action": action}))
         return
     for task in reversed(placed):
-        session.undo(group, task)
+        trial.undo(group, task)
         task.possible = None
     for owner, victim, status in reversed(removed):
-        session.unevict(owner, victim, status)
+        trial.unevict(owner, victim, status)
 
 
 def _room_for(claim: Claim, queue: Queue, concerns: Concerns) -> tuple[Room, list[Removed]] | None:
     """A node and the tasks evicted from it in the trial; None if no node helps.
 
-    Nodes with victims from an earlier tier come first, so that no gang is broken if another node avoids it.
+    Nodes with victims from an earlier tier come first, so that no gang is broken if another node helps.
     """
-    session, task = claim.session, claim.task
-    context = session.rooms.context(task)
+    trial, task = claim.trial, claim.task
+    context = trial.rooms.context(task)
     if isinstance(context, Refusal):
         return None
     choices = [
-        (*claim.victims(_on(session, room, concerns)), room)
-        for room in session.rooms
-        if session.rooms.admits(task, room)
+        (*claim.victims(_on(trial, room, concerns)), room)
+        for room in trial.rooms
+        if trial.rooms.admits(task, room)
     ]
     best: tuple[Place, Room, list[Removed]] | None = None
     for tier, found, room in sorted(choices, key=lambda choice: choice[0]):
@@ -186,11 +184,11 @@ def _room_for(claim: Claim, queue: Queue, concerns: Concerns) -> tuple[Room, lis
         if best is None or harm < best[0]:
             best = harm, room, done
         for owner, victim, status in reversed(done):
-            session.unevict(owner, victim, status)
+            trial.unevict(owner, victim, status)
     if best is None:
         return None
     for owner, victim, _ in best[2]:
-        session.evict(owner, victim)
+        trial.evict(owner, victim)
     return best[1:]
 
 
@@ -198,14 +196,14 @@ def _cleared(
     claim: Claim, queue: Queue, room: Room, found: list[Owned], context: Context
 ) -> list[Removed] | None:
     """The tasks evicted from a node in the trial; None if that does not help."""
-    session, task = claim.session, claim.task
+    trial, task = claim.trial, claim.task
     done: list[Removed] = []
     for owner, victim in found:
-        if _fits(room, task) and session.limits.allow(queue, task):
+        if _fits(room, task) and trial.limits.allow(queue, task):
             break
         done.append((owner, victim, victim.status))
-        session.evict(owner, victim)
-    if _fits(room, task) and session.limits.allow(queue, task):
+        trial.evict(owner, victim)
+    if _fits(room, task) and trial.limits.allow(queue, task):
         tried = room.node.copy()
         for _, victim, _ in done:
             tried.remove(victim.pod)
@@ -214,26 +212,26 @@ def _cleared(
         if filters.check(task.pod, tried, context) is None:
             return done
     for owner, victim, status in reversed(done):
-        session.unevict(owner, victim, status)
+        trial.unevict(owner, victim, status)
     return None
 
 
 def _cleared_of_the_needless(
     claim: Claim, queue: Queue, room: Room, found: list[Owned]
 ) -> list[Removed] | None:
-    """The tasks evicted from a node in the trial, with all filters as they would be then: all are evicted,
-    then put back one by one, the most important first, as long as the task still fits. None if not even all
-    of them help."""
-    session = claim.session
+    """The tasks evicted from a node in the trial. All candidates are evicted, then put back one by one, the
+    most important first, as long as the task still fits by all filters. None if the task does not fit without
+    any of them."""
+    trial = claim.trial
     done = [(owner, victim, victim.status) for owner, victim in found]
     for owner, victim, _ in done:
-        session.evict(owner, victim)
+        trial.evict(owner, victim)
     helps = _suits(claim, queue, room)
     for each in reversed([*done]):
         owner, victim, status = each
-        session.unevict(owner, victim, status)
+        trial.unevict(owner, victim, status)
         if helps and not _suits(claim, queue, room):
-            session.evict(owner, victim)
+            trial.evict(owner, victim)
         else:
             done.remove(each)
     return done if helps else None
@@ -241,21 +239,21 @@ def _cleared_of_the_needless(
 
 def _suits(claim: Claim, queue: Queue, room: Room) -> bool:
     """Whether the task fits on a node once evicted tasks have left and pipelined ones have arrived."""
-    session, task = claim.session, claim.task
-    if not _fits(room, task) or not session.limits.allow(queue, task):
+    trial, task = claim.trial, claim.task
+    if not _fits(room, task) or not trial.limits.allow(queue, task):
         return False
-    nodes = {each.node.name: each.node.copy() for each in session.rooms}
+    nodes = {each.node.name: each.node.copy() for each in trial.rooms}
     for node in nodes.values():
         for leaving in [pod for pod in node.pods.values() if "deletionTimestamp" in pod.obj["metadata"]]:
             node.remove(leaving)
-    for group in session.groups.values():
+    for group in trial.groups.values():
         for other in group.in_status(RELEASING, PIPELINED):
             there = nodes.get(other.node)
             if there is not None and other.status == PIPELINED:
                 there.add(other.pod)
             elif there is not None and other.pod.uid in there.pods:
                 there.remove(other.pod)
-    context = session.rooms.context(task, nodes.values())
+    context = trial.rooms.context(task, nodes.values())
     return (
         not isinstance(context, Refusal) and filters.check(task.pod, nodes[room.node.name], context) is None
     )
@@ -267,21 +265,21 @@ def _harm(done: list[Removed]) -> tuple[int, int, int]:
     return max(priorities, default=0), sum(priorities), len(done)
 
 
-def _on(session: Session, room: Room, concerns: Concerns) -> list[Owned]:
+def _on(trial: Trial, room: Room, concerns: Concerns) -> list[Owned]:
     """The tasks on a node that could be evicted, the least important first."""
     found = [
         (group, task)
-        for group in session.groups.values()
+        for group in trial.groups.values()
         if concerns(group)
         for task in group.tasks.values()
         if task.node == room.node.name and task.status in _REMOVABLE and task.preemptable
     ]
-    return sorted(found, key=lambda pair: _worst_first(session, pair))
+    return sorted(found, key=lambda pair: _worst_first(trial, pair))
 
 
-def _worst_first(session: Session, pair: Owned) -> Place:
+def _worst_first(trial: Trial, pair: Owned) -> Place:
     group, task = pair
-    return group.priority, not group.is_ready, -session.share_of(group), task.priority, -task.index
+    return group.priority, not group.is_ready, -trial.share_of(group), task.priority, -task.index
 
 
 def _fits(room: Room, task: Task) -> bool:

@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 
 
 class GangScheduler:
-    """A `cluster.Listener`; call `run` once the cluster has synced."""
+    """Seconds from a binding in the watch to the cycle that updates phases. No pod waits for that cycle."""
 
     def __init__(
         self,
@@ -154,7 +154,7 @@ class GangScheduler:
             self._freed()
 
     def _freed(self) -> None:
-        """Requests a cycle after room was freed: soon if a gang waits for it, else only for reports."""
+        """Requests a cycle after room was freed: soon if a gang waits for room, else only for reports."""
         if self._hungry:
             self.pace.room()
         else:
@@ -218,7 +218,7 @@ class GangScheduler:
     def _decide(self, settings: Settings, *, gate: bool = False) -> GangPlan | None:
         try:
             return decide(self._observe(settings, gate=gate))
-        except Exception:  # a bug in one cycle; the next one may do without it
+        except Exception:  # a bug in one cycle; the next one may succeed
             log.exception("a cycle of the gang scheduler failed")
             self.pace.tell()
             return None
@@ -243,7 +243,7 @@ class GangScheduler:
         )
         sums = self._settled.sums
         rules = rules_of(settings)
-        if gate:  # which leaves groups that have pods as they are
+        if gate:  # which leaves groups with pods unchanged
             for each in found:
                 if each.members and not _at_gate(each.status.get("phase") or ""):
                     self._seen.keep(Group(each, rules), each.status)

@@ -43,7 +43,7 @@ class Settled:
         self._sums.setdefault(group.queue, Sums()).add(group)
 
     def is_like(self, obj: Obj) -> bool:
-        """Whether a changed group is settled and differs only by showing the status written for it."""
+        """Whether the only change of a settled group is that it shows the status written for it."""
         known = self._groups.get(key_of(obj))
         if known is None:
             return False
@@ -69,7 +69,7 @@ class Settled:
 
 
 def is_at_rest(group: Group) -> bool:
-    """Whether only a change of the group or of its pods can give a cycle anything to decide about it."""
+    """Whether a cycle has nothing to decide about the group until the group or one of its pods changes."""
     return group.phase not in ("", "Pending") and all(
         status in _AT_REST for status, count in group.counts.items() if count
     )

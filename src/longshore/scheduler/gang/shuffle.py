@@ -13,20 +13,20 @@ from longshore.scheduler.gang.conf.plugin_table import VICTIM
 from longshore.scheduler.gang.model.task import Task
 from longshore.scheduler.gang.plan import Evict
 from longshore.scheduler.gang.settings import SHUFFLE
-from longshore.scheduler.gang.trying.trial import Session
+from longshore.scheduler.gang.trying.trial import Trial
 
 
-def run(session: Session) -> None:
+def run(trial: Trial) -> None:
     """Evicts the tasks of each plugin, at most once in its period."""
-    plugins = session.plugins.at(VICTIM)
+    plugins = trial.plugins.at(VICTIM)
     for plugin in plugins:
         tasks: Sequence[Task] = plugin.removals()
         for each in plugins:
             tasks = each.removable(tasks)
         for task in tasks:
             group, why = task.group, plugin.removal_reason
-            session.shuffles.add(plugin.conf.name)
-            session.evict(group, task)
-            session.evictions.append(Evict(task, group, SHUFFLE))
+            trial.shuffles.add(plugin.conf.name)
+            trial.evict(group, task)
+            trial.evictions.append(Evict(task, group, SHUFFLE))
             evicted = {"pod": "/".join(task.pod.key), "why": why, "action": SHUFFLE}
             group.notes.append(Reason("Evicts", evicted))

@@ -49,7 +49,7 @@ class Queues(Handler):
         if before.get("state") != after.get("state") or old.get("spec") != new.get("spec"):
             self._scheduler.pace.room()
         elif before.get("allocated") != after.get("allocated"):
-            self._scheduler.pace.tell()  # should two writes have overtaken each other
+            self._scheduler.pace.tell()  # if one write has overtaken another
 
 
 class Priorities(Handler):

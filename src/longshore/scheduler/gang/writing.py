@@ -45,7 +45,7 @@ class Statuses:
         self._version: dict[str, int] = {}
 
     def hold(self, group: Obj, status: Obj) -> None:
-        """Remembers a status without writing it, as the base of the next one."""
+        """Remembers a status without writing it. The next status is based on it."""
         uid = group["metadata"]["uid"]
         self.latest[uid] = status
         self._version.pop(uid, None)

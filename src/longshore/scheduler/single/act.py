@@ -79,8 +79,8 @@ class Actor:
         self._reporter.scheduled(pod, node)
 
     def make_room(self, pod: Pod, plan: PlacementPlan) -> list[Pod]:
-        """Evicts the plan's victims and nominates this pod for the room. Returns the less important pods that
-        lose their nomination."""
+        """Evicts the plan's victims and nominates this pod for their room. Returns the less important pods
+        that lose their nomination."""
         victims = plan.victims
         assert victims is not None
         node = self._ledger.nodes[victims.node]
@@ -121,7 +121,7 @@ class Actor:
         self._reporter.forget(uid)
 
     def fail(self, pod: Pod, problem: str) -> None:
-        """Reports that the pod could not be bound or decided on, and has it tried again."""
+        """Reports that the pod could not be decided on or bound. The pod is tried again."""
         self._metrics.attempt("error")
         self._reporter.waits(pod, problem, reason=SCHEDULER_ERROR)
         self._context.explain(pod.key, pod.obj, (_UNBOUND,), problem)

@@ -22,12 +22,13 @@ from longshore.scheduler.view import SchedulerView
 
 NO_NODES: Final = "no nodes available to schedule pods"
 _NO_NODES: Final = Reason("NoNodes")
-_TOLD_NODES: Final = 5
-"""Most nodes whose numbers are reported; a hundred would hide the reason."""
+_MAX_REPORTED_NODES: Final = 5
+"""The most nodes whose numbers are reported. The numbers of a hundred nodes would hide the reason."""
 
 
 class PlacementPlan(msgspec.Struct, frozen=True):
-    """The decision about a pod: bind it if there is a `node`, else wait, after evicting `victims` if any."""
+    """The decision about a pod: to bind it to `node`; without a node to wait, and to evict `victims` if there
+    are any."""
 
     node: str = ""
     needs: Needs | None = None
@@ -36,7 +37,7 @@ class PlacementPlan(msgspec.Struct, frozen=True):
     message: str = ""
     """Why the pod waits, in upstream's words."""
     numbers: tuple[Reason, ...] = ()
-    """The part of `why` that events include, too."""
+    """The numbers of `why` that Events include, too."""
     wakes: int = 0
     """The changes after which to try again, as flags of `verdict`."""
     why: tuple[Reason, ...] = ()
@@ -82,7 +83,7 @@ def _choice(pod: Pod, fit: list[Node], view: SchedulerView) -> Node:
 
 @lru_cache(maxsize=64)
 def _only(node: str, count: int) -> PlacementPlan:
-    """The plan if one node fits. Cached, since all pods of a Job get it in a cluster of one machine."""
+    """The plan if one node fits. Cached, since all pods of a Job get the same plan on a single node."""
     return PlacementPlan(node, NOTHING, why=(Reason("OnlyNode", {"node": node, "nodes": count}),))
 
 
@@ -102,7 +103,7 @@ def _refused(pod: Pod, view: SchedulerView, refusal: Refusal) -> PlacementPlan:
 def _waits(pod: Pod, view: SchedulerView, failures: Mapping[str, Failure]) -> PlacementPlan:
     said, victims = _after(pod, view, failures)
     message = available(failures.values()) + (f" {said}" if said else "")
-    numbers = tuple(text for failure in failures.values() for text in failure.numbers)[:_TOLD_NODES]
+    numbers = tuple(text for failure in failures.values() for text in failure.numbers)[:_MAX_REPORTED_NODES]
     wakes = 0
     for failure in failures.values():
         wakes |= failure.wakes
@@ -120,7 +121,7 @@ def _unschedulable(message: str, nodes: int) -> Reason:
 
 
 def _after(pod: Pod, view: SchedulerView, failures: Mapping[str, Failure]) -> tuple[str, Victims | None]:
-    """The result of preemption: victims, or words if there are none."""
+    """The plan after preemption was considered: with its victims, or with the reason why there are none."""
     barred = preemption.eligible(pod, view.ledger)
     if barred:
         return f"preemption: {barred}", None

@@ -116,7 +116,7 @@ class Pending:
 
     @property
     def has_parked(self) -> bool:
-        """Whether a change may help a group; groups that are not parked are tried anyway."""
+        """Whether a change may help a parked group. Groups that are not parked are tried anyway."""
         return bool(self._parked)
 
     def wake(self, flags: int) -> None:

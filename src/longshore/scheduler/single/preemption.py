@@ -138,6 +138,6 @@ def _cheapest(candidates: Sequence[Victims]) -> Victims | None:
 
 
 def _earliest(victims: Victims) -> str:
-    """The earliest start among the most important victims: the later, the less work is lost."""
+    """The earliest start among the most important victims. The later it is, the less work is lost."""
     highest = max((pod.priority for pod in victims.pods), default=0)
     return min((pod.started for pod in victims.pods if pod.priority == highest), default="")

@@ -64,8 +64,8 @@ class DefaultScheduler:
             self._running = False
 
     async def _try_all_now_and_then(self) -> None:
-        """Tries all waiting pods again every 300 s. Without waiting pods there is no timer: it caused 12 of
-        the 72 loop turns that an hour of one CronJob takes (bench/testing.py)."""
+        """Tries all waiting pods again every 300 s. Without waiting pods there is no timer, which took 12 of
+        the 72 loop turns in an hour of one CronJob (bench/testing.py)."""
         began = self._clock.monotonic()
         while True:
             await self._any_waits.wait()
@@ -134,7 +134,7 @@ class DefaultScheduler:
             self._act.park(self._pending.park(group, plan), plan)
 
     def _make_room(self, pod: Pod, plan: PlacementPlan) -> None:
-        """Evicts victims and parks the pod in a group of its own until they leave."""
+        """Evicts the plan's victims. Parks the pod in a group of its own until they have left."""
         self._pending.take_out(pod.uid, forget=False)
         for rival in self._act.make_room(pod, plan):
             self._pending.unpark(rival.uid)
@@ -143,8 +143,8 @@ class DefaultScheduler:
     # ---- pods that are being created
 
     def place(self, pod: Obj) -> str:
-        """The node for a pod that is not stored yet, if no pod comes before it and there is room. The pod
-        counts there from now on. Otherwise empty; the pod is queued later."""
+        """The node for a pod that is not stored yet, on which the pod counts from now on. Empty if other pods
+        come first or there is no room; then the pod is queued later."""
         if not self._running or self._due or self._act.busy or self._pending.has_due:
             return ""
         if pod["spec"].get("schedulerName") != NAME:
@@ -154,14 +154,14 @@ class DefaultScheduler:
             return ""
         try:
             plan = decide(new, self._cluster.view())
-        except Exception:  # a fault of ours is told when the pod's turn comes
+        except Exception:  # a bug is reported when the pod's turn comes
             return ""
         if not plan.node or (plan.needs is not None and plan.needs.waiting):
             return ""
         self._act.assume(new, plan)
         return plan.node
 
-    def settled(self, pod: Obj, error: Exception | None) -> None:
+    def stored(self, pod: Obj, error: Exception | None) -> None:
         """Called when a pod that was placed at its creation is stored, or could not be."""
         if error is None:
             known = self._ledger.pods.get(pod["metadata"]["uid"])
@@ -174,7 +174,7 @@ class DefaultScheduler:
     # ---- what acting and waiting ask, and tell
 
     def tell(self, pods: list[Pod], plan: PlacementPlan) -> None:
-        """Reports the answer of a parked group to pods that join it."""
+        """Reports the answer of a parked group to pods that have joined it."""
         self._act.tell(pods, plan)
 
     def gone(self, uid: str) -> None:

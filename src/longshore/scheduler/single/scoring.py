@@ -85,7 +85,7 @@ def _any_affinity(nodes: Sequence[Node]) -> bool:
 
 
 def _of_resources(pod: Pod, node: Node) -> float:
-    """`by_resources`, kept on the node until its pods change."""
+    """`by_resources`, cached on the node until its pods change."""
     score = node.scored.get(pod.shape)
     if score is None:
         score = node.scored[pod.shape] = by_resources(pod, node)
@@ -106,7 +106,7 @@ def by_resources(pod: Pod, node: Node, weights: Weights = UPSTREAMS) -> float:
 
 
 def _part(amount: int, all_: int) -> int:
-    """The score for a part of a resource; 0 if the node has none of it."""
+    """The score for this amount out of all that the node has; 0 if the node has none of the resource."""
     return _MAX_SCORE * amount // all_ if all_ else 0
 
 

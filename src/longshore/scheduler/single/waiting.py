@@ -66,7 +66,7 @@ class Waiting:
                 return
             self._pending.take_out(uid, forget=False)
         elif uid in self._failures:
-            return  # it comes back by itself, after its pause
+            return  # it is queued again after its pause
         pod = Pod(obj, shape)
         self._seen.setdefault(uid, self._clock.monotonic())
         self._add(pod)
@@ -83,13 +83,13 @@ class Waiting:
     def _dismiss(self, uid: str) -> None:
         if self._pending.take_out(uid) is not None or uid in self._failures:
             self._scheduler.gone(uid)
-        self._ledger.withdraw(uid)  # also for one whose binding got no answer, or came too late
+        self._ledger.withdraw(uid)  # also for a binding without answer, or with a late one
         self._failures.pop(uid, None)
         if uid not in self._ledger.pods:
             self._seen.pop(uid, None)
 
     def others_wait(self, pod: Pod) -> bool:
-        """Whether pods wait that get the same answer as this pod, which is not queued."""
+        """Whether other pods wait that get the same answer as this pod. The pod itself is not queued."""
         return self._pending.has_parked and self._pending.parks(self._key(pod))
 
     # ---- groups of equal pods
@@ -105,7 +105,7 @@ class Waiting:
 
     @property
     def is_misgrouped(self) -> bool:
-        """Whether groups are outdated: labels decide the placement now and did not before, or the reverse."""
+        """Whether the groups are outdated, because labels have begun or ceased to decide the placement."""
         return self._by_labels != bool(self._ledger.repelling)
 
     def regroup(self) -> None:

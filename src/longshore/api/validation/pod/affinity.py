@@ -124,10 +124,10 @@ def _pod_term(term: Obj, path: str, found: list[FieldError]) -> None:
 def validate_label_keys(
     match: Sequence[str], mismatch: Sequence[str], selector: Obj | None, path: str, found: list[FieldError]
 ) -> None:
-    """Checks `matchLabelKeys` and `mismatchLabelKeys`, which add to a selector and so need one.
+    """Checks `matchLabelKeys` and `mismatchLabelKeys`, which add to a selector and therefore need one.
 
-    On a pod they are merged into the selector before this runs, so a key that is in the selector twice was
-    also written there by the user.
+    In a pod both are merged into the selector before this check, so if the selector has a key twice, the user
+    has written it there, too.
     """
     for name, keys in (("matchLabelKeys", match), ("mismatchLabelKeys", mismatch)):
         if keys and selector is None:

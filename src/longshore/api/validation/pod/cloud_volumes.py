@@ -24,7 +24,7 @@ _MAX_INITIATOR_CHARACTERS: Final = 64
 
 
 def needs(*keys: str) -> Callable[[Obj, str, list[FieldError]], None]:
-    """A check that all these keys are there and not empty."""
+    """A check that all these keys are present and not empty."""
 
     def check(source: Obj, path: str, found: list[FieldError]) -> None:
         found += field.missing(source, path, *keys)
@@ -33,7 +33,7 @@ def needs(*keys: str) -> Callable[[Obj, str, list[FieldError]], None]:
 
 
 def disk(key: str) -> Callable[[Obj, str, list[FieldError]], None]:
-    """The check of a disk that is named by this key."""
+    """A check of a disk whose name is under this key."""
 
     def check(source: Obj, path: str, found: list[FieldError]) -> None:
         found += field.missing(source, path, key)

@@ -1,4 +1,4 @@
-"""Annotations of pods that Kubernetes itself reads: predecessors of fields, and marks of mirror pods."""
+"""Annotations of pods that Kubernetes itself reads: old forms of fields, and marks of mirror pods."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def _git_repo(source: Obj, path: str, found: list[FieldError]) -> None:
 
 
 def _files_of(key: str) -> Check:
-    """The check of a secret or config map, which is named by this key."""
+    """The check of a secret or config map whose name is under this key."""
 
     def check(source: Obj, path: str, found: list[FieldError]) -> None:
         found += field.missing(source, path, key)

@@ -36,7 +36,7 @@ def validate_probes(container: Obj, grace: int | None, path: str, found: list[Fi
 
 
 def _once(probe: Obj, path: str, found: list[FieldError]) -> None:
-    """Checks that one success is enough for a probe whose failure restarts the container."""
+    """Checks that a probe whose failure restarts the container needs just one success."""
     threshold = probe.get("successThreshold") or 0
     if threshold != 1:
         found.append(field.invalid(f"{path}.successThreshold", threshold, "must be 1"))

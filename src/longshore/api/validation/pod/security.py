@@ -144,7 +144,7 @@ def _sysctls(sysctls: list[Obj], spec: Obj, path: str, found: list[FieldError]) 
 
 
 def _dotted(name: str) -> str:
-    """`net/ipv4/ip.x` as `net.ipv4.ip/x`: the separator that comes first is the separator of the name."""
+    """`net/ipv4/ip.x` as `net.ipv4.ip/x`: the first separator of a name decides which one it uses."""
     first = next((ch for ch in name if ch in "./"), ".")
     return name.translate(_SWAP) if first == "/" else name
 

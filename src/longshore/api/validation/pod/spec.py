@@ -112,7 +112,7 @@ def _own_users(spec: Obj, every: list[tuple[str, Obj]], path: str, found: list[F
 
 
 def _names(spec: Obj, path: str, found: list[FieldError]) -> None:
-    """Checks names of other objects and the deadline, and the lists that Kubernetes checks between them."""
+    """Checks the names of other objects, the deadline, and the lists that Kubernetes checks between these."""
     _name(spec, "serviceAccountName", names.dns1123_subdomain, path, found)
     _name(spec, "nodeName", names.dns1123_subdomain, path, found)
     deadline = spec.get("activeDeadlineSeconds")

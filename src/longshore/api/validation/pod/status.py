@@ -73,7 +73,7 @@ def _nominated(new: str, old: str, spec: Obj, found: list[FieldError]) -> None:
 
 
 def _restarts(new: Obj, old: Obj, spec: Obj, found: list[FieldError]) -> None:
-    """Checks that a container that ended for good is not reported as running again."""
+    """Checks that a container which ended for good is not reported as running again."""
     for part in _PARTS:
         reports = new.get(part) or ()
         for i, before in enumerate(old.get(part) or ()):

@@ -116,7 +116,7 @@ def _only_fewer_gates(new: Obj, old: Obj, found: list[FieldError]) -> None:
 
 
 def _nothing_else(new: Obj, old: Obj, found: list[FieldError]) -> None:
-    """Restores everything that may change, and refuses any difference that is left."""
+    """Restores every field that may change, and refuses any difference that is left."""
     masked = types.copy_of(new)
     for part in ("containers", "initContainers"):
         for container, before in zip(masked.get(part) or (), old.get(part) or (), strict=True):

@@ -44,7 +44,7 @@ def validate(
 
 
 def _tasks(listed: Sequence[Obj], job_name: str) -> str:
-    """The problems of all tasks up to the first duplicate name."""
+    """The problems of the tasks, in order, until a name occurs twice."""
     found = ""
     seen: set[str] = set()
     for index, task in enumerate(listed):
@@ -277,7 +277,7 @@ def _task(task: Obj, job_name: str) -> str:
 
 
 def _fixed(spec: Obj) -> Obj:
-    """The part of a spec that must not change. Claim names are left out, since the controller writes them."""
+    """The part of a spec that must not change: without the names of claims, which the controller writes."""
     kept = {key: value for key, value in spec.items() if key not in _FREE}
     kept["tasks"] = [
         {key: value for key, value in task.items() if key not in _FREE_IN_TASKS}

@@ -27,9 +27,9 @@ def validate(spec: Obj) -> str:
 
 
 def is_acyclic(waits_for: Mapping[str, Iterable[str]]) -> bool:
-    """Whether there is an order in which everything comes after the names it waits for.
+    """Whether there is an order in which each key comes after the names that it waits for.
 
-    False if something waits for a name that is no key.
+    False if a key waits for a name that is no key.
     """
     left = {name: set(others) for name, others in waits_for.items()}
     while left:

@@ -1,7 +1,7 @@
-"""Volcano's objects as its own programs read them: Go types, from JSON that the schema may not have seen.
+"""Reads Volcano's objects as its own programs do: into Go types, before the schema is checked.
 
-A webhook decodes the object before it checks it, so the webhook refuses an unreadable duration or quantity,
-in Go's words, before the schema is checked. The types are in `data/volcano-types.json`.
+A webhook decodes an object before it checks it, and so refuses an unreadable duration or quantity in Go's
+words. The types are in `data/volcano-types.json`.
 """
 
 from __future__ import annotations

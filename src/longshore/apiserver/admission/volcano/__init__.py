@@ -73,8 +73,8 @@ def mutate_create(storage: str, obj: Obj, get: Get) -> None:
 
 
 def mutate_applied(storage: str, obj: Obj) -> None:
-    """Fills in an applied Job like a new one: an apply replaces the whole list of tasks, and would remove the
-    values that the webhook set. A PUT without those values is refused, as by Volcano."""
+    """Fills in an applied Job like a new one: an apply replaces the whole list of tasks, and would remove
+    values that the webhook has set. A PUT without those values is refused, as Volcano refuses it."""
     if storage == _JOBS:
         _read(storage, obj, "mutatejob")
         defaults.default_job(obj.setdefault("spec", {}))
@@ -152,7 +152,7 @@ def _flow(spec: Obj, obj: Obj, get: Get, every: List) -> str:
 
 
 def _again(check: _Check) -> _UpdateCheck:
-    """The check of a change that repeats the check of a new object."""
+    """A check of a change, which repeats the check of a new object."""
     return lambda spec, new, old, get, every: check(spec, new, get, every)
 
 

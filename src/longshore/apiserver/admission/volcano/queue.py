@@ -96,7 +96,7 @@ def _allocated_pods(queue: Obj | None) -> int:
 
 
 def _room(spec: Obj, name: str, get: Get, every: List) -> str:
-    """The first amount that does not fit those of parents, siblings or children; empty if all fit."""
+    """The first conflict of an amount with parents, siblings or children; empty if there is none."""
     parent = spec.get("parent", "")
     if parent not in ("", queue_tree.ROOT):
         above = queue_tree.get_queue(get, parent)
@@ -153,7 +153,7 @@ def _above_descendants(spec: Obj, name: str, below: list[Obj], every: List) -> s
 
 
 def _most_below(queue: Obj, resource: str, every: List, depth: int) -> Decimal:
-    """The highest limit in a subtree; below a queue with a limit no further limits are read."""
+    """The highest limit in a subtree. Limits below a queue with a limit are not read."""
     own = _amounts(_spec(queue), "capability").get(resource, Decimal(0))
     if own > 0 or not depth:
         return own
@@ -194,7 +194,7 @@ def _amounts(spec: Obj, part: str) -> Amounts:
 
 Amounts: TypeAlias = dict[str, Decimal]
 
-_SMALLEST: Final = Decimal("0.1")  # anything less counts as nothing
+_MIN_AMOUNT: Final = Decimal("0.1")  # anything less counts as nothing
 _THOUSAND: Final = Decimal(1000)
 _WHOLE: Final = frozenset(("memory", "pods"))
 
@@ -218,13 +218,13 @@ def _sum(one: Amounts, other: Amounts) -> Amounts:
 
 
 def _exceeds(amounts: Amounts, limit: Amounts) -> bool:
-    """Whether some amount is above its limit; an unnamed limit is zero."""
+    """Whether an amount is above its limit. A missing limit is zero."""
     return any(amount > limit.get(name, Decimal(0)) for name, amount in amounts.items())
 
 
 def _sizable(amounts: Amounts) -> list[str]:
-    """The names of resources whose amount is at least `_SMALLEST`."""
-    return [name for name, amount in amounts.items() if amount >= _SMALLEST]
+    """The names of resources whose amount is at least `_MIN_AMOUNT`."""
+    return [name for name, amount in amounts.items() if amount >= _MIN_AMOUNT]
 
 
 def _amounts_text(amounts: Amounts) -> str:

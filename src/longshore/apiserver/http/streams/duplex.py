@@ -55,7 +55,7 @@ class Duplex(Protocol):
 
 
 class RawDuplex:
-    """A connection that has changed its protocol; `reader` is what `Connection.switch` gave."""
+    """A connection that has changed its protocol; `reader` comes from `Connection.switch`."""
 
     def __init__(self, connection: Connection, reader: asyncio.StreamReader, activity: Activity) -> None:
         self._connection, self._reader, self._activity = connection, reader, activity

@@ -31,7 +31,7 @@ def _text(pod: Obj, port: int, problem: object) -> bytes:
 async def _carry(
     link: Link, port: int, read: Read, write: Write, finish: Callable[[], Awaitable[None]] | None = None
 ) -> bytes:
-    """Joins one connection with a port; returns what went wrong, if anything.
+    """Joins one connection with a port; returns the problem, if there was one.
 
     When the pod has closed its side, `finish` closes that direction for the client, which may still write.
     Without `finish` the connection then ends.

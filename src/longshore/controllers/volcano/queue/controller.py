@@ -22,7 +22,7 @@ from longshore.machinery.events.recorder import reference
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.informers.informer import Handler, Informer
 from longshore.machinery.queues.try_again import TryAgain
-from longshore.machinery.queues.workers import Shards, run_workers
+from longshore.machinery.queues.workers import OrderedQueues, run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 
 COMPONENT: Final = "vc-controller-manager"
@@ -64,7 +64,7 @@ class QueueController(Handler):
         indexers = {"queue": _queue, "phase": _phase}
         self._groups = informers.get(kinds.POD_GROUPS, indexers=indexers, reads=READS[kinds.POD_GROUPS])
         commands = informers.get(kinds.COMMANDS)
-        self._shards: Shards[Request] = Shards(
+        self._requests: OrderedQueues[Request] = OrderedQueues(
             partial(context.queue, "volcano_queue"), context.workers, lambda request: request[0]
         )
         self._orders = context.queue()
@@ -86,12 +86,12 @@ class QueueController(Handler):
             tasks.create_task(self._context.informers.run())
             await self._queues.synced()
             await self._groups.synced()
-            tasks.create_task(self._shards.run(self._sync))
+            tasks.create_task(self._requests.run(self._sync))
             tasks.create_task(run_workers(self._orders, self._commands.sync))
 
     def ask(self, name: str, action: str) -> None:
         request = (name, action)
-        self._shards.queue_of(request).add(request)
+        self._requests.queue_of(request).add(request)
 
     def group_changed(self, name: str) -> None:
         """Syncs the queue if it is Closing: it may have lost its last PodGroup."""
@@ -164,7 +164,7 @@ class QueueController(Handler):
 
     def _failed(self, request: Request, queue: Obj, err: Exception) -> None:
         """Retries, up to a limit, since the action may never become possible."""
-        if not self._context.limits.gives_up(self._shards.queue_of(request).requeues(request) + 1):
+        if not self._context.limits.gives_up(self._requests.queue_of(request).requeues(request) + 1):
             raise err
         ref = reference(queue, kinds.QUEUES)
         self._recorder.announce(ref, "QueueNotActed", action=request[1], problem=err)

@@ -67,7 +67,7 @@ HOURS: Final = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])-([01]?[0-9]|2[0-3])
 STRATEGIES: Final = ("lowNodeUtilization",)
 """The strategies of `rescheduling`."""
 _HIERARCHY: Final = (Argument(HIERARCHY, "flag", False),)
-"""A switch that is off by default, given beside the plugin's name."""
+"""The switch of hierarchies, which is off by default and stands beside the plugin's name."""
 PREDICATES: Final = {
     "predicate.NodeAffinityEnable": "node affinity",
     "predicate.NodePortsEnable": "ports",

@@ -40,7 +40,7 @@ class GroupRules(NamedTuple):
     all_or_nothing: bool = True
     """Whether a gang needs its minimum before any of it is bound."""
     waits_whole: bool = True
-    """Whether room that will become free is kept only for whole gangs."""
+    """Whether room that will become free is kept only for gangs that it completes."""
     by_priority: bool = True
     """Whether tasks of higher priority come first."""
     by_role: bool = False
@@ -93,7 +93,7 @@ class Group:
         self._met: dict[str, int] = {}
         self._later: dict[str, int] = {}
         self.wish = topology.wish_of(spec.get("networkTopology"))
-        """How near to each other the gang wants its pods."""
+        """How near to each other the pods of the gang must be."""
         self._wishes = [
             topology.wish_of(each.get("networkTopology")) for each in spec.get("subGroupPolicy") or ()
         ]
@@ -114,7 +114,7 @@ class Group:
         self.tasks = {task.pod.uid: task for task in ordered}
 
     def wish_of(self, task: Task) -> Wish | None:
-        """How near to each other the task's subgroup wants its pods."""
+        """How near to each other the pods of the task's subgroup must be."""
         return self._wishes[task.subgroup[0]] if task.subgroup is not None else None
 
     def in_status(self, *statuses: str) -> list[Task]:
@@ -163,13 +163,13 @@ class Group:
 
     @property
     def has_minimum(self) -> bool:
-        """`is_ready` without roles and subgroups: statuses of groups depend on the number only."""
+        """Whether enough tasks have room, of any role: statuses of groups depend on this number only."""
         return self.ready_count + self._idle >= self.min_member
 
     @property
     def is_growing(self) -> float | None:
-        """Seconds for which a gang whose pods are still being created is not reported as unschedulable; None
-        if all exist, or it has taken too long."""
+        """The seconds until a gang whose pods are still being created may be reported as unschedulable; None
+        if all pods exist, or the creation has taken too long."""
         left = GROWING_SECONDS - self._age
         return left if left > 0 and 0 < len(self.tasks) < self.min_member else None
 
@@ -200,7 +200,7 @@ class Group:
         return ""
 
     def goes_on(self) -> bool:
-        """Whether the gang can still reach its minimum although a task found no node."""
+        """Whether the gang can still reach its minimum after a task found no node."""
         if self.min_member == len(self.tasks):
             return False
         failed = {self.tasks[uid].role for uid in self.misfits}

@@ -28,7 +28,7 @@ class Queue:
         self.open = ((obj.get("status") or {}).get("state") or "Open") == "Open"
         self.created: str = obj["metadata"]["creationTimestamp"]
         self.deserved: Amounts = {}
-        """The share of the queue: other queues yield to it up to this, and above it the queue yields."""
+        """The share of the queue: below it, other queues yield to the queue; above it, the queue yields."""
         self.most: Amounts = {}
         """The most that the queue gets when queues share by weight."""
         self.limit: Amounts = {}
@@ -37,7 +37,7 @@ class Queue:
         self.releasing: Amounts = {}
         """The amounts of tasks that are being deleted."""
         self.reserved: Amounts = {}
-        """The amounts of tasks without a node for which the queue had room before."""
+        """The amounts of tasks without a node for which the queue already had room in an earlier cycle."""
         self.request: Amounts = {}
         self.inqueue: Amounts = {}
         self.elastic: Amounts = {}
@@ -83,7 +83,7 @@ class Branches:
 
 
 def _above(queue: Queue, queues: Mapping[str, Queue]) -> list[Queue]:
-    """The ancestors of a queue. The API allows queues to be each other's parents: such a cycle has none."""
+    """The ancestors of a queue. Queues in a circle of parents, which the API allows, have none."""
     found: list[Queue] = []
     parent = queues.get(queue.parent)
     while parent is not None and parent.name != "root" and parent not in found:

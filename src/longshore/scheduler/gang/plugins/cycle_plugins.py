@@ -11,7 +11,7 @@ from longshore.scheduler.gang.plugins.rescheduling import Rescheduling
 from longshore.scheduler.gang.plugins.revocable_zones import RevocableZones
 
 if TYPE_CHECKING:
-    from longshore.scheduler.gang.trying.trial import Session
+    from longshore.scheduler.gang.trying.trial import Trial
 
 _CLASSES: Final[dict[str, type[GangPlugin]]] = {
     "priority": order_plugins.Priority,
@@ -32,17 +32,17 @@ _CLASSES: Final[dict[str, type[GangPlugin]]] = {
     "task-topology": node_plugins.TaskTopology,
     "rescheduling": Rescheduling,
 }
-"""Classes by name, in the order in which they are called if tiers do not count. The other plugins are
-settings of filters and scores that all schedulers share."""
+"""Classes by name, in the order in which they are called where tiers do not count. Plugins that are not here
+are settings of filters and scores that all schedulers share."""
 
 
 class GangPlugins:
     """The plugin objects of one cycle."""
 
-    def __init__(self, session: Session) -> None:
-        self._settings = session.settings
-        named = {plugin.name: plugin for tier in session.settings.tiers for plugin in tier}
-        self._objects = {name: made(named[name], session) for name, made in _CLASSES.items() if name in named}
+    def __init__(self, trial: Trial) -> None:
+        self._settings = trial.settings
+        named = {plugin.name: plugin for tier in trial.settings.tiers for plugin in tier}
+        self._objects = {name: made(named[name], trial) for name, made in _CLASSES.items() if name in named}
 
     def __iter__(self) -> Iterator[GangPlugin]:
         return iter(self._objects.values())

@@ -13,7 +13,7 @@ from longshore.scheduler.ledger import Node
 
 if TYPE_CHECKING:
     from longshore.scheduler.gang.preempt import Claim
-    from longshore.scheduler.gang.trying.trial import Session
+    from longshore.scheduler.gang.trying.trial import Trial
 
 PERMIT: Final = 1
 ABSTAIN: Final = 0
@@ -36,8 +36,8 @@ class GangPlugin:
     removal_reason: ClassVar[str] = ""
     """Why the action `shuffle` removes the tasks that `removals` names."""
 
-    def __init__(self, conf: Plugin, session: Session) -> None:
-        self.conf, self.session = conf, session
+    def __init__(self, conf: Plugin, trial: Trial) -> None:
+        self.conf, self.trial = conf, trial
 
     def job_order(self, group: Group) -> float:
         """The sort key of a gang: the smallest comes first (`enableJobOrder`)."""

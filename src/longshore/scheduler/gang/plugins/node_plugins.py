@@ -17,10 +17,10 @@ from longshore.scheduler.gang.settings import Plugin
 from longshore.scheduler.ledger import Node
 
 if TYPE_CHECKING:
-    from longshore.scheduler.gang.trying.trial import Session
+    from longshore.scheduler.gang.trying.trial import Trial
 
 FRESH_SECONDS: Final = 300.0
-"""Age up to which figures are used, as in Volcano."""
+"""The age up to which figures are used, as in Volcano."""
 _MAX_SCORE: Final = 100.0
 _DEFAULT_PERCENT: Final = 80.0
 _LABEL: Final = "volcano.sh/nodegroup-name"
@@ -36,7 +36,7 @@ class NodeGroups(GangPlugin):
     """`nodegroup`: queues prefer or avoid nodes of named groups (label `volcano.sh/nodegroup-name`)."""
 
     def filter_node(self, task: Task, node: Node) -> str:
-        queue, group = self.session.queues[task.group.queue], node.labels.get(_LABEL, "")
+        queue, group = self.trial.queues[task.group.queue], node.labels.get(_LABEL, "")
         wanted = _groups(queue, "nodeGroupAffinity", _REQUIRED)
         if wanted and group not in wanted:
             return "node(s) didn't match the queue's node group affinity"
@@ -46,7 +46,7 @@ class NodeGroups(GangPlugin):
 
     def score_node(self, task: Task, node: Node) -> float:
         """A higher score for groups that the queue prefers, a lower one for those it avoids."""
-        queue, group = self.session.queues[task.group.queue], node.labels.get(_LABEL, "")
+        queue, group = self.trial.queues[task.group.queue], node.labels.get(_LABEL, "")
         liked = bool(group) and group in _groups(queue, "nodeGroupAffinity", _PREFERRED)
         disliked = bool(group) and group in _groups(queue, "nodeGroupAntiAffinity", _PREFERRED)
         return _MAX_SCORE * (liked - disliked)
@@ -59,7 +59,7 @@ def _groups(queue: Queue, kind: str, how: str) -> Sequence[str]:
 
 
 class TaskTopology(GangPlugin):
-    """`task-topology`: tasks of a Job that want to share a node, or not to, and the order they are placed in.
+    """`task-topology`: which tasks of a Job share a node, which must not, and the order of their placement.
 
     volcano.sh/task-topology-affinity: "ps,worker"         # near each other; several groups by ;
     volcano.sh/task-topology-anti-affinity: "ps"           # one name: not beside others of its own
@@ -67,7 +67,7 @@ class TaskTopology(GangPlugin):
     """
 
     def score_node(self, task: Task, node: Node) -> float:
-        """A higher score for each task on the node that this one wants near, a lower for each it avoids."""
+        """A higher score for each task there that this one wants near, a lower one for those it avoids."""
         group = task.group
         near, far = _mates(group, task, _AFFINITY), _mates(group, task, _ANTI_AFFINITY)
         if not near and not far:
@@ -156,9 +156,9 @@ class BusyNodes(GangPlugin):
     """`usage`: a node that is too busy takes no more tasks; idle nodes come first. A node without fresh
     figures is treated as if the plugin were off."""
 
-    def __init__(self, plugin: Plugin, session: Session) -> None:
-        super().__init__(plugin, session)
-        self._usage = Usage(session.cycle.loads, session.now)
+    def __init__(self, plugin: Plugin, trial: Trial) -> None:
+        super().__init__(plugin, trial)
+        self._usage = Usage(trial.cycle.loads, trial.now)
         limits: Mapping[str, float] = plugin.argument("thresholds")
         self._most = Busy(limits.get("cpu", _DEFAULT_PERCENT), limits.get("mem", _DEFAULT_PERCENT))
         self._weight: float = _MAX_SCORE * plugin.argument("usage.weight")

@@ -36,7 +36,7 @@ class Priority(GangPlugin):
         return len(group.tasks)
 
     def victims(self, claim: Claim, found: Sequence[Owned]) -> list[Owned]:
-        """Tasks of lower priority: the priorities of the gangs count, or those of tasks of the same gang."""
+        """Tasks of lower priority: by priorities of gangs, or of tasks if both are of one gang."""
         mine, task = claim.group, claim.task
         return [
             (owner, victim)
@@ -83,16 +83,16 @@ class DominantShare(GangPlugin):
     """`drf`: the gang with the smallest dominant share of the cluster comes first."""
 
     def job_order(self, group: Group) -> float:
-        return self.session.share_of(group)
+        return self.trial.share_of(group)
 
     def queue_order(self) -> Callable[[Queue], Place] | None:
         if not self.conf.argument(plugin_table.HIERARCHY):
             return None
-        return WeightedTree(self.session.queues, self.session.shared).place
+        return WeightedTree(self.trial.queues, self.trial.shared).place
 
     def victims(self, claim: Claim, found: Sequence[Owned]) -> list[Owned]:
         """Pods of gangs that afterwards still have at least the share of the claiming gang."""
-        mine, all_ = self.session.share_of(claim.group), self.session.shared
+        mine, all_ = self.trial.share_of(claim.group), self.trial.shared
         holding: dict[str, Amounts] = {}
         named = []
         for owner, victim in found:
@@ -110,10 +110,10 @@ class WaitingTime(GangPlugin):
         return group.deadline if group.deadline is not None else float("inf")
 
     def vote(self, group: Group, queue: Queue) -> int:
-        if not self.session.is_overdue(group):
+        if not self.trial.is_overdue(group):
             return ABSTAIN
         assert group.deadline is not None  # a gang without one is never overdue
-        waited = self.session.now - group.deadline
+        waited = self.trial.now - group.deadline
         group.notes.append(Reason("WaitedTooLong", {"seconds": round(waited, 3)}))
         return PERMIT
 
@@ -122,13 +122,13 @@ class DisruptionBudgets(GangPlugin):
     """`pdb`: no eviction may break a disruption budget."""
 
     def victims(self, claim: Claim, found: Sequence[Owned]) -> list[Owned]:
-        pods = [*self.session.removed_pods(), *(victim.pod for _, victim in found)]
-        _, kept = preemption.by_budget(pods, [*self.session.budgets])
+        pods = [*self.trial.removed_pods(), *(victim.pod for _, victim in found)]
+        _, kept = preemption.by_budget(pods, [*self.trial.budgets])
         uids = {pod.uid for pod in kept}
         return [each for each in found if each[1].pod.uid in uids]
 
     def removable(self, tasks: Sequence[Task]) -> Sequence[Task]:
-        _, kept = preemption.by_budget([task.pod for task in tasks], [*self.session.budgets])
+        _, kept = preemption.by_budget([task.pod for task in tasks], [*self.trial.budgets])
         allowed = {pod.uid for pod in kept}
         return [task for task in tasks if task.pod.uid in allowed]
 
@@ -137,7 +137,7 @@ class Cooldown(GangPlugin):
     """`cdp`: a pod that has just started is protected for a while (`volcano.sh/cooldown-time: 10m`)."""
 
     def victims(self, claim: Claim, found: Sequence[Owned]) -> list[Owned]:
-        return [each for each in found if not _is_cooling(each[1].pod.obj, self.session.now)]
+        return [each for each in found if not _is_cooling(each[1].pod.obj, self.trial.now)]
 
 
 def _is_cooling(pod: Obj, now: float) -> bool:

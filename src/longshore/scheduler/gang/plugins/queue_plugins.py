@@ -23,7 +23,7 @@ from longshore.scheduler.gang.trying import sharing
 
 if TYPE_CHECKING:
     from longshore.scheduler.gang.preempt import Claim
-    from longshore.scheduler.gang.trying.trial import Session
+    from longshore.scheduler.gang.trying.trial import Trial
 
 _MIN_FACTOR: Final = 1.0
 _OVERCOMMIT_FACTOR: Final = 1.2
@@ -33,21 +33,21 @@ class SharedQueues(GangPlugin):
     """`proportion` and `capacity`: queues get their shares, and yield what they have beyond them."""
 
     def queue_order(self) -> Callable[[Queue], Place]:
-        return self._by_share if self.session.limits.tree is None else self._by_branch
+        return self._by_share if self.trial.limits.tree is None else self._by_branch
 
     def _by_share(self, queue: Queue) -> Place:
         return -queue.priority, sharing.share(queue.allocated, queue.deserved)
 
     def _by_branch(self, queue: Queue) -> Place:
-        tree = self.session.limits.tree
+        tree = self.trial.limits.tree
         assert tree is not None  # the order of a hierarchy
         return tuple((-each.priority, tree.share(each), each.created, each.name) for each in tree.path(queue))
 
     def victims(self, claim: Claim, found: Sequence[Owned]) -> list[Owned]:
-        """Pods of queues that have more than they deserve, until they have no more than that."""
+        """Pods of queues that have more than they deserve: as many as exceed that."""
         have: dict[str, Amounts] = {}
         named = []
-        tree, queues = self.session.limits.tree, self.session.queues
+        tree, queues = self.trial.limits.tree, self.trial.queues
         if tree is not None:
             mine = queues[claim.group.queue]
             taken: dict[str, Amounts] = {}
@@ -71,13 +71,13 @@ class SharedQueues(GangPlugin):
             return REJECT
         wanted = group.min_resources or {}
         have = rest(total((queue.allocated, queue.inqueue)), queue.elastic)
-        short, limits = lacking(total((wanted, have)), queue.limit, wanted), self.session.limits
+        short, limits = lacking(total((wanted, have)), queue.limit, wanted), self.trial.limits
         narrow = (queue, short) if short else limits.above_lacks(queue, wanted)
         if narrow is None:
             return PERMIT
         full, short = narrow
         names = ", ".join(f"insufficient {name}" for name in short)
-        _refuse(self.session, group, queueLacks=names)
+        _refuse(self.trial, group, queueLacks=names)
         have = limits.branches.promised(full)
         group.notes += (_queue_is_short(full, have, name) for name in short)
         return REJECT
@@ -86,8 +86,8 @@ class SharedQueues(GangPlugin):
 class Overcommit(GangPlugin):
     """`overcommit`: gangs are admitted until the cluster's resources, times a factor, are promised."""
 
-    def __init__(self, conf: Plugin, session: Session) -> None:
-        super().__init__(conf, session)
+    def __init__(self, conf: Plugin, trial: Trial) -> None:
+        super().__init__(conf, trial)
         factor = conf.argument("overcommit-factor")
         self._factor = factor if factor >= _MIN_FACTOR else _OVERCOMMIT_FACTOR
         self._let_in: Amounts = {}
@@ -96,10 +96,9 @@ class Overcommit(GangPlugin):
     @cached_property
     def _idle(self) -> Amounts:
         """The cluster's resources times the factor, minus those in use."""
-        used = self.session.used
+        used = self.trial.used
         return {
-            name: int(amount * self._factor) - used.get(name, 0)
-            for name, amount in self.session.shared.items()
+            name: int(amount * self._factor) - used.get(name, 0) for name, amount in self.trial.shared.items()
         }
 
     def let_in(self, group: Group) -> None:
@@ -107,26 +106,26 @@ class Overcommit(GangPlugin):
             self._let_in = total((self._let_in, group.promise))
 
     def vote(self, group: Group, queue: Queue) -> int:
-        wanted, promised = group.min_resources or {}, total((self.session.reserved, self._let_in))
+        wanted, promised = group.min_resources or {}, total((self.trial.reserved, self._let_in))
         short = lacking(total((promised, wanted)), self._idle, wanted)
         if not short:
             return PERMIT
         names = ", ".join(f"overused {name}" for name in short)
-        _refuse(self.session, group, clusterLacks=names)
-        group.notes += (_cluster_is_short(self.session, self._factor, promised, name) for name in short)
+        _refuse(self.trial, group, clusterLacks=names)
+        group.notes += (_cluster_is_short(self.trial, self._factor, promised, name) for name in short)
         return REJECT
 
 
 class QuotaGate(GangPlugin):
     """`resourcequota`: a gang is admitted only if its namespace's quotas have room for its minimum.
 
-    Without it, a gang that a quota cuts short gets a part of its pods, which wait for the rest.
+    Without the plugin, a quota may let a gang have only some of its pods, which then wait for the others.
     """
 
-    def __init__(self, conf: Plugin, session: Session) -> None:
-        super().__init__(conf, session)
-        self._quotas = Quotas(session.cycle.quotas)
-        for obj in session.cycle.awaited:
+    def __init__(self, conf: Plugin, trial: Trial) -> None:
+        super().__init__(conf, trial)
+        self._quotas = Quotas(trial.cycle.quotas)
+        for obj in trial.cycle.awaited:
             self._quotas.promise(obj)
 
     def let_in(self, group: Group) -> None:
@@ -137,15 +136,13 @@ class QuotaGate(GangPlugin):
         if not short:
             return PERMIT
         names = ", ".join(f"insufficient {name}" for name in short)
-        _refuse(self.session, group, quotasLack=names)
+        _refuse(self.trial, group, quotasLack=names)
         group.notes.append(Reason("QuotaUsedUp", {"namespace": group.key[0], "lacks": names}))
         return REJECT
 
 
-def _cluster_is_short(session: Session, factor: float, reserved: Amounts, name: str) -> Reason:
-    all_, used, promised = (
-        amounts.bare(name, of.get(name, 0)) for of in (session.total, session.used, reserved)
-    )
+def _cluster_is_short(trial: Trial, factor: float, reserved: Amounts, name: str) -> Reason:
+    all_, used, promised = (amounts.bare(name, of.get(name, 0)) for of in (trial.total, trial.used, reserved))
     numbers: dict[str, Number] = {"total": all_, "factor": factor, "used": used, "promised": promised}
     return Reason("ClusterOverused", {"resource": name, **numbers})
 
@@ -155,8 +152,8 @@ def _queue_is_short(queue: Queue, have: Amounts, name: str) -> Reason:
     return Reason("QueueOverused", {"queue": queue.name, "resource": name, "limit": limit, "used": used})
 
 
-def _refuse(session: Session, group: Group, **lacks: str) -> None:
-    session.refusals.append(Refusal(group, catalogue.event("GangRefused", lacks)))
+def _refuse(trial: Trial, group: Group, **lacks: str) -> None:
+    trial.refusals.append(Refusal(group, catalogue.event("GangRefused", lacks)))
 
 
 class Quotas:

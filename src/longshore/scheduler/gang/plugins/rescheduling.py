@@ -34,24 +34,24 @@ class Rescheduling(GangPlugin):
     removal_reason = "its node is busy and others are not"
 
     def removals(self) -> list[Task]:
-        session = self.session
-        if session.now < session.shuffled.get(self.conf.name, 0.0) + self.conf.argument("interval"):
+        trial = self.trial
+        if trial.now < trial.shuffled.get(self.conf.name, 0.0) + self.conf.argument("interval"):
             return []
-        running = (task for group in session.groups.values() for task in group.in_status(RUNNING))
+        running = (task for group in trial.groups.values() for task in group.in_status(RUNNING))
         tasks = [task for task in running if is_harmless(task)]
-        usage = Usage(session.cycle.loads, session.now)
+        usage = Usage(trial.cycle.loads, trial.now)
         found: list[Task] = []
         for strategy in self.conf.argument("strategies"):
             given: Mapping[str, Any] = strategy.get("params") or strategy.get("parameters") or {}
             left = [task for task in tasks if task not in found]
-            found += _from_busy_to_idle(given, session.rooms.nodes, left, usage)
+            found += _from_busy_to_idle(given, trial.rooms.nodes, left, usage)
         return found
 
     def due(self) -> Iterable[float]:
-        session = self.session
-        if self.conf.speaks_at(VICTIM) and SHUFFLE in session.settings.actions:
-            last = session.shuffled.get(self.conf.name, session.now)
-            yield last + self.conf.argument("interval") - session.now
+        trial = self.trial
+        if self.conf.speaks_at(VICTIM) and SHUFFLE in trial.settings.actions:
+            last = trial.shuffled.get(self.conf.name, trial.now)
+            yield last + self.conf.argument("interval") - trial.now
 
 
 def _from_busy_to_idle(

@@ -21,7 +21,7 @@ from longshore.scheduler.ledger import Node
 
 if TYPE_CHECKING:
     from longshore.scheduler.gang.preempt import Claim
-    from longshore.scheduler.gang.trying.trial import Session
+    from longshore.scheduler.gang.trying.trial import Trial
 
 LABEL: Final = "volcano.sh/revocable-zone"
 _DAY_SECONDS: Final = 24 * 3600
@@ -34,11 +34,11 @@ class RevocableZones(GangPlugin):
 
     removal_reason = "the hours of its node are over"
 
-    def __init__(self, conf: Plugin, session: Session) -> None:
-        super().__init__(conf, session)
+    def __init__(self, conf: Plugin, trial: Trial) -> None:
+        super().__init__(conf, trial)
         hours: Mapping[str, str] = conf.argument("tdm.revocable-zone.*")
         self._hours = {name: _read(text) for name, text in hours.items()}
-        self._second = session.now % _DAY_SECONDS
+        self._second = trial.now % _DAY_SECONDS
         self._period: float = conf.argument("tdm.evict.period")
 
     def is_open(self, zone: str) -> bool:
@@ -54,7 +54,7 @@ class RevocableZones(GangPlugin):
         """Seconds until hours begin or end, and until tasks may be evicted again."""
         moments = [moment for hours in self._hours.values() for moment in hours]
         yield from ((moment - self._second) % _DAY_SECONDS or _DAY_SECONDS for moment in moments)
-        if moments and SHUFFLE in self.session.settings.actions and self._period:
+        if moments and SHUFFLE in self.trial.settings.actions and self._period:
             yield self._period
 
     def filter_node(self, task: Task, node: Node) -> str:
@@ -75,12 +75,12 @@ class RevocableZones(GangPlugin):
 
     def removals(self) -> list[Task]:
         """Tasks on nodes whose hours are over, as many of each gang as its budget allows."""
-        session = self.session
-        if session.now < session.shuffled.get(self.conf.name, 0.0) + self._period:
+        trial = self.trial
+        if trial.now < trial.shuffled.get(self.conf.name, 0.0) + self._period:
             return []
-        nodes = {node.name: node for node in session.rooms.nodes}
+        nodes = {node.name: node for node in trial.rooms.nodes}
         found: list[Task] = []
-        for group in session.groups.values():
+        for group in trial.groups.values():
             over = [
                 task
                 for task in group.in_status(RUNNING)
@@ -90,11 +90,11 @@ class RevocableZones(GangPlugin):
         return found
 
     def victims(self, claim: Claim, found: Sequence[Owned]) -> list[Owned]:
-        """Preemptable pods on nodes outside revocable zones, as many of each gang as its budget allows. A
-        task that is preemptable, or may run in such a zone, evicts no other."""
+        """Preemptable pods on nodes outside revocable zones, as many of each gang as its budget allows. No
+        pod, if the claiming task is preemptable itself or may run in such a zone."""
         if claim.task.preemptable or _is_guest(claim.task):
             return []
-        lasting = {node.name for node in self.session.rooms.nodes if not node.labels.get(LABEL)}
+        lasting = {node.name for node in self.trial.rooms.nodes if not node.labels.get(LABEL)}
         left: dict[str, int] = {}
         named = []
         for owner, victim in found:

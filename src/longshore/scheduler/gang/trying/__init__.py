@@ -1,1 +1,1 @@
-"""The trial of a cycle: its session, copies of the nodes, and the limits of queues."""
+"""The trial of a cycle: its gangs and queues, copies of the nodes, and the limits of queues."""

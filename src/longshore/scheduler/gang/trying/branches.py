@@ -47,9 +47,9 @@ class QueueTree:
         victim: Mapping[str, int],
         less: Mapping[str, int],
     ) -> bool:
-        """Whether a queue yields to another: below their nearest common ancestor, every branch of the queue
-        has more than it deserves, and every branch of the other would have no more. `less` was taken from the
-        queue already."""
+        """Whether a queue yields to another one. Below their nearest common ancestor, every branch of the
+        queue must have more than it deserves, and every branch of the other must stay within what it
+        deserves. `less` was taken from the queue already."""
         ours, theirs = self.path(claiming), self.path(queue)
         giving = [each for each in theirs if each not in ours]
         taking = [each for each in ours if each not in theirs]

@@ -13,7 +13,7 @@ from longshore.scheduler.gang.trying.branches import QueueTree
 
 
 class Limits:
-    """With `capacity` a queue may use its limit, with `proportion` what it deserves, else everything."""
+    """With `capacity` a queue may use its limit, with `proportion` its deserved share, else everything."""
 
     def __init__(self, branches: Branches, shares: Plugin | None) -> None:
         self.branches = branches
@@ -29,7 +29,8 @@ class Limits:
         return queue.limit if self._borrows else queue.most
 
     def may_reclaim(self, queue: Queue, task: Task) -> bool:
-        """Whether the queue deserves a task's requests, so that other queues must yield."""
+        """Whether a task's requests are within the deserved share of its queue, so that other queues must
+        yield."""
         asked = task.requests
         if self._preemptive and self.tree is not None:
             return self.tree.deserves(queue, asked)
@@ -57,7 +58,7 @@ class Limits:
         )
 
     def allow_now(self, queue: Queue, task: Task) -> bool:
-        """Whether a task may be bound now: pods being deleted count until they are gone."""
+        """Whether a task may be bound now. Pods that are being deleted count until they are gone."""
         if not self._allocatable:
             return True
         asked, branches = task.requests, self.branches

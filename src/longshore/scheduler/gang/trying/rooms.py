@@ -69,7 +69,7 @@ class Ranking:
             rank, name = heap[0]
             if ranks.get(name) == rank:
                 return name
-            heapq.heappop(heap)  # as the node was before
+            heapq.heappop(heap)  # an older score of the node
         return None
 
 
@@ -107,9 +107,9 @@ class Rooms:
         self._stands: dict[Shape, dict[str, Stand]] = {}
         self._rankings: dict[Shape, Ranking] = {}
         self._refusals: dict[Shape, str] = {}
-        """The message for a shape for which no node has room, now or later."""
+        """By shape, the message if no node has room now or later."""
         self._indifferent = True
-        """Whether no pod on the nodes has an affinity; known once `_rooms` is made."""
+        """Whether no pod on the nodes has an affinity. Set when `_rooms` is made."""
 
     @cached_property
     def _scores(self) -> NodeScores:
@@ -176,8 +176,8 @@ class Rooms:
         return now, later, said
 
     def best_now(self, task: Task) -> Room | None:
-        """The best of all nodes with room now, as `candidates` and `best` would find it. None if there is
-        none, or if only those two can tell."""
+        """The node that `candidates` and `best` would choose among all with room now. None if there is none,
+        or if only those two can decide."""
         shape = task.pod.shape
         if self.only is not None or self._rules or shape.preferred or shape.uses_labels:
             return None
@@ -244,7 +244,7 @@ class Rooms:
         reasons = tuple(
             _CROWDED if reason == _FULL else reason
             for reason in failure.reasons
-            if not reason.startswith("Insufficient ")  # room enough once others have left
+            if not reason.startswith("Insufficient ")  # enough room once other pods have left
         )
         return reasons
 
@@ -306,7 +306,7 @@ class Rooms:
 
 
 def _arriving(node: Node) -> bool:
-    """Whether a node is ready but still has the taint of new nodes. It is about to lose the taint, so
-    reporting it as unfit would be wrong a moment later."""
+    """Whether a node is ready but still has the taint of new nodes. The taint is about to be removed, so a
+    report that the node does not fit would soon be wrong."""
     ready = conditions.holds(node.obj or {}, "Ready")
     return ready and not node.pods and any(taint.get("key") == NOT_READY for taint in node.taints)

@@ -15,7 +15,7 @@ from longshore.scheduler.gang.model.group import Group
 from longshore.scheduler.gang.model.queue import Branches, Queue
 from longshore.scheduler.gang.model.sums import Sums
 
-_MINIMAL = Fraction(1, 10)
+_TOLERANCE = Fraction(1, 10)
 """A smaller change counts as none: Volcano's tolerance."""
 _Shares: TypeAlias = Mapping[str, Mapping[str, Fraction]]
 """Amounts by queue and resource."""
@@ -53,8 +53,8 @@ def fill(
 
 
 def _set_limits(branches: Branches, above: Queue | None, room: Amounts) -> None:
-    """Sets limits: a queue may have its parent's limit minus the guarantees of its siblings, and at most its
-    capability. Use by siblings is not subtracted: otherwise a queue would have nothing to reclaim."""
+    """Sets limits: at most the queue's capability, and its parent's limit minus the guarantees of its
+    siblings. What siblings use is not subtracted: otherwise a queue would have nothing to reclaim."""
     queues = branches.children(above)
     guarantees = {queue.name: _guaranteed(branches, queue) for queue in queues}
     all_ = total(guarantees.values())
@@ -75,8 +75,8 @@ def _guaranteed(branches: Branches, queue: Queue) -> Amounts:
 
 
 def _pour(branches: Branches, queues: list[Queue], room: Amounts) -> None:
-    """Divides in rounds: each queue gets its part, by weight, of all that is left, and no more than its part
-    of what each ancestor has left."""
+    """Divides what is left in rounds, by weight. A queue gets no more than its part of what each ancestor has
+    left."""
     remaining = {name: Fraction(amount) for name, amount in room.items()}
     deserved: dict[str, dict[str, Fraction]] = {queue.name: {} for queue in queues}
     met: set[str] = set()
@@ -104,9 +104,9 @@ def _pour(branches: Branches, queues: list[Queue], room: Amounts) -> None:
                 name: max(amount, Fraction(queue.guarantee.get(name, 0))) for name, amount in wanted.items()
             }
             change = {name: wanted[name] - old.get(name, Fraction(0)) for name in wanted}
-            if enough or all(abs(amount) < _MINIMAL for amount in change.values()):
+            if enough or all(abs(amount) < _TOLERANCE for amount in change.values()):
                 met.add(queue.name)
-            grown = grown or any(amount >= _MINIMAL for amount in change.values())
+            grown = grown or any(amount >= _TOLERANCE for amount in change.values())
             deserved[queue.name] = wanted
             for name, amount in change.items():
                 spent[name] = spent.get(name, Fraction(0)) + amount
@@ -114,7 +114,7 @@ def _pour(branches: Branches, queues: list[Queue], room: Amounts) -> None:
             name: max(amount - spent.get(name, Fraction(0)), Fraction(0))
             for name, amount in remaining.items()
         }
-        if not grown or all(amount < _MINIMAL for amount in remaining.values()):
+        if not grown or all(amount < _TOLERANCE for amount in remaining.values()):
             break
     given = _given_below(branches, queues, deserved)
     for queue in queues:
@@ -122,14 +122,14 @@ def _pour(branches: Branches, queues: list[Queue], room: Amounts) -> None:
         queue.most = dict(queue.deserved)
         for above in branches.above(queue):
             for name in above.capability.keys() & queue.most.keys():
-                if above.capability[name] - given[above.name][name] < _MINIMAL:
+                if above.capability[name] - given[above.name][name] < _TOLERANCE:
                     queue.most[name] = queue.limit[name]  # fractions of a pod's size are lent to siblings
 
 
 def _left_above(
     branches: Branches, queues: list[Queue], open_: list[Queue], deserved: _Shares
 ) -> dict[str, dict[str, Fraction]]:
-    """The rest of each ancestor's capability, per unit of weight below it."""
+    """The capability that each ancestor has left, per unit of weight below it."""
     given = _given_below(branches, queues, deserved)
     weights: dict[str, int] = {}
     for queue in open_:

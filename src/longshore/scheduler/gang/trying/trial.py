@@ -32,7 +32,7 @@ from longshore.scheduler.gang.trying.node_scores import NodeRules
 from longshore.scheduler.gang.trying.rooms import Room, Rooms
 
 
-class Session:
+class Trial:
     """Groups and queues of one cycle. Groups whose queue does not exist are left out."""
 
     def __init__(self, cycle: Cycle) -> None:
@@ -52,7 +52,7 @@ class Session:
         self._sla_first = _comes_before(cycle.settings, "sla", "gang", plugin_table.JOB_PIPELINED)
         self.binds: list[Bind] = []
         self.ungated: dict[str, Task] = {}
-        """Tasks whose queue has room for them, by uid."""
+        """By uid, the tasks whose queue has room for them."""
         self.evictions: list[Evict] = []
         self.refusals: list[Refusal] = []
         self.total = total(node.allocatable for node in self.rooms.nodes)
@@ -87,7 +87,7 @@ class Session:
         return *(order(queue) for order in self._queue_order), queue.created, queue.name
 
     def group_order(self, group: Group) -> Place:
-        """The sort key of a gang: plugins, then age in seconds, then namespace and name, as Volcano's ids."""
+        """The sort key of a gang: plugins, age in seconds, namespace and name, as by Volcano's ids."""
         return *(plugin.job_order(group) for plugin in self._job_order), group.created, "/".join(group.key)
 
     def is_overdue(self, group: Group) -> bool:
@@ -95,8 +95,8 @@ class Session:
         return group.deadline is not None and self.now > group.deadline
 
     def keeps_room(self, group: Group) -> bool:
-        """Whether a gang keeps room that is not enough yet: it will be enough, or the gang has waited too
-        long."""
+        """Whether a gang keeps room that is not enough yet, because it will be enough or the gang has waited
+        too long."""
         return group.is_pipelined or (self._sla_first and self.is_overdue(group))
 
     def share_of(self, group: Group) -> float:

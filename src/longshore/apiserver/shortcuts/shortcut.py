@@ -21,7 +21,7 @@ class Shortcut(Protocol):
     """The declaration of a shortcut. See the package for its contract."""
 
     relies_on: ClassVar[tuple[str, ...]]
-    """The facts a shortcut relies on for its answers to be those of the long way."""
+    """The facts that make the answers of the shortcut equal to those of the long way."""
     earns: ClassVar[str]
     """The figure it improves, by how much, and the benchmark that shows it."""
 
@@ -41,7 +41,7 @@ class OfPatches(Shortcut, Protocol):
         """Patches `old`; None leaves it to the long way."""
 
 
-class Room:
+class Shortcuts:
     """The shortcuts of one API; none if they are off."""
 
     def __init__(self, *, on: bool) -> None:
@@ -62,7 +62,7 @@ class Room:
         return None
 
     def place_by(self, placer: Placer | None) -> None:
-        """Has this scheduler place new pods as they are stored; with None they are stored without a node."""
+        """Makes this scheduler place new pods as they are stored; None stores them without a node."""
         self.placed_pods.placer = placer if self.on else None
 
     def stage(self, api: Api, key: Key, obj: Obj, *, joined: bool) -> Staged | None:
