@@ -42,7 +42,7 @@ async def run(
         informer.add_handler(OnChange(lambda _: queue.add("every namespace")))
 
     async def sync(_: str) -> None:
-        await context.informers.synced()  # an empty copy would look like missing objects
+        await context.informers.synced()  # a cache that is still filling lacks objects
         plans = decide()
         for plan in plans:
             context.explain(("", plan.namespace["metadata"]["name"]), plan.namespace, plan.why)

@@ -34,7 +34,7 @@ def account(view: ScheduledView, draft: Draft) -> ScheduledPlan | None:
         for job in strangers:
             name, uid = job["metadata"]["name"], job["metadata"]["uid"]
             draft.strangers.append(uid)
-            # Upstream sends the Event at every look, until the server takes no more of them.
+            # Upstream sends the Event at every sync, until the server limits its rate.
             tell = draft.because if uid in view.strangers else draft.announce
             tell("Stranger", job=name)
     for job, outcome in draft.jobs:

@@ -152,7 +152,7 @@ def _start(view: ScheduledView, draft: Draft, when: Timing, due: Instant) -> Sch
             return found
         created = found
         draft.because("Recorded", at=shown, job=name)
-        look_again = 0.0  # it may have ended already
+        look_again = 0.0  # the Job may have ended already
     else:
         lateness = (rfc3339.parse(created["metadata"]["creationTimestamp"]) - due) / SECOND
         draft.announce("Started", at=shown, job=name)

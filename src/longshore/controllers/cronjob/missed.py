@@ -22,7 +22,7 @@ def deadline_rule(seconds: int) -> str:
 
 
 def passed_over(timing: Timing, due: Instant | None) -> list[Skipped]:
-    """Returns the missed times that will never run, if `due` runs now, or nothing does (None)."""
+    """Returns the missed times that will never run. `due` is the time that runs now, None if none does."""
     first = timing.next(timing.base)
     end = timing.now if due is None else due - 1
     if first is None or first > end:

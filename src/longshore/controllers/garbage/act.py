@@ -54,7 +54,7 @@ class Actor:
         except StatusError as err:
             if not is_gone(err, node.name):
                 raise
-            self._graph.remove(node.uid)  # the news of it is on its way
+            self._graph.remove(node.uid)  # its watch event has not arrived yet
         return plan
 
     async def _delete(self, row: Resource, node: Node, view: GarbageView, plan: GarbagePlan) -> GarbagePlan:

@@ -104,8 +104,8 @@ class Act:
                 self._memory.going.observed(self._key, uid)
                 first = first or result
                 continue
-            # Of a pod that is gone the removal stays expected: it may be in the cache for a while, and must
-            # not be counted a second time.
+            # The cache may still show a pod that is gone, so its removal stays expected: it must not be
+            # counted twice.
             gone.add(uid)
         return gone, first
 
@@ -120,7 +120,7 @@ class Act:
                     attempted += 1
                     if not isinstance(made, Exception):
                         self.wrote_pod(made)
-                    elif is_namespace_terminating(made):  # which needs no second attempt
+                    elif is_namespace_terminating(made):  # a second attempt would fail, too
                         self._memory.namespace_going.add(self._key)
                     else:
                         first = first or made

@@ -25,8 +25,6 @@ from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.writes.own_writes import StaleCache
 
-"""Upstream has five. A sync here mostly waits for the journal, and the more syncs wait together, the more
-writes each of its transactions holds."""
 _RETRIES: Final = Doubling(1.0, 60.0)
 """Delays after an API error, doubling from 1 s to 60 s, as upstream."""
 READS: Final = {

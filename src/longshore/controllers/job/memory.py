@@ -19,7 +19,7 @@ class Memory:
     def __init__(self, clock: Clock, jobs: Cache, pods: Cache) -> None:
         self.expectations: Expectations[Key] = Expectations(clock)
         self.going: UidExpectations[Key] = UidExpectations()
-        """Pods whose finalizer was removed and which the cache still shows with it."""
+        """Pods whose finalizer was removed while the cache still shows it."""
         self.own_writes: OwnWrites[Key] = OwnWrites({"jobs.batch": jobs, "pods": pods}, clock)
         self.rolls = Rolls(pods)
         self.finished: set[str] = set()

@@ -121,7 +121,7 @@ async def observe(
         if not resource.namespaced or not {"list", "delete"} <= set(resource.verbs):
             continue
         if (resource.group, resource.plural) in seen:
-            continue  # another version of what was read already
+            continue  # another version of a resource that was read already
         seen.add((resource.group, resource.plural))
         try:
             found = await client.list(resource, name)

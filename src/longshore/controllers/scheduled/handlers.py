@@ -77,8 +77,8 @@ class JobHandler(Handler):
         if ref is not None:
             meta = obj["metadata"]
             key, uid = (meta["namespace"], ref["name"]), meta["uid"]
-            # The look that deleted a Job knew that it would be gone. An hourly CronJob is looked at twice for
-            # each run, where it was three times (bench/sim.py).
+            # The sync that deleted a Job has counted it as gone. Syncs per run of an hourly CronJob: 2
+            # instead of 3 (bench/sim.py).
             if not self._memory.job_gone(key, uid) or self._is_active(key, uid):
                 self._wake(obj, ref)
 

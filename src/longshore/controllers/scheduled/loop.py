@@ -35,7 +35,6 @@ from longshore.machinery.writes.own_writes import StaleCache
 
 _NOBODY: Final[frozenset[str]] = frozenset()
 _BY_OWNER: Final = "by the CronJob that controls them"
-"""Upstream has five. Many CronJobs are due at the same moment, and a sync mostly waits."""
 
 
 async def run(
@@ -68,7 +67,8 @@ class Loop:
         informers, clock = context.informers, context.clock
         self._dialect, self._context, self._zone = dialect, context, zone
         self._wall = WallClock(clock, glance=glance)
-        # A new schedule is not looked at before its next time, any other change is: two changes are not one.
+        # A new schedule waits for its next time, any other change is synced at once, so two changes in a row
+        # must not become one.
         self._cronjobs = informers.get(dialect.cronjobs, namespace=namespace, each_update=True)
         self._jobs = informers.get(
             dialect.jobs,

@@ -68,7 +68,7 @@ def count(view: JobView, spec: Spec) -> Count:
         if h.going or (spec.indexed and not valid(h.completion_index, spec)):
             continue
         if h.uid in uncounted_failed:
-            continue  # and stays so, though it succeeded just when it was deleted
+            continue  # it stays failed, even if it succeeded just when it was deleted
         if h.failed:
             new_failed.append(h.pod)
         elif h.uid not in uncounted_succeeded:

@@ -52,7 +52,8 @@ def _misplaced(roll: Roll, completions: int) -> tuple[list[Obj], list[Obj]]:
 
 
 def rank(pod: Obj) -> tuple[Any, ...]:
-    """Sort key; first: not on a node, not running, not ready, ready a short time, restarted often, new."""
+    """Sort key. Pods come first that are not on a node, not running, not ready, ready for a short time, often
+    restarted, new."""
     ready = conditions.find(pod, "Ready") or {}
     is_ready = ready.get("status") == "True"
     regular, sidecar = _most_restarts(pod)

@@ -74,7 +74,7 @@ def _enough(active: int, want: int) -> Reason:
 
 def _wanted(spec: Spec, succeeded: int, active: int) -> int:
     if spec.completions is None:
-        # A work queue: after the first success what runs may end, and nothing new is started.
+        # A work queue: after the first success running pods may end, and no pod is created.
         return active if succeeded > 0 else spec.parallelism
     return max(0, min(spec.parallelism, spec.completions - succeeded))
 

@@ -52,7 +52,7 @@ class EndBatches:
         now = self._clock.monotonic()
         window = self._windows.get(key)
         if window is not None and window.is_due and window.until <= now:
-            # The Job was looked at when it was over: that look begins another.
+            # The Job was synced at the end of its window; that sync begins the next window.
             window = self._windows[key] = _Window(window.until + _PERIOD_SECONDS, set())
         if window is None or window.until <= now:
             self._forget_old(now)

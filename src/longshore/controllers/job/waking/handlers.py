@@ -111,7 +111,7 @@ class PodHandler(_Waker):
         if pod_state.has_ended(obj) and pod_facts.tracked(obj):
             self._metrics.waits(True)
         if pod_facts.deleting(obj):
-            self._created(obj)  # between two looks it was created, and deleted
+            self._created(obj)  # created and deleted between two watch events
             self._deleted(obj, final=False)
             return
         ref = controller_of(obj)
@@ -182,7 +182,7 @@ class PodHandler(_Waker):
             return
         own = self._memory.own_writes.own(key, "pods", new)
         if not tracked:
-            own = own or after["uid"] in self._memory.going.uids(key)  # heard before it was answered
+            own = own or after["uid"] in self._memory.going.uids(key)  # event came before answer
             self._memory.going.observed(key, after["uid"])
         if phase == "Failed" != pod_state.phase_of(old) and self._has_others(job):
             self._failure_batches.failed(key)

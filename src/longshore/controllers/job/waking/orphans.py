@@ -80,7 +80,7 @@ class Orphans:
     def _selected(self, orphan: PodsOfJob) -> list[Obj]:
         if not orphan.selected_uid:
             matches = labels.from_selector(types.decode(orphan.selector)).matches
-            # Pods that are held packed have settled, with no finalizer left, or are other controllers'.
+            # Packed pods are skipped: they have no finalizer left, or belong to other controllers.
             pods = self._pods.unpacked(orphan.namespace)
             return [pod for pod in pods if matches(pod["metadata"].get("labels") or {})]
         keys = (

@@ -52,7 +52,7 @@ def _parsed(cronjob: Obj) -> cron.Schedule | cron.Every | Exception:
     try:
         if zone is not None:
             cron.load(zone)
-        return cron.parse_in_zone(text, None if "TZ" in text else zone)  # one in the schedule wins
+        return cron.parse_in_zone(text, None if "TZ" in text else zone)  # TZ in the schedule wins
     except (cron.UnknownZone, cron.ScheduleError) as problem:
         return problem
 

@@ -92,7 +92,7 @@ class Act:
         if isinstance(steps[0], Create) and steps[0].kind == kinds.PODS:
             return await self._create_pods([step.body for step in steps if isinstance(step, Create)])
         if len(steps) == 1:
-            return (await self._answer(steps[0]),)  # which needs no task of its own
+            return (await self._answer(steps[0]),)  # one step needs no task of its own
         answers: list[Answer] = []
         for start in range(0, len(steps), _MAX_PODS_PER_BATCH):
             answers += await asyncio.gather(*map(self._answer, steps[start : start + _MAX_PODS_PER_BATCH]))

@@ -34,7 +34,6 @@ from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 
 COMPONENT: Final = "vc-controller-manager"
-"""Workers mostly wait for durable writes; the writes of many Jobs become durable together."""
 READS: Final = {
     kinds.VOLCANO_JOBS: WRITABLE,
     kinds.POD_GROUPS: WRITABLE,

@@ -59,7 +59,7 @@ def _sync(draft: Draft) -> Course[float | None]:
         return None
     intent = intents.read(draft.job)
     if intent is not None:
-        # The request that began it is answered by going on with it.
+        # Resuming the action also handles the request that began it.
         draft.left = [request for request in requests if not intent.answers(request)]
         yield from _resume(draft, intent)
         return 0.0
@@ -109,7 +109,7 @@ def _answer(draft: Draft, requests: Sequence[Request]) -> Course[bool]:
         draft.because("DelayedActionDue", action=due.action, event=due.request.event)
         yield from _execute(draft, due.action, due.request)
         return True
-    yield from draft.annotate(_notes(draft))  # before SyncJob covers up what they tell of
+    yield from draft.annotate(_notes(draft))  # SyncJob changes the objects that these facts are read from
     draft.left = []
     if for_sync is not None and _ended(draft):
         draft.why.append(_JOB_ENDED)
@@ -262,7 +262,7 @@ def _resume(draft: Draft, intent: Intent) -> Course[None]:
     if intent.undone(draft.job):
         yield from _execute(draft, intent.action, intent.request, again=True)
         return
-    draft.left.append(SYNC)  # the sync that wrote the new phase did not come to it
+    draft.left.append(SYNC)  # the sync that wrote the new phase died before its SyncJob
     group = draft.view.group
     whole = table.step(intent.phase, intent.action).kind is Kind.KILL
     if whole and group is not None and group["metadata"]["uid"] == intent.group:

@@ -19,7 +19,7 @@ def ensure(draft: Draft, wanted: Wanted) -> Course[None]:
     """Creates or updates one object as the plugin wants it."""
     existing = yield from draft.found(wanted.what, wanted.name)
     if existing is not None and _of_earlier_job(existing, draft.job):
-        # Garbage collection is about to take it: it would be gone while this Job relies on it.
+        # Garbage collection would delete it while this Job relies on it.
         yield from remove(draft, wanted.what, wanted.name, existing["metadata"]["uid"])
         existing = None
     body = wanted.make(existing)

@@ -73,7 +73,7 @@ def _fits(policy: Obj, request: Request) -> str:
     events = [*(policy.get("events") or ()), policy.get("event") or ""]
     if (
         request.event in events or names.ANY_EVENT in events
-    ) and (  # a pod is pending when it is made: only a time that passes makes that an event
+    ) and (  # every new pod is pending, so PodPending needs a timeout
         request.event != names.POD_PENDING or policy.get("timeout") is not None
     ):
         return f"event {request.event if request.event in events else names.ANY_EVENT}"

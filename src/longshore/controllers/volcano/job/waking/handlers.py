@@ -28,7 +28,7 @@ class JobHandler(Handler):
 
     def on_add(self, obj: Obj, initial: bool) -> None:
         key = key_of(obj)
-        if not initial:  # what was there before is looked at by its state
+        if not initial:  # existing Jobs are synced by their state
             self._memory.put(key, SYNC)
         self._wake(key)
 

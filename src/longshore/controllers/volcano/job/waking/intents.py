@@ -1,8 +1,8 @@
 """Intents that must survive a restart of the controller: annotations of the Job.
 
 `ACTION` is the action being carried out. It is written before the first pod is changed and removed when all
-is done; a controller that finds it carries out the action again, or what is left of it. Upstream marks and
-deletes pods first and records nothing, so that a crash in between causes an unwanted restart.
+is done. A controller that finds it carries the action out again, or only what is left of it. Upstream marks
+and deletes pods first and records nothing, so that a crash in between causes an unwanted restart.
 
 `LATER` holds delayed actions that cannot be derived again from the objects: the pod is gone, or the PodGroup
 was Unknown. `LEAVING` holds pods that are being deleted by others and whose end requires an action: the

@@ -116,7 +116,8 @@ def of_change(old: Obj | None, new: Obj, mine: PodOf, task_pods: TaskPods) -> li
     if phase in ("Running", "Pending"):
         found = []
         task, pods = task_pods(mine.task)
-        # A phase that just changed is the news, as upstream has it; the next change tells of the task.
+        # As upstream, a change of phase makes a request about the pod; the next change makes one about the
+        # task.
         if (old is None or not fresh) and task is not None and tasks.failed(task, pods):
             found.append(about(new, mine, names.TASK_FAILED))
         if fresh:
