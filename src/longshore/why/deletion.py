@@ -32,7 +32,7 @@ _RELEASES: Final = {
 
 
 def by_somebody(records: Sequence[Record]) -> list[Record]:
-    """The records without deletions by longshore for which a controller recorded the reason itself."""
+    """The records, except deletions by longshore whose reason a controller recorded too."""
     told = {int(record.at) for record in records if _collects(record)}
     return [record for record in records if not _is_told(record, told)]
 
@@ -85,7 +85,9 @@ def deleted(record: Record, title: str) -> Line | None:
 
 
 def line(record: Record, title: str) -> Line | None:
-    """The line of a record that needs no words of its kind; None for a step, which `now` tells."""
+    """The line of a record that reads the same for every kind; None for a step, which belongs to the present
+    state.
+    """
     if catalogue.place(record.code) is Place.STEP:
         return None
     if gone := deleted(record, title):

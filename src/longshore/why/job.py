@@ -42,7 +42,7 @@ def _restarts(view: StoryView) -> Iterator[Line]:
             continue
         steps = [line for record in records if (line := pod.restart_step(record)) is not None]
         if steps[-1].numbers.get("stopped"):
-            steps.pop()  # with the pod, which the Job tells itself
+            steps.pop()  # the Job stopped the pod; its story has a line for that
         for line in restarts.folded(steps):
             line.words = f"pod {name}: {line.words}"
             yield line

@@ -30,7 +30,9 @@ def plain(message: str) -> str:
 
 
 def is_start(message: str) -> bool:
-    """Whether it only says that no node is ready: usual in the first seconds of a longshore with one node."""
+    """Whether the words only say that no node is ready, which is usual in the first seconds of a
+    longshore.
+    """
     return plain(message) == _NONE or ("0/1 nodes" in message and taints.NOT_READY in message)
 
 

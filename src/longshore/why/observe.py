@@ -154,7 +154,9 @@ def _all(records: Sequence[Record], events: Sequence[Obj], kind: Kind) -> list[R
 
 
 def _is_about(event: Obj, kind: Kind) -> bool:
-    """Whether it is about this kind, not one of the same name in another group. Old events lack a group."""
+    """Whether the event is about this kind, and not one of the same name in another group. Old events lack a
+    group.
+    """
     version: str = (event.get("involvedObject") or {}).get("apiVersion") or ""
     return version in ("", kind.api_version) or version.rpartition("/")[0] == kind.group
 

@@ -45,7 +45,7 @@ _RANKS: Final = {
     _STARTED: 4,
 }
 _USUAL_RANK: Final = 5
-"""The rank of all other lines: it orders lines of the same second, since the status has whole seconds."""
+"""The rank of all other lines. Ranks order lines of the same second, because statuses have whole seconds."""
 
 
 def lines(view: StoryView) -> list[Line]:

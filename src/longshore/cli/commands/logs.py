@@ -106,7 +106,7 @@ def _served(server: Server, arguments: Namespace) -> int:
     if runs := _runs_of_cronjob(server, arguments):
         codes = []
         for run in runs:
-            if not arguments.failed:  # whose failed pods they are stands before each of them
+            if not arguments.failed:  # with --failed each pod has a header of its own
                 print(f"==> {run} <==", file=sys.stderr, flush=True)
             arguments.words, arguments.all = [run], False
             codes.append(_served(server, arguments))

@@ -87,7 +87,7 @@ def _played(arguments: Namespace, asked: Question) -> list[Played]:
     from longshore.cli.simulating.playing import Played
 
     seeds = range(arguments.seed, arguments.seed + arguments.runs)
-    logging.disable(logging.WARNING)  # troubles of a simulated machine are part of the answer
+    logging.disable(logging.WARNING)  # the result lists failures of simulated nodes; the log need not
     try:
         found = playing.play([asked.settings(variant, seed) for variant in asked.variants for seed in seeds])
     finally:

@@ -38,7 +38,7 @@ class Entry:
     command: str
     """The text for the shell."""
     input: str | None
-    """Standard input of the command, from behind the first `%`; None without one."""
+    """Standard input of the command: the text after the first `%`; None without a `%`."""
     shell: str
     env: Mapping[str, str]
     zone: str

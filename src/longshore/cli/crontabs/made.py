@@ -18,7 +18,7 @@ from longshore.cli.running import shorthand
 _INPUT: Final = "LONGSHORE_INPUT"
 """The variable with the standard input of a crontab's line."""
 _FEED: Final = f'printf %s "${_INPUT}" | "$0" -c "$1"'
-"""The shell's text that feeds it: the shell and the command of the line follow."""
+"""Shell text that passes the standard input; the shell and the line's command follow it."""
 _MAX_NAME: Final = 52
 """Characters of a CronJob's name, as Kubernetes has it."""
 

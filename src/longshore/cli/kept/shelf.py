@@ -73,7 +73,7 @@ def _tidy(directory: Path, now: float) -> None:
     shutil.rmtree(directory / LIVE, ignore_errors=True)
     size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
     lines = run_records.lines(directory)
-    is_summed_up = "runs" in lines[-1]  # by the last line
+    is_summed_up = "runs" in lines[-1]  # the last line summarizes the run
     kept = [line for line in lines if not (is_summed_up and ("done" in line or "failure" in line))]
     if "result" not in kept[-1]:
         kept.append({"ended": now, "result": "interrupted"})

@@ -115,7 +115,7 @@ class _Ours:
 
 def _note(run: Run, event: Obj) -> None:
     reason, said = event.get("reason", ""), " ".join(event.get("message", "").split())
-    if reason == "DeadlineExceeded":  # the failure, or the end, tells it
+    if reason == "DeadlineExceeded":  # the line about the failure or the end says it
         return
     if reason not in HINDRANCES:
         run.warning = f"{reason}: {said}"

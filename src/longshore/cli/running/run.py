@@ -31,7 +31,7 @@ from longshore.cli.server import refusals
 async def main(arguments: Namespace) -> int:
     """Runs the manifests or the command of the arguments. Raises Failure for bad input."""
     if arguments.after_dashes:
-        guarded_streams.release_output()  # what one's own command prints is one's own
+        guarded_streams.release_output()  # the user's own command may print control characters
     logging.basicConfig(level=logging.ERROR, format="longshore: %(message)s")
     # What can be wrong with the input is found before anything is started.
     given = _items(arguments)

@@ -43,7 +43,7 @@ async def to_the_end(place: Place, run: Run, changed: Changed) -> None:
 
     def away(now: bool) -> None:
         nonlocal seen
-        seen = False  # of a watch that begins, only its own events say what is there
+        seen = False  # a new watch lists the object again if it exists
         if now != bool(run.away):
             run.away = place.server if now else ""
             changed(run)
@@ -83,7 +83,7 @@ async def failures(
         seen.add(pod["metadata"]["uid"])
         if (
             len(run.failures) < _MAX_FAILURES and "deletionTimestamp" not in pod["metadata"]
-        ):  # else it was stopped
+        ):  # a deleted pod was stopped; it did not fail by itself
             failed = _failed(pod, limit)
             failed.item = run.item(failed.index)
             run.failures.append(failed)
