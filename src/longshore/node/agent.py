@@ -50,7 +50,6 @@ from longshore.node.status.writer import StatusWriter
 
 COMPONENT: Final = "kubelet"
 """The source in the node's events; kubectl and people look for it."""
-"""The reason of the event about a node whose pods cannot have the level of isolation that was wanted."""
 OnStop = Literal["keep", "kill"]
 
 log = logging.getLogger(__name__)

@@ -116,7 +116,7 @@ def pack(directory: Path, journal: Path, out: Path, *, volumes: bool) -> Manifes
 
 
 def _encoded(manifest: Manifest) -> bytes:
-    """Encodes as JSON in ASCII, which can also carry file names that are no UTF-8: pods choose them."""
+    """Encodes as JSON in ASCII, which can hold file names that are not UTF-8: pods may choose such names."""
     return json.dumps(msgspec.to_builtins(manifest)).encode("ascii")
 
 

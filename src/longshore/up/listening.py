@@ -21,7 +21,7 @@ _PRIVILEGED_PORTS = "/proc/sys/net/ipv4/ip_unprivileged_port_start"
 
 
 class CannotListen(Exception):
-    """The port or address cannot be listened on."""
+    """longshore cannot listen on the port or address."""
 
 
 def names(listen: Sequence[str], tls_names: Iterable[str]) -> tuple[str, ...]:

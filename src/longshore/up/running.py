@@ -196,7 +196,7 @@ def _store(options: Options, directory: Path, stack: AsyncExitStack) -> Store:
     if options.in_memory:
         lock = DataDirLock(directory)  # the kubeconfig in it must be of one longshore only
         stack.callback(lock.release)
-        # From the clock: versions of clients of an earlier longshore are then too old, and not far ahead.
+        # Counted from the clock, so that resourceVersions of an earlier longshore in memory are too old here.
         store = Store.open(None, retention=options.retention, revision=time.time_ns() // 1000)
     else:
         store = Store.open(directory, durability=options.durability, retention=options.retention)

@@ -126,7 +126,9 @@ CONFIGURATIONS: Final[tuple[What, ...]] = (
     ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"),
 )
 LOOK_SECONDS: Final = 10.0
-"""Pause between two looks at Secret and configurations, which take three requests of one replica."""
+"""Seconds between two checks of the Secret and the configurations. A check takes three requests, of one
+replica.
+"""
 
 log = logging.getLogger(__name__)
 
@@ -140,7 +142,7 @@ class CertificateKeeper:
         self._said = ""
 
     async def run(self) -> None:
-        """Looks and acts until cancelled."""
+        """Does due steps until cancelled."""
         while True:
             try:
                 while await self.look() is not Step.REST:

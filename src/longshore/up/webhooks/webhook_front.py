@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 
 class Known:
-    """The queues and namespaces that the rules need, as the cluster has or lately had them."""
+    """The queues and namespaces that the rules need: fresh or cached queues, and cached namespaces."""
 
     def __init__(self, queues: Iterable[Obj], namespaces: Cache) -> None:
         self._queues = {str(queue["metadata"]["name"]): queue for queue in queues}
