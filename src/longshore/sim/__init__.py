@@ -1,8 +1,8 @@
-"""The control plane on the virtual clock: what would happen to these manifests, from one seed.
+"""The control plane on the virtual clock: what would happen to given manifests, from one seed.
 
 A scripted world (`testing/world.py`): controllers, schedulers, the API and the nodes' agent are those of
-`longshore up`, unchanged. Nodes run nothing: rules (`longshore.scripts`) say how pods go. Nothing is written
-to or read from the machine, so the same seed gives the same bytes everywhere.
+`longshore up`, unchanged. Nodes run nothing: rules (`longshore.scripts`) say how pods run and end. Nothing is
+written to or read from the machine, so the same seed gives the same bytes everywhere.
 
 | part | what it does |
 | --- | --- |

@@ -146,7 +146,7 @@ def _deadline(result: Result, row: JobRow, clock: str) -> float:
 
 
 def windows(result: Result, expect: Sequence[Expectation]) -> list[WindowRow]:
-    """For each time of day before which work has to be done: the night that ends latest, by its last work."""
+    """For each deadline at a time of day, the night whose last work ended latest."""
     found = []
     for clock in dict.fromkeys(each.time for each in expect if each.rule == _BEFORE):
         names = [each.name for each in expect if (each.rule, each.time) == (_BEFORE, clock)]

@@ -36,7 +36,7 @@ class Variant(NamedTuple):
     nodes: Sequence[Obj] = ()
 
     def on(self, nodes: Sequence[Obj]) -> Variant:
-        """This choice on these nodes, whose number becomes part of its words."""
+        """This variant on these nodes; their number becomes part of its words."""
         many = "1 node" if len(nodes) == 1 else f"{len(nodes)} nodes"
         return Variant(f"{self.words}, {many}" if self.words else many, self.objects, nodes)
 

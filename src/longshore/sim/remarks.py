@@ -1,4 +1,4 @@
-"""Remarks about a result: what a person would want to be warned of, in sentences with numbers. Pure."""
+"""Remarks about a result: warnings for a person, in sentences with numbers. Pure."""
 
 from __future__ import annotations
 

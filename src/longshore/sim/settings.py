@@ -48,7 +48,8 @@ class Settings(msgspec.Struct, frozen=True):
     nodes: Sequence[Obj] = ()
     """Used if the manifests have no nodes."""
     rules: Sequence[Rule] = ()
-    """How pods go. The latest rule that matches counts; without one, the pod's annotations."""
+    """Rules about how pods run and end. The last rule that matches counts; without one, the pod's
+    annotations."""
     troubles: Troubles = Troubles()
     """Moments of failures are in seconds from the start."""
     windows: tuple[Expectation, ...] = ()

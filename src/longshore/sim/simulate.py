@@ -172,7 +172,7 @@ def world_of(
 
 
 def _nodes(settings: Settings) -> list[Obj]:
-    """The nodes of the manifests, or else those of the question. Raises ValueError for an odd one."""
+    """The nodes of the manifests, or else those of the question. Raises ValueError for a malformed Node."""
     given = [obj for obj in settings.objects if obj["kind"] == "Node"]
     for node in given:
         check_node(node)
@@ -196,8 +196,8 @@ def _unruled(chronicle: Chronicle, pod: Obj) -> Outcome:
 
 
 async def _create_all(plane: Plane, settings: Settings, chronicle: Chronicle) -> None:
-    """Creates the manifests and missing namespaces: work at the start, and what work relies on a second
-    before. Tells the chronicle of kinds that longshore does not have. Raises StatusError, or ValueError if a
+    """Creates the manifests and missing namespaces: work at the start, and other objects a second before.
+    Notes kinds that longshore does not have in the chronicle. Raises StatusError, or ValueError if a
     StatusError would not name the object."""
     objects = [obj for obj in settings.objects if obj["kind"] != "Node"]
 
@@ -236,7 +236,7 @@ def _begins_at_the_start(obj: Obj) -> bool:
 
 
 async def _until(plane: Plane, moment: float) -> None:
-    """Sleeps until `moment`. Sleeps again if a sleep ends a little early, which would be in the second
+    """Sleeps until `moment`. Sleeps again if a sleep ends early: even a little early would be in the second
     before."""
     while (left := moment - plane.clock.monotonic()) > 0:
         await plane.clock.sleep(left)
@@ -257,7 +257,7 @@ async def _create(plane: Plane, objects: list[Obj], chronicle: Chronicle) -> Non
             if k not in ("uid", "resourceVersion", "creationTimestamp")
         }
         namespace = (meta.get("namespace") or "default") if row.namespaced else ""
-        typed = "uid" not in obj["metadata"]  # a server that is newer may store fields that longshore lacks
+        typed = "uid" not in obj["metadata"]  # a newer server's Node may have unknown fields
         try:
             await plane.client.create(what, {**body, "metadata": meta}, namespace, strict=typed)
         except StatusError as err:
@@ -273,9 +273,9 @@ async def _wait(
     days: RepeatedDays | None,
     progress: Progress | None,
 ) -> float:
-    """Lets time pass until the end, or until nothing is left to do, or nothing can happen any more.
+    """Lets time pass until the end, or until all work has ended or nothing can happen any more.
 
-    Returns the moment up to which the answer counts: the end of the last work, if nothing is left to do."""
+    Returns the moment at which the result ends: the end of the last work, if all work has ended."""
     clock = world.clock
     end, quiet_since, seen = _LEAD_SECONDS + settings.seconds, clock.monotonic(), -1
     quiet_seconds = _quiet_seconds(settings)
@@ -307,8 +307,7 @@ def _quiet_seconds(settings: Settings) -> float:
 
 
 class _SimClient(LocalClient):
-    """The client of all parts of a simulated plane. It leaves out what no simulation needs: months pass in
-    seconds.
+    """The client of all parts of a simulated plane. For speed, it leaves out work that no simulation needs.
 
     Its Api has `quiet_watches`: bookmarks and renewals of watches were most of what happens in an idle day.
     Shortcuts leave out three things more: Events go to `heard` and are not stored, fields have no owners

@@ -1,8 +1,8 @@
 """The whole state of a cluster at one moment, to begin many tests from it.
 
 A snapshot has the objects, the time, the running containers of the scripted machine with the rest of their
-runs, the scripts with how often each was used, and the dice. It has no connections: after a restore clients
-connect again, and watches start anew, because versions go on from where they are.
+runs, the scripts with their numbers of uses, and the dice. It has no connections: after a restore clients
+connect again, and watches start anew, because resourceVersions continue from the present one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """The state that `Cluster.restore` takes, of this cluster or of another one of the process."""
+    """A state for `Cluster.restore`, of any cluster of this process."""
 
     objects: list[tuple[StoreKey, int, bytes]]
     revision: int
@@ -44,12 +44,12 @@ class Snapshot(msgspec.Struct, frozen=True):
     used: Counter[tuple[int, tuple[object, ...]]]
     dice: Any
     script_dice: Any
-    """State of the dice for scripts that leave something open."""
+    """State of the dice for durations that scripts leave open."""
     states: dict[Key, State]
     runs: dict[Key, Run]
     containers: dict[Key, Container]
     ends: dict[Key, End]
-    """How each running container ends by itself, and in how many seconds."""
+    """When, in seconds from now, and how each running container ends by itself."""
     ledger: Ledger
 
 

@@ -45,7 +45,7 @@ _KNOWN: Final = {
     "podgroups.scheduling.volcano.sh": "Pending Inqueue Running Completed Unknown Scheduled Unschedulable",
     "queues.scheduling.volcano.sh": "Open Closed Closing Unknown",
 }
-"""The conditions and phases of kinds that have no others. Of other kinds any word may come true."""
+"""The conditions and phases of kinds that have no others. For other kinds any word may become true."""
 
 
 class Verdict(NamedTuple):
@@ -84,7 +84,8 @@ def judge(kind: str, condition: Condition, obj: Obj | None, *, was_there: bool) 
 
 
 def check_condition(row: Resource, condition: Condition, obj: Obj | None) -> None:
-    """Refuses a word that can never be true of this kind. A qualified name, as in readiness gates, can be."""
+    """Refuses a word that can never be true for this kind. Accepts any qualified name, as in readiness
+    gates."""
     if not isinstance(condition, str):
         if not callable(condition):
             raise ValueError(f"{condition!r} is no condition: give a word, such as finished, or a function")
@@ -118,7 +119,7 @@ def _names_of(obj: Obj) -> set[str]:
 
 
 def phase_of(obj: Obj) -> str:
-    """`status.phase`, or what Volcano has in its place; empty without one."""
+    """`status.phase`, or Volcano's `status.state.phase`; empty without one."""
     status = obj.get("status") or {}
     state = status.get("state")
     if isinstance(state, dict):
@@ -128,7 +129,7 @@ def phase_of(obj: Obj) -> str:
 
 
 def end_of(kind: str, obj: Obj) -> str:
-    """How an object has ended, in words; empty while it has not, or where its kind never ends."""
+    """How an object has ended, in words; empty if it has not ended or its kind never ends."""
     phase = phase_of(obj)
     if kind in _NEVER_ENDS:
         return ""

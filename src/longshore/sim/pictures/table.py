@@ -111,7 +111,7 @@ def _windows(result: Result) -> str:
 
 
 def window(result: Result, row: WindowRow) -> str:
-    """When a night ends, and by how much that is too late or early enough."""
+    """When the work of a night ends, and how long before or after its deadline."""
     day = f"{result.clock(row.at):%d %b}"
     if row.ended is None:
         return f"the window ends on {day} at {row.before}, the night does not: {row.work} has not ended"
