@@ -59,11 +59,11 @@ class Agent:
     """The agent of node `name`.
 
     The first of `runtimes` runs pods that ask for none by `runtimeClassName`. `root` is the node's directory,
-    with the pods' logs in `logs/`. `machine` is what the node's status says of the machine. `archive` keeps
-    the logs of failed pods that were deleted. `free` returns the free space of the disk. `classes` holds the
-    RuntimeClasses, and `by_image` chooses runtimes, for the preparer too. `handle` runs hooks and probes.
-    Without `heartbeats` the machine is looked at again only by `report`. `hears` registers the handler of
-    this node's pods if many nodes share an informer.
+    with the pods' logs in `logs/`. `machine` describes the machine in the node's status. `archive` keeps the
+    logs of failed pods that were deleted. `free` returns the free space of the disk. `classes` holds the
+    RuntimeClasses. `by_image` chooses runtimes; the preparer uses it too. `handle` runs hooks and probes.
+    Without `heartbeats` only `report` renews the node's status. `hears` registers the handler of this node's
+    pods if many nodes share an informer.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Agent:
         self._runtimes = OpenRuntimes(runtimes, self._changed, self._classes, by_image)
         self._recorder = context.recorder(COMPONENT)
         self._events = Events(self._recorder, clock)
-        # If this process follows all pods anyway, a watch of our own would get each change twice.
+        # If this process follows all pods anyway, a second watch would receive each change again.
         fields = "" if informers.follows_all(kinds.PODS) else f"spec.nodeName={name}"
         self._pods = informers.get(kinds.PODS, fields=fields)
         ledger, addresses = Ledger(capacity), Addresses()
@@ -103,7 +103,7 @@ class Agent:
             writes=lambda: self.status_writes,
         )
         self.lives: dict[str, Life] = {}
-        """By uid: every pod that has something to run, to report or to stop."""
+        """The pods with something to run, to report or to stop, by uid."""
         disk = DiskPressure(free)
         self._cleaner = Cleaner(
             preparer, root / "logs", clock, disk, spawn=self._spawn, in_thread=in_thread, kept_in=archive
@@ -187,7 +187,7 @@ class Agent:
                 classes.add_handler(self._classes)
                 tasks.create_task(classes.run())
                 await classes.synced()
-                # Only now: the handler gets cached pods, and takes pods that no runtime knows for new.
+                # After the runtimes are open: the handler treats cached pods that no runtime knows as new.
                 (self._hears or self._pods.add_handler)(self._bound)
                 tasks.create_task(self._pods.run())
                 await self._pods.synced()
@@ -218,7 +218,7 @@ class Agent:
             await self._runtimes.close(kill=on_stop == "kill")
 
     async def report(self) -> None:
-        """Looks at the machine, and writes the node's status."""
+        """Checks the machine, and writes the node's status."""
         await self._registration.report()
 
     async def _reap(self) -> None:

@@ -109,7 +109,7 @@ def excess(budget: Budget, tmps: Mapping[str, Path]) -> str:
 
 
 def usage(top: Path) -> int:
-    """Bytes on disk below a directory; what vanishes meanwhile counts nothing."""
+    """Bytes on disk below a directory; files that vanish meanwhile count nothing."""
     total = 0
     with suppress(OSError):  # a directory that vanished or moved; the next look is in ten seconds
         for directory in file_trees.deepest_first(top):

@@ -62,7 +62,7 @@ class PodSync:
         was_prepared = memory.prepared
         plan = self._step(life, now, wall)
         if memory.prepared and not was_prepared:
-            plan = self._step(life, now, wall)  # prepared at once, it is started at once
+            plan = self._step(life, now, wall)  # the pod was prepared without waiting, so start it now
         if plan.look_again is not None or life.timer is not None:
             self._arm(life, plan.look_again, now)
         if memory.gone:

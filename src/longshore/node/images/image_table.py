@@ -37,9 +37,9 @@ class Entry(msgspec.Struct, frozen=True):
     """The meaning of an image. An empty entry means that its containers have commands of their own."""
 
     command: tuple[str, ...] = ()
-    """The image's entry point: runs where a container has no `command`, before the container's `args`."""
+    """The image's entry point: runs if a container has no `command`, before the container's `args`."""
     args: tuple[str, ...] = ()
-    """Runs after `command` where a container has neither `command` nor `args`."""
+    """Runs after `command` if a container has neither `command` nor `args`."""
     path: tuple[str, ...] = ()
     """Directories that come first in PATH."""
     applets: str = ""
@@ -53,7 +53,7 @@ class Row(msgspec.Struct, frozen=True):
 
 
 class Table:
-    """Rows, those of the user's file first."""
+    """The rows of the user's file, then the built-in ones."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self.rows = tuple(rows)
@@ -185,9 +185,9 @@ _LATEST: Final = "latest"
 
 class Name(NamedTuple):
     repository: str
-    """With its registry: `docker.io/library/busybox`."""
+    """Registry and path: `docker.io/library/busybox`."""
     tag: str
-    """Empty where the name has a digest alone."""
+    """Empty if the name has only a digest."""
     digest: str
 
     def __str__(self) -> str:
@@ -196,13 +196,14 @@ class Name(NamedTuple):
 
 
 def complete_name(image: str) -> Name:
-    """The full name: Docker's registry where none is named, `latest` without tag and digest."""
+    """The full name: with Docker's registry if it names none, and the tag `latest` if it has neither tag nor
+    digest."""
     repository, tag, digest = split_name(image)
     return Name(with_registry(repository), tag or ("" if digest else _LATEST), digest)
 
 
 def split_name(text: str) -> tuple[str, str, str]:
-    """Repository, tag and digest as they are written; a part that is not there is empty."""
+    """Repository, tag and digest as written; a missing part is empty."""
     whole, _, digest = text.partition("@")
     above, slash, last = whole.rpartition("/")
     name, _, tag = last.partition(":")

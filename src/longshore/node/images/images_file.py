@@ -1,7 +1,7 @@
 """The user's file of images, `images.yaml`: followed while longshore runs, and edited by `longshore images`.
 
-A file that cannot be read or has a mistake changes nothing: the last good table stays, `problem` says why. A
-missing file counts as empty. An edit leaves everything else as it was written, comments too.
+A file that cannot be read or has a mistake changes nothing: the last good table stays, and `problem` has the
+error. A missing file counts as empty. An edit leaves everything else as it was written, comments too.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ class ImagesFile:
     """`table` is the table in force; without a path it is always the built-in one."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Raises BadImages if the file is bad from the beginning."""
+        """Raises BadImages if the file has a mistake at the start."""
         self.path = path
         self.problem = ""
-        """Why the file as it is now is not in force; empty when it is."""
+        """Why the present content of the file is not in force; empty if it is."""
         self._seen = None if path is None else identity(path)
         self.table = image_table.BUILT_IN_TABLE if path is None else read(path)
 
@@ -73,7 +73,7 @@ class ImagesFile:
         return self.table.find(image)
 
     def look(self) -> bool:
-        """Reads the file again if it has changed since the last look; returns whether it has."""
+        """Reads the file if it has changed since the last call; returns whether it has."""
         if self.path is None or (now := identity(self.path)) == self._seen:
             return False
         self._seen = now
@@ -87,7 +87,7 @@ class ImagesFile:
         return True
 
     async def follow(self, clock: Clock) -> None:
-        """Looks every second, until cancelled."""
+        """Checks the file every second, until cancelled."""
         while True:
             await clock.sleep(LOOK_SECONDS)
             self.look()

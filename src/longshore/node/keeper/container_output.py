@@ -67,8 +67,8 @@ def take(entry: ContainerRecord, log: LogFile, data: bytes) -> None:
 
 
 def open_terminal(entry: ContainerRecord, identity: Identity | None) -> tuple[int, str]:
-    """Opens a terminal. Returns its near end, and the path of its far end, which belongs to the container's
-    user. A container with walls could replace /dev/ptmx, but not /dev/pts/ptmx."""
+    """Opens a terminal. Returns its master, and the path of its slave, which belongs to the container's user.
+    A container with walls could replace /dev/ptmx, but not /dev/pts/ptmx."""
     near, number = linux.open_terminal("/dev/ptmx" if entry.pid_namespace is None else "/dev/pts/ptmx")
     path = f"/dev/pts/{number}"
     try:

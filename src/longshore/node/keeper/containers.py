@@ -62,7 +62,7 @@ class Containers:
         self._report = report
         self._running: dict[int, ContainerRecord] = {}
         self.others: dict[int, Callable[[int], None]] = {}
-        """Callbacks for the ends of children that are no containers, by pid."""
+        """Callbacks for the ends of children that are not containers, by pid."""
         self._ended: list[ContainerRecord] = []
         self._doomed: list[ContainerRecord] = []
         self.hear_ends = loop.on_signal(signal.SIGCHLD, self._reap)

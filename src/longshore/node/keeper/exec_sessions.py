@@ -32,7 +32,7 @@ _OF_ANOTHER = (
     "an earlier keeper started the container, and without root this one cannot enter it: "
     "each keeper of an ordinary user has a user namespace of its own"
 )
-_BACKLOG = 1 << 20  # bytes that an attached peer may leave unread; more is not shown to it
+_BACKLOG = 1 << 20  # bytes that an attached peer may leave unread; more output is dropped
 
 
 def execute(

@@ -1,7 +1,7 @@
 """The keeper's main loop: answers requests, reports ends, and exits when it is idle.
 
 Everything happens in one loop. Requests that arrive together get one answer. The answer to a start waits a
-moment, so that the end of a very short container is sent with it.
+moment, so that it can include the end of a very short container.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ class Keeper:
         self._containers = Containers(self._loop, self._records, namespaces, self._limiter, self._ended)
         self._connections: set[Connection] = set()
         self._owner: Connection | None = None
-        """The connection of a longshore that keeps nothing: when it closes, all containers are killed."""
+        """The connection of a longshore whose containers must not outlive it: when it closes, all containers
+        are killed."""
         self._stopping: list[tuple[Connection, int]] = []
         self._leaving = False
         self._idle_since = 0.0
@@ -102,9 +103,9 @@ class Keeper:
             if starts and (op != "start" or payload["key"] in starts or len(starts) == _TOGETHER):
                 answers += self._start(connection, starts)
                 starts = {}
-                self._containers.hear_ends()  # longshore handles these ends while the others are started
+                self._containers.hear_ends()  # longshore handles these ends while other containers start
                 if connection.is_closed:
-                    return  # no peer waits for the rest
+                    return  # no peer waits for the other starts
             if op == "start":
                 starts[payload["key"]] = (number, payload)
                 continue

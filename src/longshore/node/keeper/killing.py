@@ -52,7 +52,7 @@ def orphans(ours: set[int], running: set[str]) -> None:
     its environment; it is killed when no container runs, because its owner is unknown."""
     children = procfs.own_children()
     if children is not None and children <= ours:
-        return  # as nearly always: spares the walk through all processes
+        return  # as nearly always: no need to read all of /proc
     snapshot = procfs.Snapshot()
     for pid in snapshot.children(os.getpid()):
         if pid not in ours:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     """The time until which an answer waits at most, the number of its request, and the state in it."""
 
 _MAX_DESCRIPTORS = 4
-_CHUNK = 1 << 16  # malloc has that at hand; more would be mapped and given back for every message
+_CHUNK = 1 << 16  # malloc keeps blocks of this size; it would map and unmap larger ones for each message
 
 
 class Connection:

@@ -1,7 +1,7 @@
-"""Carries out plans, and writes down what containers do by themselves: end, answer hooks and probes.
+"""Carries out plans, and records what containers do by themselves: end, answer hooks and probes.
 
-Nothing here decides. Each action ends with another sync of the pod. A request that the runtime has not
-answered is marked in the memory first, so that it is not sent twice. Starts are in `starting.py`.
+Decides nothing. Each action ends with another sync of the pod. A request that the runtime has not answered is
+marked in the memory first, so that it is not sent twice. Starts are in `starting.py`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Actor:
         return self._starter.starts
 
     async def close(self) -> None:
-        """Ends; unfinished work is left to the next run."""
+        """Stops working; the next run of longshore does the rest."""
         await self._starter.close()
 
     def changed(self, life: Life, state: State) -> None:
@@ -131,7 +131,7 @@ class Actor:
         record.hook = "done"
         if not result.ok:
             self._hook_failed(life, record, "FailedPostStartHook", result)
-            if record.running:  # else it was cut off with its run, and the next one has a hook of its own
+            if record.running:  # otherwise the run has ended, and the next run has its own hook
                 record.doom = ("FailedPostStartHook", life.memory.facts.grace)
         elif record.running:
             record.started = not record.facts.has_startup

@@ -47,8 +47,8 @@ class Draft:
 
 
 def outcome(memory: Memory) -> str:
-    """Succeeded or Failed if nothing of the pod will be started again, else empty. A container that still
-    runs then (a sidecar) delays the phase, not the outcome."""
+    """Succeeded or Failed if nothing of the pod will be started again, else empty. A sidecar that still runs
+    delays the phase, not the outcome."""
     if memory.terminal:
         return memory.terminal
     if memory.verdict is not None or memory.rejected:
@@ -104,7 +104,8 @@ def decide(view: PodView) -> PodPlan:
 
 
 def _outlived(memory: Memory, moment: float) -> bool:
-    """Whether a main container ended after its deadline: an agent that has died since had stopped it."""
+    """Whether a main container ended after the deadline: then an earlier agent stopped it for the
+    deadline."""
     return any(r.state is not None and r.state.finished_at >= moment for r in memory.mains)
 
 
@@ -188,7 +189,7 @@ def _keep(memory: Memory, record: Record, draft: Draft, now: float, wall: float)
 
 
 def _accompany(record: Record, draft: Draft, now: float) -> None:
-    """Plans hooks and probes of a running container, or its stop if one of them requires that."""
+    """Plans hooks and probes of a running container, or its stop if a hook or probe requires one."""
     facts = record.facts
     if record.doom is not None and record.stopping is None:
         message, grace = record.doom

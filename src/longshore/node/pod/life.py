@@ -34,7 +34,7 @@ class Life(msgspec.Struct):
     """Whether the pod will be synced in this turn of the loop."""
     timer: Timer | None = None
     due: float = 0.0
-    """When the timer rings."""
+    """When the timer is due."""
     prepared: PreparedPod | None = None
     """None until the preparer is done."""
     probing: dict[str, Probing] = msgspec.field(default_factory=dict)
@@ -45,7 +45,7 @@ class Life(msgspec.Struct):
     final: bool = False
     """Whether nothing of the pod runs or will run again."""
     hold: float = 0.0
-    """The moment until which the status is held back; 0 when it is not."""
+    """The moment until which the status is held back; 0 if it is not held back."""
     held: float = 0.0
     """The moment since which the status is held back."""
     writing: bool = False
@@ -54,7 +54,7 @@ class Life(msgspec.Struct):
     written: Obj | None = None
     """The status as last written."""
     closed: bool = False
-    """Whether the final status is in the API, or the pod is gone from there."""
+    """Whether the final status is in the API, or the API has deleted the pod."""
 
     @property
     def runtime_name(self) -> str:

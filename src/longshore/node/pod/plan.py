@@ -22,7 +22,7 @@ class Start(msgspec.Struct, frozen=True):
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """Wait with the next start; the container's status says `waiting` meanwhile."""
+    """Delay the next start; the container's status says `waiting` meanwhile."""
 
     record: Record
     waiting: Waiting

@@ -70,7 +70,7 @@ def _record(uid: str, record: Record, states: dict[int, State], report: Obj) -> 
     record.backoff = backoff.recalled(record.attempt)
     if record.state is not None:
         record.backoff_set = record.state.started_at
-        # Hooks ran, or were cut off; a second postStart would break the promise of the first.
+        # The hook ran or was cut off; postStart must not run a second time.
         record.hook = "done" if record.facts.post_start is not None else ""
         if record.state.phase == "running":
             record.started = bool(report.get("started")) or not record.facts.has_startup
@@ -94,7 +94,7 @@ def _told(uid: str, name: str, report: Obj) -> tuple[State, Obj | None] | None:
         began = rfc3339.seconds(now["running"].get("startedAt") or "")
         runtime_id = (report.get("containerID") or "").partition("://")[2]
         return State(key, "lost", runtime_id, started_at=began), None
-    if "terminated" in last:  # it waits for its next start
+    if "terminated" in last:  # the container waits for its next start
         return _ended(key, last["terminated"])
     return None
 
@@ -131,7 +131,7 @@ async def adopt(life: Life, preparer: Preparation) -> None:
             memory.prepared = True
     except NotReady as err:
         log.info("pod %s: %s", memory.facts.title, err)
-    except Exception:  # its containers run already, and are taken over in any case
+    except Exception:  # the pod's containers run already, and are adopted in any case
         log.exception("pod %s: could not be prepared again", memory.facts.title)
     for record in memory.records():
         if record.state is None:

@@ -1,7 +1,7 @@
-"""Has a pod prepared and its containers started, and notes the results in its memory.
+"""Prepares a pod, starts its containers, and records the results in its memory.
 
-Decides nothing. A request without an answer is marked in the memory first, so that it is not sent twice; a
-failed one gets a time before which `decide` does not try again.
+Decides nothing. A request is marked in the memory before it is sent, so that it is not sent twice. A failed
+request gets a time before which `decide` does not try again.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from longshore.node.preparing.types import CannotPrepare, NotReady, Preparation,
 from longshore.node.runtime import CannotStart, Key, Runtime, State
 
 PREPARE_PAUSES: Final = Doubling(0.5, 122.0)
-"""Delays after volumes could not be made, as upstream."""
+"""Delays before volumes are tried again, as upstream."""
 _FULL_DISK_ERRORS: Final = (errno.ENOSPC, errno.EDQUOT)
 CONFIG_PAUSES: Final = Doubling(1.0, 10.0)
-"""Delays after a container could not be prepared; what it lacks may be created any moment."""
+"""Delays before a container is prepared again; the missing object may be created any moment."""
 
 log = logging.getLogger(__name__)
 

@@ -61,21 +61,22 @@ def hostname_of(pod: Obj) -> str:
 
 
 def asks_for_names(spec: Obj) -> bool:
-    """Whether the pod asks for names of its own, which a variable points to where nothing can be mounted."""
+    """Whether the pod asks for names of its own. If nothing can be mounted, a variable has the path of their
+    file."""
     return bool(spec.get("hostname") or spec.get("subdomain") or spec.get("hostAliases"))
 
 
 class _Circle(msgspec.Struct):
-    """The pods of one subdomain, which know each other."""
+    """The pods of one subdomain, which find each other by name."""
 
     namespace: str
     subdomain: str
     members: dict[str, tuple[str, str]] = msgspec.field(default_factory=dict)
-    """Hostname and address by uid."""
+    """Hostname and address of each pod, by uid."""
     files: dict[Path, Sequence[Obj]] = msgspec.field(default_factory=dict)
-    """Each file with the aliases it has beside the members."""
+    """The aliases in each file, besides the members."""
     before: dict[str, str] = msgspec.field(default_factory=dict)
-    """Address by hostname, as an earlier longshore wrote it: running pods still see these names until all
+    """Address by hostname, from the file of an earlier longshore. Running pods keep these names until all
     pods are found again."""
 
     def write(self, machine: str) -> None:
@@ -167,11 +168,12 @@ class _OwnFiles:
     def __init__(self, directory: Path) -> None:
         self._directory = str(directory)
         self._held: dict[str, int] = {}
-        """Number of the file by uid."""
+        """The number of each pod's file, by uid."""
         self._free: list[int] = []
-        """The file used last is taken first, because the keeper still has its namespaces."""
+        """Numbers of free files. The file used last is taken first, because the keeper still has its
+        namespaces."""
         self._before = _owners(directory)
-        """Number by uid, as an earlier longshore wrote it."""
+        """The number of each pod's file, by uid, as an earlier longshore wrote it."""
         self._next = 1 + max(self._before.values(), default=0)
 
     def of(self, uid: str) -> str:

@@ -1,4 +1,4 @@
-"""The things that a container of the process runtime takes from its image: a command, PATH, mounts.
+"""The meaning of an image to a container of the process runtime: a command, PATH, mounts.
 
 Containers of podman have the image itself, and take nothing from here.
 """
@@ -22,9 +22,9 @@ from longshore.node.runtime import Mount
 
 SHELL_TARGET: Final = "/bin/sh"
 _APPLETS_TARGET: Final = "/run/longshore"
-"""The directory in which pods see applets: the node's own may be closed to their users."""
+"""The directory in which pods see applets: their users may have no access to the node's own directory."""
 _WHOLE_SHELLS: Final = ("bash",)
-"""Shells that can do what busybox's can, and that scripts ask for by name: if /bin/sh is one, it stays."""
+"""Shells with all features of busybox's, and more: if /bin/sh is one of these, it is not replaced."""
 
 
 class Tools(msgspec.Struct, frozen=True):
@@ -76,7 +76,7 @@ class ImageMeanings:
         return self._tools[key]
 
     def unknown(self, name: str, image: str) -> CannotPrepare:
-        """The error for a container without a command whose image has none either."""
+        """The error for a container without a command, if its image has none either."""
         problem = f" ({self._images.problem}; the file before it is in force)" if self._images.problem else ""
         return CannotPrepare(
             "CreateContainerError", no_command(name, image, self._images.find(image)) + problem

@@ -42,9 +42,9 @@ from longshore.node.runtime import Container, Key, Mount, Rights
 _RENEWAL_SECONDS: Final = 60.0
 _UID: Final = re.compile("[A-Za-z0-9][A-Za-z0-9-]*")
 _SHELL: Final = ("sh",)
-"""The command of an ephemeral container without one: the images people debug with start a shell."""
+"""The command of an ephemeral container that has none: images for debugging start a shell."""
 _OPTIONAL_MOUNTS: Final = ("/etc/volcano", account_volume.TARGET)
-"""Mounts that a container does not need where nothing can be mounted: variables say the same."""
+"""Mounts that are left out if nothing can be mounted: variables have the same content."""
 
 log = logging.getLogger(__name__)
 
@@ -65,9 +65,9 @@ class Preparer:
         strongest_walls: Callable[[], Awaitable[str]] | None = None,
         images: ImagesFile | None = None,
     ) -> None:
-        """`can_mount` and `strongest_walls` are called once, with the first pod, when the process runtime is
-        open: whether it can mount anything, and its strongest level of isolation. `images` says what images
-        mean to that runtime; by default the built-in ones."""
+        """`can_mount` says whether the process runtime can mount anything, `strongest_walls` its strongest
+        level of isolation; both are called once, with the first pod. `images` is that runtime's image table,
+        by default the built-in one."""
         self._client = client
         self._clock, self._in_thread = clock, in_thread
         self._root, self._root_text = root, str(root)
@@ -79,7 +79,8 @@ class Preparer:
         self._strongest = "none"
         self._mounting = True
         self._pods_are_known = False
-        """Whether all running pods were found again: until then, files without an owner may be theirs."""
+        """Whether all running pods were found again. Until then a file without a known owner may belong to
+        one of them."""
         self._has_accounts = server is not None
         self._accounts = Accounts(
             client, clock, Tokens(client, clock), root / ".accounts", server.ca_pem if server else None
@@ -135,7 +136,7 @@ class Preparer:
         prepared = PreparedPod(meta["uid"])
         self._hosts.hold(meta["uid"])
         if volumes:
-            self._volumes(pod).hold_shared()  # whatever fails below: a container that runs may have them
+            self._volumes(pod).hold_shared()  # in any case: a running container may have them mounted
         if self._can_mount is not None:
             self._mounting, self._can_mount = await self._can_mount(), None
         if self._strongest_walls is not None:
@@ -180,7 +181,7 @@ class Preparer:
             entry = self._images.entry(get("image") or "")
             if entry is not None:
                 command = command or image_meaning.command_of(entry, args)
-                if not get("targetContainerName"):  # else it sees the files of its target
+                if not get("targetContainerName"):  # otherwise the container sees its target's files
                     tools = self._images.tools(entry, mounting=self._mounting)
                     mounts += tools.mounts
             if not command and not args:

@@ -17,7 +17,8 @@ from longshore.node.probes import hooks
 from longshore.node.probes.hooks import Target
 
 Told: TypeAlias = Callable[[Any, Any, str, str], None]
-"""Life, record, verdict (`started`, `ready`, `unready`, `liveness`, `startup` or empty), text of an event."""
+"""Reports a verdict. Takes life, record, verdict (`started`, `ready`, `unready`, `liveness`, `startup` or
+empty) and the text of an event."""
 
 _WORDS: Final = {"startupProbe": "Startup", "livenessProbe": "Liveness", "readinessProbe": "Readiness"}
 

@@ -33,7 +33,7 @@ from longshore.node.runtimes.podman_session import EXEC_TAG, PodmanSession
 
 _SETTLING_SECONDS: Final = 0.1
 _TRIES: Final = 50
-"""How often, and how far apart, podman is asked about a container whose monitor has just ended."""
+"""How often podman is asked about a container whose monitor has just ended."""
 _ASK_SECONDS: Final = 300.0
 _NOT_STARTED: Final = ("created", "configured", "initialized")
 _RUNS: Final = ("running", "paused", "stopping")
@@ -83,7 +83,7 @@ class PodmanRuntime:
             await self._found(arguments.key_of(entry["Labels"][arguments.KEY_LABEL]))
         for note in self._notes.iterdir():
             key = arguments.key_of(note.read_text())
-            if key not in self._states:  # started once, and removed by another program
+            if key not in self._states:  # another program has removed the started container
                 self._states[key] = State(key, "lost", exit_code=255, reason="Error")
         return list(self._states.values())
 

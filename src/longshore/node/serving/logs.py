@@ -24,7 +24,7 @@ _TRIES: Final = 5
 _MARKER_BYTES: Final = 128
 _MIN_PAUSE_SECONDS: Final = 0.02
 _MAX_PAUSE_SECONDS: Final = 0.25
-"""A follower looks often while lines come, and ever less often while none do."""
+"""The longest pause between two reads while no lines come. While lines come, pauses are shorter."""
 _OTHER_STREAM: Final = {"All": b"", "Stdout": b"stderr", "Stderr": b"stdout"}
 """The name of the stream whose lines are left out."""
 
@@ -97,7 +97,7 @@ async def _follow(
     pause = _MIN_PAUSE_SECONDS
     file = files[-1] if files else None
     while True:
-        over = ended.is_set()  # before reading: what was written before the end is then read
+        over = ended.is_set()  # asked before reading, so that all lines up to the end are read
         found = False
         if file is not None:
             while block := _whole_lines(file):
@@ -146,8 +146,8 @@ def _next(path: Path, file: BinaryIO | None) -> BinaryIO | None:
 
 
 def _lost(read: BinaryIO, fresh: BinaryIO) -> bytes:
-    """The line that says how much was logged between two files, of which the first is read to its end; empty
-    if nothing was, or the runtime does not count."""
+    """The line that says how many bytes of the log lie between two files and are lost. The first file was
+    read to its end. Empty if no bytes are lost, or the runtime does not count them."""
     stamp, before = _marker(fresh)
     missing = before - _marker(read)[1] - os.fstat(read.fileno()).st_size
     if before <= 0 or missing <= 0:
@@ -159,7 +159,8 @@ def _lost(read: BinaryIO, fresh: BinaryIO) -> bytes:
 
 
 def _marker(file: BinaryIO) -> tuple[bytes, int]:
-    """The time in the first line of a file that follows another, and the bytes logged before it; else 0."""
+    """The time in the first line of a rotated log's file, and the bytes logged before that file; 0 for a
+    log's first file."""
     at = file.tell()
     file.seek(0)
     parts = file.read(_MARKER_BYTES).partition(b"\n")[0].split(b" ")

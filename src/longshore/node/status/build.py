@@ -27,7 +27,7 @@ def phase_of(memory: Memory, *, final: bool) -> str:
 
 
 def _ended(memory: Memory) -> str:
-    """The phase of a pod that was stopped before it had an outcome of its own."""
+    """The phase of a pod that was stopped before its containers gave it an outcome."""
     well = all(record.over and record.code == 0 for record in memory.mains)
     return "Succeeded" if well and all(_well(memory, i) for i in range(len(memory.inits))) else "Failed"
 

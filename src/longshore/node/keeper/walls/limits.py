@@ -60,7 +60,7 @@ def choose() -> Limiter:
 
 
 def overuse(entry: ContainerRecord) -> str:
-    """The use and the limit of a container that was killed for its memory, as people read them."""
+    """The memory use and the limit of a container that was killed for its memory, in words."""
     return f"used {_amount(entry.oom)} of memory, the limit is {_amount(entry.memory)}"
 
 
@@ -71,7 +71,7 @@ def _amount(size: int) -> str:
 
 
 _INTERVAL_SECONDS = 0.1  # seconds between looks
-_SHARE = 20  # a look may take one part in this many of the time
+_SHARE = 20  # sampling may take at most 1/N of the time
 _GUARD_FACTOR, _GUARD_MORE = 4, 1 << 30
 
 
@@ -94,7 +94,7 @@ class Sampling:
     def started(self, entry: ContainerRecord) -> None:
         if entry.memory:
             guard = entry.memory * _GUARD_FACTOR + _GUARD_MORE
-            with contextlib.suppress(OSError, ValueError):  # it may have ended, or have a lower limit already
+            with contextlib.suppress(OSError, ValueError):  # it has ended, or has a lower limit already
                 resource.prlimit(entry.pid, resource.RLIMIT_DATA, (guard, guard))
 
     def ended(self, entry: ContainerRecord) -> bool:
