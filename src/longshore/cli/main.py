@@ -74,8 +74,8 @@ GROUPS = (
             ("vc-jobs", "list Volcano Jobs, or show one (vjobs)"),
             ("vc-queues", "list queues, or show one (vqueues)"),
             ("vc-cancel", "delete a Volcano Job (vcancel)"),
-            ("vc-suspend", "stop a Volcano Job for a while (vsuspend)"),
-            ("vc-resume", "let a Volcano Job go on (vresume)"),
+            ("vc-suspend", "suspend a Volcano Job (vsuspend)"),
+            ("vc-resume", "resume a Volcano Job (vresume)"),
         ),
     ),
     (

@@ -120,7 +120,7 @@ class ClusterClock:
     def _held(self) -> HeldLoop:
         loop = self._cluster.loop.loop
         if not isinstance(loop, HeldLoop):
-            raise RuntimeError('this cluster is on the real clock, which nobody moves: take clock="virtual"')
+            raise RuntimeError('this cluster has the real clock, which cannot be moved: take clock="virtual"')
         return loop
 
 

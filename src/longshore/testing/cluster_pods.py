@@ -89,8 +89,8 @@ class PodHandle:
         if not keys:
             phase = (pod.get("status") or {}).get("phase")
             raise RuntimeError(
-                f"pod {self.name} does not run: it is {phase}; a pod that is to wait for the test's hand "
-                f'needs a script before it starts: c.pods.script("{self.name}", Run.forever())'
+                f"pod {self.name} does not run: it is {phase}; to end a pod by hand, script it "
+                f'before it starts: c.pods.script("{self.name}", Run.forever())'
             )
         return keys
 

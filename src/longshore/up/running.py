@@ -225,7 +225,7 @@ async def _watch_journal(store: Store, clock: Clock) -> None:
         if missing is not None and known is None:
             log.error("%s", JournalGone(str(missing)))
         elif missing is None and known is not None:
-            log.warning("%s is there again, and writes are taken again", known)
+            log.warning("%s is back, and writes are accepted again", known)
         known = missing
 
 

@@ -52,7 +52,7 @@ def going(view: StoryView) -> tuple[str, str] | None:
     held = view.meta.get("finalizers")
     if "deletionTimestamp" not in view.meta or not held:
         return None
-    steps = [_RELEASES.get(name) or f"whoever set the finalizer {name} removes it" for name in held]
+    steps = [_RELEASES.get(name) or f"the client that set the finalizer {name} removes it" for name in held]
     users = [pod["metadata"]["name"] for pod in view.pods] if view.kind.word == "pvc" else []
     by = f": {', '.join(users[:5])}" if users else ""
     return f"it is being deleted, held by {', '.join(held)}", f"it goes when {' and '.join(steps)}{by}"

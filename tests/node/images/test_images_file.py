@@ -59,7 +59,7 @@ def test_a_bad_file_keeps_the_last_good_one_and_says_so(
     assert images.find("nginx") is not None
     assert images.problem.startswith(f"{file}: ")
     assert said in images.problem
-    assert f"images stay as they were: {images.problem}" in caplog.text
+    assert f"the image table is unchanged: {images.problem}" in caplog.text
     replace(file, "{}\n")
     images.look()
     assert (images.problem, images.find("nginx")) == ("", None)

@@ -36,20 +36,19 @@ _WATCHED = """
 --namespace, -n NS     text           only this namespace (default: all)
 """
 _SERVED = """
---kube-api-qps N       rate=0.0       requests a second to the API server, at most (default: 0, the server
-                                      sets the pace)
---kube-api-burst N     burst=0        requests that need not wait for their turn (default: twice
-                                      --kube-api-qps)
+--kube-api-qps N       rate=0.0       at most this many requests a second to the API server (default: 0, no
+                                      limit)
+--kube-api-burst N     burst=0        requests that may be sent at once (default: twice --kube-api-qps)
 """
 _NAMED = """
 --webhooks-name NAME   text={name}    the name of the webhooks' Service, Secret, Lease and configurations
                                       (default: {name})
 """
 _SHARDS = """
---shards N             shards=0       divide objects into so many shards, each with a Lease and a process of
-                                      its own; start one more, to take over (default: 0, one process works)
---shard-by             {by}           what stays together in a shard: all of a namespace, or each object by
-                                      itself (default: {default})
+--shards N             shards=0       divide objects into N shards, each with its own Lease and process;
+                                      more processes stand by to take over (default: 0, one process works)
+--shard-by             {by}           divide objects by namespace, or each object by itself (default:
+                                      {default})
 """
 
 

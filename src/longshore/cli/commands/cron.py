@@ -36,11 +36,11 @@ _MERGE: Final = "application/strategic-merge-patch+json"
 
 _SETTINGS: Final = """
 --zone Z        text=unset    IANA time zone (default: the one of the machine)
---deadline T    not_negative  a run that could not start so long after its time is skipped
+--deadline T    not_negative  skip a run that could not start within this time
 --overlap       switch=unset  whether a run starts while the one before runs (default: it does)
 --replace       on            a run stops the one before, if that still runs
 --retries N     natural       retries of a failed run (default: 0)
---timeout T     not_negative  a run that takes longer, retries included, has failed
+--timeout T     not_negative  fail a run that takes longer, retries included
 --env K[=V]     list          set a variable; without a value, take the caller's
 --env-all       switch        pass all variables of this shell
 --cpu Q         text          processors a run requests, e.g. 500m

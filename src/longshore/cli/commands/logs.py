@@ -45,9 +45,9 @@ words* POD | TYPE/NAME   words         the pod, or the owner of pods
 --limit-bytes N          int           no more than N bytes
 --timestamps             switch        with the time of each line
 --prefix                 switch        with pod and container on each line
---raw                    switch        also to a terminal as it was written, control sequences included
---ignore-errors          switch        go on where there is no output
---max-log-requests N     int=5         with -f at most so many (default: 5)
+--raw                    switch        do not escape control sequences on a terminal
+--ignore-errors          switch        continue if a container has no output
+--max-log-requests N     int=5         with -f, follow at most N logs (default: 5)
 --pod-running-timeout T  seconds=20.0  wait so long for a pod (default: 20s)
 """
 

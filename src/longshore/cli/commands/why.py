@@ -42,7 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="KIND/NAME",
         help="a job, cronjob, vcjob, cronvcjob, pod, podgroup, queue, jobflow, pvc, pv or namespace",
     )
-    parser.add_argument("-w", "--watch", action="store_true", help="go on, and print what is new")
+    parser.add_argument("-w", "--watch", action="store_true", help="keep running, and print new lines")
     parser.add_argument("--all", action="store_true", help=f"all lines, not only the last {_MAX_LINES}")
     parser.add_argument("-o", "--output", choices=("json",), help="print the story as a document")
     connecting.add_arguments(parser)

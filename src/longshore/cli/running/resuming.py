@@ -87,7 +87,7 @@ def completed(old: Obj, items: Items | None, total: int) -> Runs:
         return indexes.read(indexes.write(done), total)
     known = each_items.of_job(old)
     if known is None:
-        raise Failure(f"the items of {title} are gone, so nobody knows which are done", 2)
+        raise Failure(f"the items of {title} are gone, so it is unknown which are done", 2)
     left = Counter(known.rows[index] for first, last in done for index in range(first, last + 1))
     found = []
     for index, row in enumerate(items.rows):

@@ -81,9 +81,9 @@ class ImagesFile:
             self.table, self.problem = read(self.path), ""
         except BadImages as err:
             self.problem = str(err)
-            log.warning("images stay as they were: %s", self.problem)
+            log.warning("the image table is unchanged: %s", self.problem)
         else:
-            log.info("images are read again from %s", self.path)
+            log.info("read the image table again from %s", self.path)
         return True
 
     async def follow(self, clock: Clock) -> None:

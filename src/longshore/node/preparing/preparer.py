@@ -104,7 +104,7 @@ class Preparer:
                     try:
                         step()
                     except (OSError, file_trees.Mounted) as err:  # tried again in a minute
-                        log.warning("files that pods share could not be put in order: %s", err)
+                        log.warning("files that pods share could not be renewed: %s", err)
 
     def at_once(self, pod: Obj) -> PreparedPod | None:
         """The result of `pod` for a pod without volumes and references, if no request is needed."""

@@ -149,7 +149,7 @@ class CertificateKeeper:
                     pass
                 self._said = ""
             except (StatusError, Unreachable, ForeignSecret) as error:
-                self._say(f"the certificates of webhooks cannot be looked after: {error}")
+                self._say(f"cannot check or renew the certificates of webhooks: {error}")
             await self._clock.sleep(LOOK_SECONDS)
 
     async def look(self) -> Step:

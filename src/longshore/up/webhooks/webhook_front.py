@@ -119,7 +119,9 @@ class WebhookFront(OpenFront):
             async with self._clock.timeout(_READ_SECONDS):
                 known = await self._following.read()
         except (TimeoutError, StatusError, Unreachable) as err:
-            log.info("webhooks: an answer rests on queues as they were: %s", err or "no answer")
+            log.info(
+                "webhooks: cannot read the queues, so an answer rests on cached ones: %s", err or "no answer"
+            )
             known = self._following.cached()
         return Ready(self._reply(webhook, review, rules(review, known), began))
 
