@@ -27,7 +27,7 @@ _SHELL_WORDS: Final = frozenset((
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CrontabEntry:
     """One line that starts a command."""
 
     number: int
@@ -58,7 +58,7 @@ class Refused:
 
 @dataclass(slots=True)
 class Crontab:
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[CrontabEntry] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     """Differences between cron and longshore, a line each."""
@@ -94,7 +94,7 @@ def _set(found: Crontab, settings: dict[str, str], number: int, name: str, value
     settings[name] = value
 
 
-def _entry(number: int, text: str, settings: Mapping[str, str], names: dict[str, int]) -> Entry:
+def _entry(number: int, text: str, settings: Mapping[str, str], names: dict[str, int]) -> CrontabEntry:
     """The entry of a line. Raises ValueError with the reason if there is none."""
     parts = _NAMED.fullmatch(text) or _FIELDS.fullmatch(text)
     if parts is None:
@@ -113,7 +113,7 @@ def _entry(number: int, text: str, settings: Mapping[str, str], names: dict[str,
     delay = settings.get("RANDOM_DELAY", "")
     if delay and not delay.isdecimal():
         raise ValueError(f"RANDOM_DELAY={delay} is no number of minutes")
-    return Entry(
+    return CrontabEntry(
         number,
         _name(command, names),
         schedule,

@@ -11,7 +11,7 @@ from typing import Any, Final
 from longshore.api import cron
 from longshore.api.facts import own_names
 from longshore.api.types import Obj
-from longshore.cli.crontabs.crontab import Entry, fires
+from longshore.cli.crontabs.crontab import CrontabEntry, fires
 from longshore.cli.main import Failure
 from longshore.cli.running import shorthand
 
@@ -118,7 +118,7 @@ def changes(arguments: Namespace, command: Sequence[str], environ: Mapping[str, 
     return {"spec": spec} if spec else {}
 
 
-def from_entry(entry: Entry) -> Obj:
+def from_entry(entry: CrontabEntry) -> Obj:
     """The CronJob of a line of a crontab: its command in cron's environment, in the home directory."""
     env = dict(entry.env)
     if entry.input is None:

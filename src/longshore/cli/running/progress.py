@@ -28,7 +28,7 @@ class Failed:
 
 
 @dataclass(slots=True)
-class Run:
+class FollowedRun:
     """One object and its progress."""
 
     kind: str

@@ -22,7 +22,7 @@ from longshore.cli.main import Failure
 from longshore.cli.running import each_items, run_creation
 from longshore.cli.running.each_items import Items
 from longshore.cli.running.place import Place
-from longshore.cli.running.progress import Run
+from longshore.cli.running.progress import FollowedRun
 from longshore.plane import job_retry
 
 
@@ -68,7 +68,7 @@ async def rest(here: Place, job: Obj, items: Items | None) -> Rest:
     return Rest({**job, "metadata": meta}, done, said)
 
 
-async def let_go(here: Place, name: str, items: Items | None) -> Run:
+async def let_go(here: Place, name: str, items: Items | None) -> FollowedRun:
     """Resumes a suspended Job."""
     job = await here.client.patch(kinds.JOBS, name, {"spec": {"suspend": False}}, here.namespace)
     run = run_creation.run_of("job", "batch", job, time.monotonic())

@@ -24,7 +24,7 @@ from longshore.cli.running import (
 )
 from longshore.cli.running.each_items import Items
 from longshore.cli.running.place import Place
-from longshore.cli.running.run_session import Session
+from longshore.cli.running.run_session import RunSession
 from longshore.cli.server import refusals
 
 
@@ -56,7 +56,7 @@ async def main(arguments: Namespace) -> int:
     with refusals.told():
         async with place.opened(arguments) as here:
             if manifests:
-                return await Session(here, arguments).run(manifests, command=shlex.join(arguments.files))
+                return await RunSession(here, arguments).run(manifests, command=shlex.join(arguments.files))
             kept = each_items.keep(given, here.directory) if given is not None else None
             _check(arguments, here)
             return await _run_command(here, arguments, _wanted(arguments, given, kept))
@@ -64,7 +64,7 @@ async def main(arguments: Namespace) -> int:
 
 async def _run_command(here: Place, arguments: Namespace, wanted: shorthand.Wanted) -> int:
     job = shorthand.job(wanted, os.environ, shorthand.directory())
-    session = Session(here, arguments, wanted)
+    session = RunSession(here, arguments, wanted)
     rest = await resuming.rest(here, job, wanted.items) if arguments.resume else resuming.Rest(job)
     if rest.complete:
         print(rest.said, file=sys.stderr)

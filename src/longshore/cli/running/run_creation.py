@@ -26,7 +26,7 @@ from longshore.cli.main import Failure, Said
 from longshore.cli.running import pod_templates
 from longshore.cli.running.place import Place
 from longshore.cli.running.pod_templates import Change
-from longshore.cli.running.progress import Run
+from longshore.cli.running.progress import FollowedRun
 from longshore.cli.server import refusals
 from longshore.client import Unreachable
 from longshore.node.images.image_table import Row, Table, no_command
@@ -117,7 +117,7 @@ def _once(cronjob: Obj) -> Obj:
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": template.get("spec") or {}}
 
 
-async def start(place: Place, plan: RunPlan, *, replace: bool, done: Runs = ()) -> list[Run]:
+async def start(place: Place, plan: RunPlan, *, replace: bool, done: Runs = ()) -> list[FollowedRun]:
     """Creates all objects. Raises Failure before anything is written, if the server would refuse one.
 
     `done` are indexes of the Jobs that an earlier run has completed.
@@ -152,10 +152,10 @@ async def start(place: Place, plan: RunPlan, *, replace: bool, done: Runs = ()) 
     return runs
 
 
-def run_of(kind: str, group: str, obj: Obj, started: float) -> Run:
+def run_of(kind: str, group: str, obj: Obj, started: float) -> FollowedRun:
     """The run of an object that the server has, begun at `started` of the monotonic clock."""
     meta = obj["metadata"]
-    run = Run(kind, group, meta.get("namespace", ""), meta["name"], meta["uid"], obj, started=started)
+    run = FollowedRun(kind, group, meta.get("namespace", ""), meta["name"], meta["uid"], obj, started=started)
     run.see(obj, time.monotonic())
     return run
 

@@ -18,7 +18,7 @@ from longshore.api.facts.pod_state import COMPLETION_INDEX
 from longshore.api.time import durations
 from longshore.api.types import Obj
 from longshore.cli.running.place import Place
-from longshore.cli.running.progress import Failed, Run
+from longshore.cli.running.progress import Failed, FollowedRun
 from longshore.cli.showing import outcomes
 from longshore.client import TimedOut, Unreachable, WatchEvent
 from longshore.up.own_pages import log_path
@@ -34,10 +34,10 @@ _MAX_FAILURES: Final = 100
 _RETRY_SECONDS: Final = 0.5
 _ARCHIVE_TRIES, _ARCHIVE_WAIT_SECONDS = 5, 0.1
 
-Changed = Callable[[Run], None]
+Changed = Callable[[FollowedRun], None]
 
 
-async def to_the_end(place: Place, run: Run, changed: Changed) -> None:
+async def to_the_end(place: Place, run: FollowedRun, changed: Changed) -> None:
     """Follows a run to its end. Reports when the server is unreachable, and when it is back."""
     what, seen = KINDS[run.kind], False
 
@@ -66,7 +66,7 @@ async def to_the_end(place: Place, run: Run, changed: Changed) -> None:
 
 
 async def failures(
-    place: Place, run: Run, found: Callable[[Run, Failed], None], changed: Changed, limit: str
+    place: Place, run: FollowedRun, found: Callable[[FollowedRun, Failed], None], changed: Changed, limit: str
 ) -> None:
     """Notes each pod that fails, with its last lines, until cancelled. `limit` is the flag that set the
     longest time of a pod."""
@@ -93,7 +93,7 @@ async def failures(
         changed(run)
 
 
-def labels(run: Run) -> str:
+def labels(run: FollowedRun) -> str:
     """The label selector of the run's pods; empty for a run that is a pod itself."""
     if run.kind == "job":
         return f"batch.kubernetes.io/controller-uid={run.uid}"

@@ -13,7 +13,7 @@ from longshore.api.facts import kinds, own_names, pod_state
 from longshore.api.types import Obj
 from longshore.cli.running import run_watches
 from longshore.cli.running.place import Place
-from longshore.cli.running.progress import Run
+from longshore.cli.running.progress import FollowedRun
 from longshore.cli.running.turns import HeldOutput, Turns
 from longshore.client import Unreachable
 
@@ -59,7 +59,7 @@ class Streams:
     """
 
     def __init__(
-        self, place: Place, run: Run, line: Line, *, style: Style = "pod", in_order: bool = False
+        self, place: Place, run: FollowedRun, line: Line, *, style: Style = "pod", in_order: bool = False
     ) -> None:
         self._style: Style = style
         self._exact = style == "plain" and not sys.stdout.isatty()
@@ -240,7 +240,7 @@ class Streams:
         return any("running" in (each.get("state") or {}) for each in same)
 
 
-def _turns(run: Run) -> Turns:
+def _turns(run: FollowedRun) -> Turns:
     """The turns of a run; skips indexes that a new Job has completed from the start."""
     turns = Turns()
     for first, last in () if run.found else run.done:

@@ -14,7 +14,7 @@ from longshore.api.errors import StatusError
 from longshore.api.facts import kinds, pod_state
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
-from longshore.controllers.job.memory import Memory
+from longshore.controllers.job.memory import JobMemory
 from longshore.controllers.job.plan import JobPlan, PodResults
 from longshore.controllers.job.pods import pod_facts
 from longshore.controllers.job.spec import FINALIZER
@@ -35,7 +35,7 @@ FAILURES = (StatusError, Unreachable, NoLabels)
 class Act:
     """The writes of one sync."""
 
-    def __init__(self, client: Client, recorder: Recorder, memory: Memory, key: Key, job: Obj) -> None:
+    def __init__(self, client: Client, recorder: Recorder, memory: JobMemory, key: Key, job: Obj) -> None:
         self._recorder, self._memory, self._key = recorder, memory, key
         self._client = client.in_order()
         """The client for statuses and finalizers. It does not wait for each write: every write builds on the

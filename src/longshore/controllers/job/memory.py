@@ -13,7 +13,7 @@ from longshore.machinery.writes.expectations import Expectations, UidExpectation
 from longshore.machinery.writes.own_writes import OwnWrites
 
 
-class Memory:
+class JobMemory:
     """Memory by key (namespace and name) or, where noted, by UID."""
 
     def __init__(self, clock: Clock, jobs: Cache, pods: Cache) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from longshore.api.facts.owners import controller_of
 from longshore.api.types import Obj
 from longshore.controllers.scheduled.dialect import Dialect
-from longshore.controllers.scheduled.memory import Memory
+from longshore.controllers.scheduled.memory import CronJobMemory
 from longshore.controllers.scheduled.view import ScheduledView
 from longshore.machinery.catalogue import Event
 from longshore.machinery.informers.cache import Cache, Key, key_of
@@ -20,7 +20,7 @@ class CronJobHandler(Handler):
         self,
         dialect: Dialect,
         queue: WorkQueue[Key],
-        memory: Memory,
+        memory: CronJobMemory,
         observe: Callable[[Obj], ScheduledView],
         tell: Callable[[Obj, Event], None],
     ) -> None:
@@ -55,7 +55,9 @@ class CronJobHandler(Handler):
 
 
 class JobHandler(Handler):
-    def __init__(self, dialect: Dialect, queue: WorkQueue[Key], memory: Memory, cronjobs: Cache) -> None:
+    def __init__(
+        self, dialect: Dialect, queue: WorkQueue[Key], memory: CronJobMemory, cronjobs: Cache
+    ) -> None:
         self._dialect, self._queue, self._memory, self._cronjobs = dialect, queue, memory, cronjobs
 
     def on_add(self, obj: Obj, initial: bool) -> None:

@@ -21,7 +21,7 @@ from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, Unreachable
 from longshore.controllers.scheduled.dialect import Dialect
 from longshore.controllers.scheduled.handlers import CronJobHandler, JobHandler
-from longshore.controllers.scheduled.memory import Memory
+from longshore.controllers.scheduled.memory import CronJobMemory
 from longshore.controllers.scheduled.plan import ScheduledPlan
 from longshore.controllers.scheduled.view import Answer, Ask, ScheduledView
 from longshore.machinery.catalogue import Event
@@ -78,7 +78,7 @@ class Loop:
         )
         self._recorder, self._queue = context.recorder(dialect.component), context.queue(dialect.queue)
         self._crowd = Crowd(self._queue, self.sync, limit=context.workers)
-        self._memory = Memory(dialect, clock, self._cronjobs.cache, self._jobs.cache)
+        self._memory = CronJobMemory(dialect, clock, self._cronjobs.cache, self._jobs.cache)
         self._lateness = (
             context.registry.histogram(*dialect.late_metric, (), exponential_buckets(1, 2, 10))
             if dialect.late_metric
@@ -178,7 +178,7 @@ class _Act:
         self,
         dialect: Dialect,
         client: Client,
-        memory: Memory,
+        memory: CronJobMemory,
         key: Key,
         others_first: Callable[[], Awaitable[None]],
     ) -> None:

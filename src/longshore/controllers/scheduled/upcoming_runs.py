@@ -18,7 +18,7 @@ _SHOWN: Final = 3
 """The number of skipped times that are named; the rest are counted."""
 
 
-class Run(NamedTuple):
+class UpcomingRun(NamedTuple):
     """An upcoming run, and a note about a clock change since the run before; empty without one."""
 
     at: Instant
@@ -27,12 +27,12 @@ class Run(NamedTuple):
 
 def runs(
     schedule: cron.Schedule | cron.Every, zone: cron.Zone, following: Next, after: Instant, count: int
-) -> list[Run]:
+) -> list[UpcomingRun]:
     """Returns the next `count` runs after `after`; fewer if there are no more within five years."""
-    found: list[Run] = []
+    found: list[UpcomingRun] = []
     before = after
     while len(found) < count and (at := following(before)) is not None:
-        found.append(Run(at, _note(schedule, zone, before, at)))
+        found.append(UpcomingRun(at, _note(schedule, zone, before, at)))
         before = at
     return found
 

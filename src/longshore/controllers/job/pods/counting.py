@@ -13,7 +13,7 @@ import msgspec
 from longshore.api.types import Obj
 from longshore.controllers.job.ends import conditions, failure_policy
 from longshore.controllers.job.pods import pod_facts
-from longshore.controllers.job.pods.roll import Entry
+from longshore.controllers.job.pods.roll import RollEntry
 from longshore.controllers.job.spec import Spec
 from longshore.controllers.job.view import JobView
 
@@ -90,7 +90,7 @@ def count(view: JobView, spec: Spec) -> Count:
     )
 
 
-def held(view: JobView, spec: Spec, entries: Iterable[Entry]) -> list[Held]:
+def held(view: JobView, spec: Spec, entries: Iterable[RollEntry]) -> list[Held]:
     """Judges tracked pods by the Job's spec and status."""
     status = view.job.get("status") or {}
     decided = conditions.verdict(status.get("conditions") or ()) is not None

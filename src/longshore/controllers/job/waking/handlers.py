@@ -21,7 +21,7 @@ from longshore.api.facts.owners import controller_of
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client.protocol import Packed
-from longshore.controllers.job.memory import Memory
+from longshore.controllers.job.memory import JobMemory
 from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.pods import pod_facts
 from longshore.controllers.job.waking import orphans, selector_index
@@ -41,7 +41,7 @@ class Waking(NamedTuple):
 
     queue: WorkQueue[Key]
     orphan_queue: WorkQueue[Orphan]
-    memory: Memory
+    memory: JobMemory
     ownership: Ownership
     metrics: JobMetrics
     pods: Cache

@@ -14,7 +14,7 @@ from longshore.api.types import Obj
 from longshore.controllers.volcano.job.pods import tasks
 from longshore.controllers.volcano.job.pods.kill_selection import Selection
 from longshore.controllers.volcano.job.rules import phases
-from longshore.controllers.volcano.job.rules.phases import Change
+from longshore.controllers.volcano.job.rules.phases import PhaseChange
 from longshore.controllers.volcano.job.rules.table import Then
 
 _COUNTERS: Final = ("pending", "running", "succeeded", "failed", "terminating", "unknown")
@@ -70,7 +70,7 @@ def initial(job: Obj, now: float) -> Obj:
     return with_condition({**(job.get("status") or {}), **status}, "Pending", at)
 
 
-def changed(status: Obj, change: Change) -> Obj:
+def changed(status: Obj, change: PhaseChange) -> Obj:
     """Returns `status` in the phase of `change`, without a new time."""
     made = {**status, "state": {**(status.get("state") or {}), "phase": change.phase}}
     if change.retry:
@@ -113,7 +113,7 @@ class Conclusion(msgspec.Struct, frozen=True):
     """The status to write, and the change of phase, if any."""
 
     status: Obj
-    change: Change | None
+    change: PhaseChange | None
 
 
 def synced(job: Obj, count: Count | None, then: Then, now: float) -> Conclusion | None:
