@@ -14,8 +14,8 @@ from longshore.scripts.pod_rules import Rule
 from longshore.scripts.runs import Exit, Run
 from longshore.sim import checks, many
 from longshore.sim.pictures import table
-from longshore.sim.settings import Settings, nodes
-from longshore.sim.sim_result import Result
+from longshore.sim.settings import SimSettings, nodes
+from longshore.sim.sim_result import SimResult
 from longshore.sim.simulate import simulate
 from longshore.testing.troubles import NodeFailure, Troubles
 from sim.worlds import DAY, HOUR, START, ZONE, cron_job, gang, job, played
@@ -32,9 +32,9 @@ def near(seconds: float) -> Any:
     return pytest.approx(seconds, abs=SOON)
 
 
-def asked(*objects: Obj, start: datetime, seconds: float, cpu: str = "4", **more: Any) -> Result:
+def asked(*objects: Obj, start: datetime, seconds: float, cpu: str = "4", **more: Any) -> SimResult:
     given = nodes(1, {"cpu": cpu})
-    return simulate(Settings(objects, start, ZONE, seconds, nodes=given, **more))
+    return simulate(SimSettings(objects, start, ZONE, seconds, nodes=given, **more))
 
 
 def test_1_how_many_nodes_does_a_night_of_six_hours_need() -> None:

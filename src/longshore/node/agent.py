@@ -44,7 +44,7 @@ from longshore.node.pod_sync import PodSync
 from longshore.node.preparing.types import Preparation
 from longshore.node.probes import hooks
 from longshore.node.registration import Machine, Registration
-from longshore.node.runtime import Runtime, State
+from longshore.node.runtime import ContainerState, Runtime
 from longshore.node.runtime_choice import RuntimeByImage, RuntimeClasses
 from longshore.node.status.writer import StatusWriter
 
@@ -229,7 +229,7 @@ class Agent:
 
     # ---- changes that a runtime reports
 
-    def _changed(self, runtime: Runtime, state: State) -> None:
+    def _changed(self, runtime: Runtime, state: ContainerState) -> None:
         life = self.lives.get(state.key.pod_uid)
         if life is not None:
             self._actor.changed(life, state)

@@ -130,7 +130,7 @@ class Container(msgspec.Struct, frozen=True):
     """For podman; the process runtime has those of `walls`."""
 
 
-class State(msgspec.Struct, frozen=True):
+class ContainerState(msgspec.Struct, frozen=True):
     """The state of a container. Times are seconds since 1970, to the microsecond."""
 
     key: Key
@@ -210,7 +210,7 @@ class Runtime(Protocol):
     name: str
     """The part of container ids before `://`: `process`, `podman`."""
 
-    async def open(self, changed: Callable[[State], None]) -> list[State]:
+    async def open(self, changed: Callable[[ContainerState], None]) -> list[ContainerState]:
         """Connects, or starts what it needs; returns the states of all containers it remembers, ended ones
         too. From then on `changed` is called on the event loop for each container that ends, once a crash
         cannot lose the end any more, and for each that becomes ready."""
@@ -220,7 +220,7 @@ class Runtime(Protocol):
     async def problem(self) -> str:
         """Why it cannot run anything now, in a sentence; empty when it can. Called every few seconds."""
 
-    def start(self, container: Container) -> Awaitable[State]:
+    def start(self, container: Container) -> Awaitable[ContainerState]:
         """Starts the container, unless its key was started before, and returns its state. Raises CannotStart;
         the key may then be tried again. `changed` reports an end only after `start` has returned. A runtime
         that returns a future instead of a coroutine saves its caller a task."""

@@ -7,7 +7,7 @@ written to or read from the machine, so the same seed gives the same bytes every
 | part | what it does |
 | --- | --- |
 | `settings.py` | the question: manifests, nodes, outcome files, times, seed |
-| `simulate.py` | plays it, and returns a `Result` |
+| `simulate.py` | plays it, and returns a `SimResult` |
 | `chronicle.py` | notes what happens, as it happens |
 | `sim_result.py` | the answer, in rows |
 | `remarks.py` | what a person would want to be warned of |

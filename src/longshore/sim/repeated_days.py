@@ -29,7 +29,7 @@ from longshore.api.types import Obj
 from longshore.scripts.pod_rules import Rule, Scripts
 from longshore.scripts.runs import Chance, Run
 from longshore.sim.chronicle import Chronicle, PodLine, WorkLine, later_run
-from longshore.sim.settings import DAY_SECONDS, Settings
+from longshore.sim.settings import DAY_SECONDS, SimSettings
 from longshore.store import Store
 from longshore.testing.troubles import NO_TROUBLES
 
@@ -96,7 +96,7 @@ class RepeatedDays:
     `dice`."""
 
     def __init__(
-        self, settings: Settings, store: Store, chronicle: Chronicle, dice: NotedDice, scripts: Scripts
+        self, settings: SimSettings, store: Store, chronicle: Chronicle, dice: NotedDice, scripts: Scripts
     ) -> None:
         self._store, self._chronicle, self._scripts = store, chronicle, scripts
         self._dice, self._period = dice, period_of(settings)
@@ -233,7 +233,7 @@ class _Day(NamedTuple):
     drawn: Sequence[tuple[int, int]]
 
 
-def period_of(settings: Settings) -> float:
+def period_of(settings: SimSettings) -> float:
     """The seconds after which a simulation of this question may repeat itself; 0 if it may not at all."""
     zones, period = [cron.load(settings.zone)], DAY_SECONDS
     runs = [run for rule in settings.rules for run in rule.runs]

@@ -31,7 +31,7 @@ _NODE_FIELDS: Final = ("mtbf", "repair", "at", "for", "name")
 _OUTCOME_FIELDS: Final = ("default", "evictions", "expect", "nodes", "pods")
 
 
-class Settings(msgspec.Struct, frozen=True):
+class SimSettings(msgspec.Struct, frozen=True):
     """One question: what would happen?"""
 
     objects: Sequence[Obj]

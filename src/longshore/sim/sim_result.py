@@ -19,7 +19,7 @@ from longshore.sim import over_time
 from longshore.sim.chronicle import Chronicle, PodLine, WorkLine
 
 if TYPE_CHECKING:
-    from longshore.sim.settings import Settings
+    from longshore.sim.settings import SimSettings
     from longshore.testing.troubles import NodeFailure
 
 _MAX_SKIPS_TOLD: Final = 100
@@ -148,7 +148,7 @@ class WindowRow(msgspec.Struct):
     work: str
 
 
-class Result(msgspec.Struct):
+class SimResult(msgspec.Struct):
     seed: int
     start: str
     """RFC 3339, in the zone."""
@@ -175,13 +175,13 @@ class Result(msgspec.Struct):
 
 
 def of(
-    settings: Settings,
+    settings: SimSettings,
     chronicle: Chronicle,
     nodes: Sequence[Obj],
     began: float,
     ended: float,
     failures: Sequence[NodeFailure],
-) -> Result:
+) -> SimResult:
     """Makes the rows from the chronicle between two moments of the virtual clock."""
     seconds = ended - began
     for line in chronicle.pods.values():
@@ -199,7 +199,7 @@ def of(
     for line in chronicle.pods.values():
         if line.bound is not None:
             on_nodes.setdefault(line.node, []).append(line)
-    answer = Result(
+    answer = SimResult(
         seed=settings.seed,
         start=settings.start.astimezone(zone).isoformat(),
         zone=settings.zone,
@@ -238,7 +238,7 @@ def _since(moment: float | None, began: float) -> float | None:
     return None if moment is None else max(moment - began, 0.0)
 
 
-def _job(work: WorkLine, began: float, settings: Settings) -> JobRow:
+def _job(work: WorkLine, began: float, settings: SimSettings) -> JobRow:
     state = work.result or ("running" if work.started is not None else "waiting")
     row = JobRow(
         name=_named(work.namespace, work.reference),
@@ -266,7 +266,7 @@ def _waited_for(work: WorkLine) -> str:
     return pod or work.waits_for
 
 
-def _late(work: WorkLine, settings: Settings, began: float) -> float:
+def _late(work: WorkLine, settings: SimSettings, began: float) -> float:
     """Seconds from the time of a CronJob's schedule to the creation of its Job."""
     if work.scheduled is None:
         return 0.0
@@ -279,7 +279,9 @@ def _place(cron_job: Obj) -> tuple[str, str]:
     return meta["namespace"], f"cronjob/{meta['name']}"
 
 
-def _cron_job(obj: Obj, mine: list[WorkLine], settings: Settings, began: float, seconds: float) -> CronJobRow:
+def _cron_job(
+    obj: Obj, mine: list[WorkLine], settings: SimSettings, began: float, seconds: float
+) -> CronJobRow:
     meta, spec = obj["metadata"], obj["spec"]
     row = CronJobRow(
         name=_named(meta["namespace"], f"cronjob/{meta['name']}"),

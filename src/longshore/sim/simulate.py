@@ -31,8 +31,8 @@ from longshore.scripts.runs import Outcome, Run
 from longshore.sim import sim_result
 from longshore.sim.chronicle import Chronicle
 from longshore.sim.repeated_days import Differs, NotedDice, RepeatedDays
-from longshore.sim.settings import DEFAULT_RUN_SECONDS, Settings, check_node, nodes
-from longshore.sim.sim_result import Result
+from longshore.sim.settings import DEFAULT_RUN_SECONDS, SimSettings, check_node, nodes
+from longshore.sim.sim_result import SimResult
 from longshore.sim.sim_store import SimStore
 from longshore.store import Store
 from longshore.testing.scripted_node import ScriptedNode
@@ -59,7 +59,7 @@ Progress = Callable[[float], None]
 """Called with the seconds that have passed."""
 
 
-def simulate(settings: Settings, progress: Progress | None = None) -> Result:
+def simulate(settings: SimSettings, progress: Progress | None = None) -> SimResult:
     """Simulates, and returns the answer. Raises StatusError for a manifest that the API refuses."""
     if settings.shortcuts:
         with suppress(Differs):
@@ -67,11 +67,13 @@ def simulate(settings: Settings, progress: Progress | None = None) -> Result:
     return in_full(settings, progress)
 
 
-def in_full(settings: Settings, progress: Progress | None = None, *, leaves_out: bool = False) -> Result:
+def in_full(
+    settings: SimSettings, progress: Progress | None = None, *, leaves_out: bool = False
+) -> SimResult:
     """Plays everything, or `leaves_out` days that repeat the day before; then it may raise `Differs`."""
     start = settings.start.astimezone(UTC) - timedelta(seconds=_LEAD_SECONDS)
 
-    async def play(clock: VirtualClock) -> Result:
+    async def play(clock: VirtualClock) -> SimResult:
         return await _play(settings, clock, progress, leaves_out)
 
     with _collecting_seldom():
@@ -94,8 +96,8 @@ def _collecting_seldom() -> Iterator[None]:
 
 
 async def _play(
-    settings: Settings, clock: VirtualClock, progress: Progress | None, leaves_out: bool
-) -> Result:
+    settings: SimSettings, clock: VirtualClock, progress: Progress | None, leaves_out: bool
+) -> SimResult:
     clock.rng = dice = NotedDice(settings.seed)
     chronicle = Chronicle(clock)
     scripts = _scripts(settings, chronicle)
@@ -124,7 +126,7 @@ async def _play(
     return answer
 
 
-def _scripts(settings: Settings, chronicle: Chronicle) -> Scripts:
+def _scripts(settings: SimSettings, chronicle: Chronicle) -> Scripts:
     return Scripts(
         random.Random(f"outcomes {settings.seed}"),
         settings.rules,
@@ -133,7 +135,7 @@ def _scripts(settings: Settings, chronicle: Chronicle) -> Scripts:
 
 
 def world_of(
-    settings: Settings, clock: VirtualClock, chronicle: Chronicle, scripts: Scripts | None = None
+    settings: SimSettings, clock: VirtualClock, chronicle: Chronicle, scripts: Scripts | None = None
 ) -> World:
     """Makes the world in which a question is played; its parts report to the chronicle."""
     store = SimStore() if settings.shortcuts else Store.open(None)
@@ -171,7 +173,7 @@ def world_of(
     )
 
 
-def _nodes(settings: Settings) -> list[Obj]:
+def _nodes(settings: SimSettings) -> list[Obj]:
     """The nodes of the manifests, or else those of the question. Raises ValueError for a malformed Node."""
     given = [obj for obj in settings.objects if obj["kind"] == "Node"]
     for node in given:
@@ -195,7 +197,7 @@ def _unruled(chronicle: Chronicle, pod: Obj) -> Outcome:
     return Run(DEFAULT_RUN_SECONDS)
 
 
-async def _create_all(plane: Plane, settings: Settings, chronicle: Chronicle) -> None:
+async def _create_all(plane: Plane, settings: SimSettings, chronicle: Chronicle) -> None:
     """Creates the manifests and missing namespaces: work at the start, and other objects a second before.
     Notes kinds that longshore does not have in the chronicle. Raises StatusError, or ValueError if a
     StatusError would not name the object."""
@@ -267,7 +269,7 @@ async def _create(plane: Plane, objects: list[Obj], chronicle: Chronicle) -> Non
 
 
 async def _wait(
-    settings: Settings,
+    settings: SimSettings,
     chronicle: Chronicle,
     world: World,
     days: RepeatedDays | None,
@@ -294,7 +296,7 @@ async def _wait(
     return chronicle.now()
 
 
-def _quiet_seconds(settings: Settings) -> float:
+def _quiet_seconds(settings: SimSettings) -> float:
     """Seconds without a change after which nothing can happen any more; includes the repair of a node and the
     deadline of a Job that waits."""
     specs = [obj["spec"] for obj in settings.objects if isinstance(obj.get("spec"), dict)]

@@ -50,7 +50,7 @@ from longshore.testing.installation import Installation
 from longshore.testing.ready_clients import ClientName
 from longshore.testing.scripted_answers import ClusterAnswers
 from longshore.testing.seen_requests import SeenRequests
-from longshore.testing.settings import ClockName, NodeName, Settings
+from longshore.testing.settings import ClockName, ClusterSettings, NodeName
 from longshore.testing.wait_verdicts import Condition, Verdict, check_condition, judge
 from longshore.up.startup import resting_collector
 
@@ -70,7 +70,7 @@ class WaitFailed(AssertionError):
 
 
 class Cluster:
-    """To be used in a `with` or `async with` block, or with `start` and `close`. The options: `Settings`."""
+    """For a `with` or `async with` block, or with `start` and `close`. Options are in `settings.py`."""
 
     _was_any: ClassVar[bool] = False
     """Whether this process has started a cluster before."""
@@ -87,7 +87,7 @@ class Cluster:
         patience: Duration = "60s",
         seed: int = 0,
     ) -> None:
-        self.settings = Settings(clock, node, controllers, volcano, strict, start, patience, seed)
+        self.settings = ClusterSettings(clock, node, controllers, volcano, strict, start, patience, seed)
         self.clock: ClusterClock = ClusterClock(self)
         """Moves the virtual clock; the real clock can only be read."""
         self.pods: ClusterPods = ClusterPods(self)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from longshore.machinery.time.virtual import VirtualClock
-from longshore.node.runtime import Container, Key, State
+from longshore.node.runtime import Container, ContainerState, Key
 from longshore.scripts.pod_rules import CommandRule, Rule
 from longshore.scripts.runs import Run
 from longshore.store import Key as StoreKey
@@ -45,7 +45,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     dice: Any
     script_dice: Any
     """State of the dice for durations that scripts leave open."""
-    states: dict[Key, State]
+    states: dict[Key, ContainerState]
     runs: dict[Key, Run]
     containers: dict[Key, Container]
     ends: dict[Key, End]

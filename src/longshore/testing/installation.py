@@ -42,7 +42,7 @@ from longshore.testing.observed_front import ObservedFront
 from longshore.testing.scripted_answers import HandAnswer
 from longshore.testing.scripted_node import ScriptedNode
 from longshore.testing.seen_requests import SeenRequests
-from longshore.testing.settings import Settings
+from longshore.testing.settings import ClusterSettings
 from longshore.testing.still_time import StillTime
 from longshore.testing.world import MemoryDirectories, SeededKeys, World
 from longshore.up import listening
@@ -64,7 +64,7 @@ _BRISK: Final = Timeouts(stop=0.0)
 class Installation:
     """The running parts of a cluster: call `start`, and `stop` at the end."""
 
-    def __init__(self, settings: Settings, clock: Clock, directory: Path, identity: Identity) -> None:
+    def __init__(self, settings: ClusterSettings, clock: Clock, directory: Path, identity: Identity) -> None:
         self.settings, self.clock, self.directory = settings, clock, directory
         self.rng = random.Random(settings.seed)
         self.token = secrets.token_hex(16)

@@ -34,7 +34,7 @@ from longshore.scripts.script_documents import Script
 from longshore.testing import door_bodies as bodies
 from longshore.testing.cluster_for_tests import Cluster
 from longshore.testing.held_loop import HeldLoop
-from longshore.testing.settings import Settings
+from longshore.testing.settings import ClusterSettings
 
 if TYPE_CHECKING:
     from longshore.apiserver.http.request import Request
@@ -324,7 +324,7 @@ def run(file: Path, port: int, stopped: threading.Event) -> None:
         cluster.close()
 
 
-def read(file: Path) -> tuple[Settings, Script]:
+def read(file: Path) -> tuple[ClusterSettings, Script]:
     """Reads the settings of a cluster and its script. Raises ValueError with the field, the value and the
     rule, or OSError if the file cannot be read."""
     try:
@@ -334,10 +334,12 @@ def read(file: Path) -> tuple[Settings, Script]:
     return script_of(document)
 
 
-def script_of(document: object) -> tuple[Settings, Script]:
-    known = Settings.__struct_fields__
+def script_of(document: object) -> tuple[ClusterSettings, Script]:
+    known = ClusterSettings.__struct_fields__
     found = script_documents.mapping(document, "the script", (*known, "default", "pods"))
-    return Settings(**{key: found[key] for key in known if key in found}), script_documents.script_of(found)
+    return ClusterSettings(**{key: found[key] for key in known if key in found}), script_documents.script_of(
+        found
+    )
 
 
 def _follow(cluster: Cluster, script: Script) -> None:

@@ -190,7 +190,7 @@ class ScriptedNode:
         """The machine works again, with a new agent."""
         self._repaired.set()
 
-    async def _handle(self, handler: Obj, target: hooks.Target) -> hooks.Result:
+    async def _handle(self, handler: Obj, target: hooks.Target) -> hooks.HookResult:
         """Runs hooks and probes: the machine's script decides about commands; other handlers succeed once the
         container is ready."""
         if "exec" in handler or "sleep" in handler:
@@ -199,8 +199,8 @@ class ScriptedNode:
                 return result
         state = self.machine.states.get(target.key)
         if state is not None and state.unready and handler is not target.spec.get("livenessProbe"):
-            return hooks.Result(False, "the container is not ready yet, by its script")
-        return hooks.Result(True)
+            return hooks.HookResult(False, "the container is not ready yet, by its script")
+        return hooks.HookResult(True)
 
 
 class PodsByNode(Handler):

@@ -23,7 +23,7 @@ from longshore.api.time import rfc3339
 from longshore.api.time.backoff import Doubling
 from longshore.machinery.reasons import Reason
 from longshore.machinery.time.clock import Clock, Timer
-from longshore.node.runtime import CannotStart, Container, Features, Key, State, Usage
+from longshore.node.runtime import CannotStart, Container, ContainerState, Features, Key, Usage
 from longshore.scripts.runs import Exec, Run
 
 RunScript = Callable[[Container], Run]
@@ -45,7 +45,7 @@ class ScriptedMachine(msgspec.Struct, eq=False):
     clock: Clock
     script: RunScript = lambda container: Run()
     execs: Execs = lambda key, command: Exec()
-    states: dict[Key, State] = msgspec.field(default_factory=dict)
+    states: dict[Key, ContainerState] = msgspec.field(default_factory=dict)
     rng: random.Random = msgspec.field(default_factory=lambda: random.Random(0))
     """The dice for durations that a run leaves open."""
     problem: str = ""
@@ -58,7 +58,7 @@ class ScriptedMachine(msgspec.Struct, eq=False):
     signals: list[tuple[float, Key, int]] = msgspec.field(default_factory=list)
     containers: dict[Key, Container] = msgspec.field(default_factory=dict)
     runs: dict[Key, Run] = msgspec.field(default_factory=dict)
-    told: Callable[[State], None] | None = None
+    told: Callable[[ContainerState], None] | None = None
     """The callback for the state of a container that has ended or become ready; None while no runtime is
     connected."""
     _timers: dict[Key, Timer] = msgspec.field(default_factory=dict)
@@ -77,7 +77,7 @@ class ScriptedMachine(msgspec.Struct, eq=False):
     def running(self) -> list[Key]:
         return [key for key, state in self.states.items() if state.phase == "running"]
 
-    def begin(self, container: Container) -> State:
+    def begin(self, container: Container) -> ContainerState:
         key, now = container.key, self.clock.timestamp()
         until, pause, why = self._pulls.get(key, (0.0, 0.0, ""))
         if (left := until - self.clock.monotonic()) > 0:
@@ -94,7 +94,7 @@ class ScriptedMachine(msgspec.Struct, eq=False):
         self.moments[key] = self.clock.monotonic()
         self.containers[key], self.runs[key] = container, run
         ready_after = run.is_ready_after
-        state = State(
+        state = ContainerState(
             key,
             "running",
             f"{key.container}-{key.attempt}",
@@ -178,7 +178,7 @@ class ScriptedMachine(msgspec.Struct, eq=False):
 
     def become(
         self,
-        states: dict[Key, State],
+        states: dict[Key, ContainerState],
         runs: dict[Key, Run],
         containers: dict[Key, Container],
         ends: dict[Key, End],
@@ -228,7 +228,7 @@ class ScriptedRuntime:
         self.name, self.machine = name, machine
         self._pause = pause
 
-    async def open(self, changed: Callable[[State], None]) -> list[State]:
+    async def open(self, changed: Callable[[ContainerState], None]) -> list[ContainerState]:
         await self._called("open")
         self.machine.told = changed
         return list(self.machine.states.values())
@@ -239,17 +239,17 @@ class ScriptedRuntime:
     async def problem(self) -> str:
         return self.machine.problem
 
-    def start(self, container: Container) -> Awaitable[State]:
+    def start(self, container: Container) -> Awaitable[ContainerState]:
         if container.key not in self.machine.states:
             self.machine.begin(container)
         if self._pause:
             return self._slow_start(container.key)
         self._note("start", container.key)
-        started: asyncio.Future[State] = asyncio.get_running_loop().create_future()
+        started: asyncio.Future[ContainerState] = asyncio.get_running_loop().create_future()
         started.set_result(self.machine.states[container.key])
         return started
 
-    async def _slow_start(self, key: Key) -> State:
+    async def _slow_start(self, key: Key) -> ContainerState:
         await self._called("start", key)
         return self.machine.states[key]
 

@@ -16,7 +16,7 @@ NodeName = Literal["scripted", "process", "none"]
 _VOLCANO: Final = "volcano-"
 
 
-class Settings(msgspec.Struct, frozen=True):
+class ClusterSettings(msgspec.Struct, frozen=True):
     """The settings of one cluster. Raises ValueError for invalid ones."""
 
     clock: ClockName = "virtual"

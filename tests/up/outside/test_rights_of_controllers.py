@@ -23,7 +23,7 @@ from longshore.testing import SeededKeys
 from longshore.testing.stories import beside
 from longshore.up import manifests
 from longshore.up.outside import leading
-from longshore.up.outside.settings import Settings
+from longshore.up.outside.settings import OutsideSettings
 from support import volcano_manifests
 from support.job_world import JOBS, NS, PODS, World, a_job, a_world, goes
 from support.rights import Noting, Right, rights_of
@@ -54,7 +54,7 @@ def play(wanted: manifests.Wanted, story: Callable[[World, Noting], Awaitable[No
             for obj in manifests.documents(wanted):
                 if obj["kind"] != "Deployment":
                     await world.client.create((obj["apiVersion"], obj["kind"]), obj)
-            settings = Settings(
+            settings = OutsideSettings(
                 controllers=wanted.controllers, namespace=wanted.only, lease_namespace=wanted.namespace
             )
             rng = random.Random(1)

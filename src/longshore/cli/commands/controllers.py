@@ -21,7 +21,7 @@ from longshore.cli.commands.up import controllers
 from longshore.cli.main import Failure
 
 if TYPE_CHECKING:
-    from longshore.up.outside.settings import Settings
+    from longshore.up.outside.settings import OutsideSettings
 
 _EVERY_ADDRESS = "0.0.0.0"
 """Webhooks are called from other machines."""
@@ -104,7 +104,7 @@ def add_shards(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.up.outside.settings import Settings
+    from longshore.up.outside.settings import OutsideSettings
 
     check_namespace("--namespace", arguments.namespace, arguments.controllers)
     if arguments.shards and not arguments.leader_elect:
@@ -112,7 +112,7 @@ def run(arguments: Namespace) -> int:
     if arguments.webhooks and arguments.namespace:
         raise Failure("--webhooks answer for all namespaces: leave --namespace out", 2)
     lease_namespace, lease = arguments.lease
-    settings = Settings(
+    settings = OutsideSettings(
         kubeconfig=arguments.kubeconfig,
         context=arguments.context,
         controllers=arguments.controllers,
@@ -179,7 +179,7 @@ def _lease(text: str) -> tuple[str, str]:
     return namespace, name
 
 
-def until_stopped(settings: Settings) -> int:
+def until_stopped(settings: OutsideSettings) -> int:
     """Runs until stopped, and returns the exit code. Raises `Failure` with a message for the person."""
     from longshore.client import ConfigError
     from longshore.machinery.election import LeadershipLost

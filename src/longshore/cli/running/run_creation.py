@@ -29,7 +29,7 @@ from longshore.cli.running.pod_templates import Change
 from longshore.cli.running.progress import FollowedRun
 from longshore.cli.server import refusals
 from longshore.client import Unreachable
-from longshore.node.images.image_table import Row, Table, no_command
+from longshore.node.images.image_table import ImageTable, Row, no_command
 from longshore.plane import job_retry
 from longshore.up import own_pages
 
@@ -252,7 +252,7 @@ def _without_command(obj: Obj) -> Iterator[Obj]:
                     yield container
 
 
-async def _table(place: Place) -> Table | None:
+async def _table(place: Place) -> ImageTable | None:
     """The image table of the server's process runtime; None if another runtime runs pods."""
     try:
         answer = await place.client.request("GET", own_pages.IMAGES)
@@ -263,4 +263,4 @@ async def _table(place: Place) -> Table | None:
     found = types.decode(answer.body)
     if found.get("runtime") != "process":
         return None
-    return Table(msgspec.convert(found["items"], list[Row]))
+    return ImageTable(msgspec.convert(found["items"], list[Row]))

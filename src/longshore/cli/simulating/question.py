@@ -27,7 +27,7 @@ from longshore.sim.settings import (
     DAY_SECONDS,
     MAX_SECONDS,
     Outcomes,
-    Settings,
+    SimSettings,
     amounts,
     nodes,
     outcomes_of,
@@ -78,8 +78,8 @@ class Question(NamedTuple):
     expect: tuple[Expectation, ...]
     windows: tuple[Expectation, ...]
 
-    def settings(self, variant: Variant, seed: int) -> Settings:
-        return Settings(
+    def settings(self, variant: Variant, seed: int) -> SimSettings:
+        return SimSettings(
             objects=variant.objects,
             start=self.start,
             zone=self.zone,

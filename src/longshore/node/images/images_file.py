@@ -17,7 +17,7 @@ from longshore.api.codec.decoded import DecodeError
 from longshore.machinery.file_trees import identity
 from longshore.machinery.time.clock import Clock
 from longshore.node.images import image_table
-from longshore.node.images.image_table import BadImages, Entry, Row, Table, rows_of
+from longshore.node.images.image_table import BadImages, ImageEntry, ImageTable, Row, rows_of
 
 NAME: Final = "images.yaml"
 """The file's name in a data directory."""
@@ -26,9 +26,9 @@ LOOK_SECONDS: Final = 1.0
 log = logging.getLogger(__name__)
 
 
-def read(path: Path) -> Table:
+def read(path: Path) -> ImageTable:
     """The table of a file and the built-in rows. Raises BadImages, whose message names the file."""
-    return Table((*read_rows(path), *image_table.BUILT_IN))
+    return ImageTable((*read_rows(path), *image_table.BUILT_IN))
 
 
 def read_rows(path: Path) -> tuple[Row, ...]:
@@ -93,7 +93,7 @@ class ImagesFile:
             self.look()
 
 
-def added(text: str, pattern: str, entry: Entry) -> str:
+def added(text: str, pattern: str, entry: ImageEntry) -> str:
     """The text with this entry at its end, instead of an earlier one of the same pattern."""
     rest = removed(text, pattern)
     if rest and not rest.endswith("\n"):
@@ -122,7 +122,7 @@ def removed(text: str, pattern: str) -> str:
     return text
 
 
-def line(pattern: str, entry: Entry) -> str:
+def line(pattern: str, entry: ImageEntry) -> str:
     """An entry as a line of the file: a command alone is a list."""
     value = {key: found for key, found in msgspec.to_builtins(entry).items() if found}
     short = value["command"] if value.keys() == {"command"} else value

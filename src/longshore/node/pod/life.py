@@ -8,7 +8,7 @@ import msgspec
 
 from longshore.api.types import Obj
 from longshore.machinery.time.clock import Timer
-from longshore.node.pod.memory import Memory, Record
+from longshore.node.pod.memory import ContainerMemory, PodMemory
 from longshore.node.runtime import FilePath, Key
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Paths(msgspec.Struct):
 
 
 class Life(msgspec.Struct):
-    memory: Memory
+    memory: PodMemory
     runtime: Runtime | None
     """None when the pod wants a runtime this node does not have."""
     adopting: bool = False
@@ -60,7 +60,7 @@ class Life(msgspec.Struct):
     def runtime_name(self) -> str:
         return self.runtime.name if self.runtime is not None else ""
 
-    def record(self, name: str) -> Record | None:
+    def record(self, name: str) -> ContainerMemory | None:
         memory = self.memory
         for record in memory.mains:
             if record.facts.name == name:

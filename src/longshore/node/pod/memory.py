@@ -13,7 +13,7 @@ import msgspec
 from longshore.api.types import Obj
 from longshore.machinery.reasons import Reason
 from longshore.node.pod.facts import ContainerFacts, Facts
-from longshore.node.runtime import State
+from longshore.node.runtime import ContainerState
 
 
 class Waiting(msgspec.Struct):
@@ -38,13 +38,13 @@ class Stopping(msgspec.Struct):
     killed: float | None = None
 
 
-class Record(msgspec.Struct):
+class ContainerMemory(msgspec.Struct):
     """One container, through all its attempts."""
 
     facts: ContainerFacts
     attempt: int = 0
     """The attempt of the run in `state`, or of the next run if there is no state. It is the restart count."""
-    state: State | None = None
+    state: ContainerState | None = None
     ended: Obj | None = None
     """`state.terminated` of the status, made once when the run ended."""
     last: Obj | None = None
@@ -97,16 +97,16 @@ class Verdict(msgspec.Struct, frozen=True):
     """A condition that says why, e.g. DisruptionTarget."""
 
 
-class Memory(msgspec.Struct):
+class PodMemory(msgspec.Struct):
     """One pod."""
 
     facts: Facts
     pod: Obj
     """The pod as last seen."""
     ip: str
-    inits: list[Record] = msgspec.field(default_factory=list)
-    mains: list[Record] = msgspec.field(default_factory=list)
-    ephemerals: list[Record] = msgspec.field(default_factory=list)
+    inits: list[ContainerMemory] = msgspec.field(default_factory=list)
+    mains: list[ContainerMemory] = msgspec.field(default_factory=list)
+    ephemerals: list[ContainerMemory] = msgspec.field(default_factory=list)
     start_time: str = ""
     started_at: float = 0.0
     """The start time in seconds since 1970. The process that started the pod knows its fraction, so that a
@@ -162,14 +162,14 @@ class Memory(msgspec.Struct):
             or self.leaving
         )
 
-    def records(self) -> list[Record]:
+    def records(self) -> list[ContainerMemory]:
         return self.inits + self.mains + self.ephemerals if self.inits or self.ephemerals else self.mains
 
     def see(self, facts: Facts) -> None:
         """Takes over a changed spec: another deadline, or more ephemeral containers."""
         known = {record.facts.name for record in self.ephemerals}
         self.facts = facts
-        self.ephemerals += [Record(c) for c in facts.ephemerals if c.name not in known]
+        self.ephemerals += [ContainerMemory(c) for c in facts.ephemerals if c.name not in known]
 
 
 class PodView(msgspec.Struct):
@@ -178,7 +178,7 @@ class PodView(msgspec.Struct):
     It is not `frozen`, because every sync of a pod makes one: that would cost ten times as much.
     """
 
-    memory: Memory
+    memory: PodMemory
     now: float
     """The time by the monotonic clock, which stops and retries use."""
     wall: float

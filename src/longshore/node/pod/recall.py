@@ -16,20 +16,20 @@ from longshore.api.types import Obj
 from longshore.node.pod import backoff, ends
 from longshore.node.pod.facts import facts_of
 from longshore.node.pod.life import Life, Paths
-from longshore.node.pod.memory import Memory, Record
+from longshore.node.pod.memory import ContainerMemory, PodMemory
 from longshore.node.preparing.types import CannotPrepare, NotReady, Preparation
-from longshore.node.runtime import Key, State
+from longshore.node.runtime import ContainerState, Key
 
 
-def new(pod: Obj, ip: str) -> Memory:
+def new(pod: Obj, ip: str) -> PodMemory:
     """The memory of a pod of which nothing ever ran."""
     facts = facts_of(pod)
-    inits = [Record(c) for c in facts.inits] if facts.inits else []
-    ephemerals = [Record(c) for c in facts.ephemerals] if facts.ephemerals else []
-    return Memory(facts, pod, ip, inits, [Record(c) for c in facts.mains], ephemerals)
+    inits = [ContainerMemory(c) for c in facts.inits] if facts.inits else []
+    ephemerals = [ContainerMemory(c) for c in facts.ephemerals] if facts.ephemerals else []
+    return PodMemory(facts, pod, ip, inits, [ContainerMemory(c) for c in facts.mains], ephemerals)
 
 
-def recalled(pod: Obj, ip: str, states: Iterable[State]) -> Memory:
+def recalled(pod: Obj, ip: str, states: Iterable[ContainerState]) -> PodMemory:
     """The memory of a pod of which something may have run."""
     memory = new(pod, ip)
     status = pod.get("status") or {}
@@ -37,7 +37,7 @@ def recalled(pod: Obj, ip: str, states: Iterable[State]) -> Memory:
     memory.started_at = rfc3339.seconds(memory.start_time)
     if status.get("phase") in pod_state.ENDED:
         memory.terminal = status["phase"]
-    by_name: dict[str, dict[int, State]] = {}
+    by_name: dict[str, dict[int, ContainerState]] = {}
     for state in states:
         by_name.setdefault(state.key.container, {})[state.key.attempt] = state
     reports = {entry["name"]: entry for entry in pod_state.statuses_of(pod, *pod_state.ALL_STATUSES)}
@@ -48,7 +48,7 @@ def recalled(pod: Obj, ip: str, states: Iterable[State]) -> Memory:
     return memory
 
 
-def _record(uid: str, record: Record, states: dict[int, State], report: Obj) -> None:
+def _record(uid: str, record: ContainerMemory, states: dict[int, ContainerState], report: Obj) -> None:
     told = _told(uid, record.facts.name, report)
     newest = max(states, default=-1)
     if told is not None and told[0].key.attempt > newest:
@@ -83,7 +83,7 @@ def _now(report: Obj) -> Obj:
     return report.get("state") or {}
 
 
-def _told(uid: str, name: str, report: Obj) -> tuple[State, Obj | None] | None:
+def _told(uid: str, name: str, report: Obj) -> tuple[ContainerState, Obj | None] | None:
     """The newest run in the status, with its end; None if there is none."""
     attempt = report.get("restartCount") or 0
     key = Key(uid, name, attempt)
@@ -93,14 +93,14 @@ def _told(uid: str, name: str, report: Obj) -> tuple[State, Obj | None] | None:
     if "running" in now:
         began = rfc3339.seconds(now["running"].get("startedAt") or "")
         runtime_id = (report.get("containerID") or "").partition("://")[2]
-        return State(key, "lost", runtime_id, started_at=began), None
+        return ContainerState(key, "lost", runtime_id, started_at=began), None
     if "terminated" in last:  # the container waits for its next start
         return _ended(key, last["terminated"])
     return None
 
 
-def _ended(key: Key, ended: Obj) -> tuple[State, Obj]:
-    state = State(
+def _ended(key: Key, ended: Obj) -> tuple[ContainerState, Obj]:
+    state = ContainerState(
         key,
         "exited",
         (ended.get("containerID") or "").partition("://")[2],
@@ -114,7 +114,7 @@ def _ended(key: Key, ended: Obj) -> tuple[State, Obj]:
     return state, ended
 
 
-def _terminated_before(state: State) -> Obj | None:
+def _terminated_before(state: ContainerState) -> Obj | None:
     from longshore.node.status.containers import terminated
 
     return terminated(state, "") if state.phase != "running" else None

@@ -10,7 +10,7 @@ import asyncio
 from typing import Final
 
 from longshore.api.types import Obj
-from longshore.node.probes.hooks import Result
+from longshore.node.probes.hooks import HookResult
 
 _PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _DATA, _HEADERS, _RST, _SETTINGS, _PING, _GOAWAY = 0, 1, 3, 4, 6, 7
@@ -19,24 +19,24 @@ _STREAM: Final = 1
 _STATUSES: Final = {0: "UNKNOWN", 1: "SERVING", 2: "NOT_SERVING", 3: "SERVICE_UNKNOWN"}
 
 
-async def check(handler: Obj, host: str) -> Result:
+async def check(handler: Obj, host: str) -> HookResult:
     """Asks for the health of `handler.service` at its port."""
     port = int(handler["port"])
     try:
         reader, writer = await asyncio.open_connection(host, port)
     except OSError as err:
-        return Result(False, f'error: connect to "{host}:{port}": {err}')
+        return HookResult(False, f'error: connect to "{host}:{port}": {err}')
     try:
         writer.write(_request(f"{host}:{port}", handler.get("service") or ""))
         status = await _answer(reader, writer)
     except (OSError, EOFError, ValueError) as err:
-        return Result(False, f"error: health rpc failed: {err}")
+        return HookResult(False, f"error: health rpc failed: {err}")
     finally:
         writer.close()
     if status == 1:
-        return Result(True)
+        return HookResult(True)
     shown = _STATUSES.get(status, str(status))
-    return Result(False, f'service unhealthy (responded with "{shown}")')
+    return HookResult(False, f'service unhealthy (responded with "{shown}")')
 
 
 def _request(authority: str, service: str) -> bytes:

@@ -76,7 +76,7 @@ class Prober:
             due = max(due + period, self._clock.monotonic())
             await self._clock.sleep(due - self._clock.monotonic())
 
-    async def _ask(self, probe: Obj, target: Target) -> hooks.Result:
+    async def _ask(self, probe: Obj, target: Target) -> hooks.HookResult:
         patience = float(probe.get("timeoutSeconds") or 1)
         try:
             async with self._clock.timeout(patience):
@@ -84,10 +84,10 @@ class Prober:
         except TimeoutError:
             command = (probe.get("exec") or {}).get("command")
             what = f'command timed out: "{" ".join(command)}"' if command else "no answer:"
-            return hooks.Result(False, f"{what} timed out after {patience:g}s")
+            return hooks.HookResult(False, f"{what} timed out after {patience:g}s")
         except Exception as err:  # a bug; the probe has no result but this
             log.exception("probe of %s", target.key)
-            return hooks.Result(False, str(err))
+            return hooks.HookResult(False, str(err))
 
 
 def _verdict(name: str, ok: bool) -> str:

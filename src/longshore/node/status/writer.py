@@ -21,7 +21,7 @@ from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 from longshore.machinery.time.clock import Clock, Timer
 from longshore.node.pod.life import Life
-from longshore.node.pod.memory import Memory
+from longshore.node.pod.memory import PodMemory
 from longshore.node.status.build import status_of
 
 HOLD_SECONDS: Final = 0.025
@@ -165,7 +165,7 @@ class StatusWriter:
             else:
                 self._wake(life)
 
-    async def _put(self, memory: Memory, status: Obj, *, final: bool) -> Obj:
+    async def _put(self, memory: PodMemory, status: Obj, *, final: bool) -> Obj:
         pod = memory.pod
         meta = pod["metadata"]
         if "managedFields" in meta:
@@ -194,7 +194,7 @@ class StatusWriter:
         return True
 
 
-def _times(memory: Memory) -> str:
+def _times(memory: PodMemory) -> str:
     """Start and end of the first container, to the millisecond; empty for one that never ran."""
     state = memory.mains[0].state
     if state is None or not state.started_at or not state.finished_at:
