@@ -183,7 +183,7 @@ def record_of(pod: Obj, at: float) -> Obj:
 
 
 def _run(entry: Obj) -> Obj:
-    """How a container's last runs ended. `attempt` is that of its newest log."""
+    """The ends of a container's last runs. `attempt` is the run of the newest log."""
     out: Obj = {"name": entry["name"], "attempt": entry.get("restartCount") or 0}
     for part, key in (("state", "ended"), ("lastState", "endedBefore")):
         ended = (entry.get(part) or {}).get("terminated")

@@ -13,7 +13,8 @@ import msgspec
 from longshore.api import label_syntax, quantity
 
 PODS: Final = 500
-"""Upstream's 110 stands for a machine full of network interfaces and cgroups; pods here are processes."""
+"""The default number of pods. Upstream's is 110, for pods with network interfaces and cgroups; pods here are
+processes."""
 _NATIVE: Final = ("cpu", "memory", "ephemeral-storage", "pods")
 
 

@@ -30,7 +30,7 @@ VERSION_SUFFIX: Final = "+longshore"
 """The end of the `kubeletVersion` of longshore's own nodes."""
 HEARTBEAT_SECONDS: Final = 10.0
 _REGISTRATION_PAUSES: Final = Doubling(0.2, 7.0)
-_REPORT_EVERY: Final = 30
+_HEARTBEATS_PER_REPORT: Final = 30
 """Heartbeats between two reports of an unchanged status: upstream's five minutes."""
 _MEMORY: Final = (
     "MemoryPressure",
@@ -119,7 +119,7 @@ class Registration:
             beats += 1
             try:
                 changed = await self._look()
-                is_due = is_due or changed or beats % _REPORT_EVERY == 0
+                is_due = is_due or changed or beats % _HEARTBEATS_PER_REPORT == 0
                 await self._renew()
                 if is_due:
                     await self._register()

@@ -77,7 +77,8 @@ def _value(each: str, text: str) -> Any:
 
 
 def variants(objects: Sequence[Obj], changes: Sequence[FieldChange]) -> Iterator[Variant]:
-    """Yields every combination of values; a single one without words if nothing is changed."""
+    """Yields a variant for every combination of values; without changes, a single variant with empty
+    `words`."""
     for chosen in itertools.product(*(each.values for each in changes)):
         changed = copy.deepcopy([*objects])
         for one, value in zip(changes, chosen, strict=True):

@@ -12,7 +12,7 @@ from longshore.sim.checks import spoken
 from longshore.sim.chronicle import Chronicle
 from longshore.sim.sim_result import SimResult, most
 
-_NAMES_TOLD: Final = 3
+_MAX_NAMES: Final = 3
 
 
 def of(result: SimResult, nodes: Sequence[Obj], chronicle: Chronicle) -> list[str]:
@@ -113,10 +113,10 @@ def _unfinished(result: SimResult) -> Iterator[str]:
 
 
 def _nodes(result: SimResult) -> Iterator[str]:
-    for row in result.node_failures[:_NAMES_TOLD]:
+    for row in result.node_failures[:_MAX_NAMES]:
         length = f"for {spoken(row.ended - row.at)}" if row.ended is not None else "and is not back"
         yield f"{row.node} fails at {result.clock(row.at):%d %b %H:%M:%S} {length}"
-    if more := len(result.node_failures[_NAMES_TOLD:]):
+    if more := len(result.node_failures[_MAX_NAMES:]):
         yield f"nodes fail {'once' if more == 1 else f'{more} times'} more"
 
 
@@ -127,4 +127,4 @@ def _unsaid(result: SimResult) -> Iterator[str]:
 
 
 def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:_NAMES_TOLD]) + (", …" if len(names) > _NAMES_TOLD else "")
+    return ", ".join(names[:_MAX_NAMES]) + (", …" if len(names) > _MAX_NAMES else "")

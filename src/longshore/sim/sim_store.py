@@ -26,14 +26,14 @@ from longshore.store.window import Window
 
 _LIMITS: Final = Limits(window_events=1024, lag_events=1 << 30, lag_bytes=1 << 40)
 """Watchers in the same process read changes in the next turn of the loop, however many a turn brings."""
-_DECODED_ENTRIES: Final = 16_384
+_MAX_DECODED_ENTRIES: Final = 16_384
 """Objects that are kept decoded; beyond that, those that only the store refers to are encoded."""
 _UNSHARED_REFERENCES: Final = 2
 """References to a view that only its entry holds: the entry's, and that of `getrefcount` itself."""
 
 
 class SimStore(Store):
-    """Begins empty. A write can be read at once, and watchers get it in a later turn of the loop."""
+    """An empty store at first. A write can be read at once; watchers get it in a later turn of the loop."""
 
     def __init__(self) -> None:
         found = Contents(_LIMITS, FIRST_REVISION, journalled=False)
@@ -84,7 +84,7 @@ class _Decoded(Decoded):
     def keep(self, entry: Entry) -> None:
         kept = self._kept
         kept[entry.revision] = entry
-        if len(kept) > _DECODED_ENTRIES:
+        if len(kept) > _MAX_DECODED_ENTRIES:
             for _ in range(2):  # one for this entry, and one for entries whose other references are gone
                 revision, oldest = kept.popitem(last=False)
                 if getrefcount(oldest._obj) > _UNSHARED_REFERENCES:

@@ -24,7 +24,7 @@ from longshore.testing.seen_requests import SeenRequest
 NOTICE_SECONDS: Final = 5.0
 """Real seconds that a client waits before a line says so."""
 _LOOK_SECONDS: Final = 0.5
-_POLLS: Final = 4
+_MIN_POLLS: Final = 4
 """A request that is repeated so often without a change in between is a poll."""
 
 
@@ -88,7 +88,7 @@ class StillTime:
         named = f"{seen.method} {seen.path} {seen.query}"
         wait = self._polls.setdefault(named, _Wait(_named(seen), RealClock.monotonic(), times=0))
         wait.times += 1
-        if wait.times >= _POLLS:
+        if wait.times >= _MIN_POLLS:
             self._judge(wait, RealClock.monotonic() - wait.since)
         if wait.error is not None:
             del self._polls[named]

@@ -260,10 +260,11 @@ def _check_journal(journal: Path, manifest: Manifest, backup: Path) -> None:
 
 
 def restore(backup: Path, directory: Path) -> tuple[Manifest, Path | None]:
-    """Puts a backup into a data directory that no longshore uses; returns also where the old files are.
+    """Puts a backup into a data directory that no longshore uses; returns also the directory of the old
+    files.
 
-    Raises `BadBackup`, `DataDirBusy`, `SchemaTooNew` or `UnfitDirectory`, and then has changed nothing. A
-    start refuses the directory from the first change to the last.
+    Raises `BadBackup`, `DataDirBusy`, `SchemaTooNew` or `UnfitDirectory`; nothing is changed then. A start
+    refuses the directory from the first change to the last.
     """
     files.prepare_data_dir(directory)
     lock = DataDirLock(directory)

@@ -23,8 +23,8 @@ from longshore.cli.main import Failure
 if TYPE_CHECKING:
     from longshore.up.outside.settings import OutsideSettings
 
-_EVERY_ADDRESS = "0.0.0.0"
-"""Webhooks are called from other machines."""
+_ANY_ADDRESS = "0.0.0.0"
+"""All addresses, because other machines call webhooks."""
 _MAX_SHARDS = 256
 """Each replica reads the Leases of all shards every 1.5 s: the Leases of 256 shards are some 200 kB."""
 
@@ -70,7 +70,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     flags.one_of_several(parser)
     add_shards(parser)
     flags.table(parser, _SERVED, rate=_rate, burst=flags.whole("a whole number of requests"))
-    usual = f"{_EVERY_ADDRESS}:{settings.WEBHOOKS_PORT}"
+    usual = f"{_ANY_ADDRESS}:{settings.WEBHOOKS_PORT}"
     parser.add_argument(
         "--webhooks",
         type=_webhooks,
@@ -169,7 +169,7 @@ def _rate(text: str) -> float:
 
 def _webhooks(text: str) -> tuple[str, int]:
     address, port = flags.address(text)
-    return (address if ":" in text else _EVERY_ADDRESS), port
+    return (address if ":" in text else _ANY_ADDRESS), port
 
 
 def _lease(text: str) -> tuple[str, str]:

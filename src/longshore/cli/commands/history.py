@@ -179,8 +179,8 @@ class Row:
 
 
 def order(row: Row) -> tuple[int, bool, float]:
-    """The key that sorts rows, oldest first. Jobs that run have whole seconds, others fractions: within a
-    second a retry comes after the run that it retries."""
+    """The sort key of rows, oldest first. Running Jobs have whole seconds, others fractions; within a second
+    a retry comes after the run that it retries."""
     return int(row.begun), bool(row.retry_of), row.begun
 
 

@@ -79,7 +79,8 @@ def _file(arguments: Namespace) -> Path:
 
 
 def _in_use(directory: Path) -> Path | None:
-    """The file of the longshore that runs on a directory; None if none does, or it runs no pods."""
+    """The file of the longshore that runs on a directory; None if no longshore runs there, or it runs no
+    pods."""
     from longshore.api.errors import StatusError
     from longshore.client.errors import ConfigError, Unreachable
     from longshore.up import own_pages

@@ -66,7 +66,8 @@ def _found(server: Server) -> Obj:
 
 
 def _kept(server: Server) -> Obj:
-    """How much the server keeps of finished work; empty if it is no longshore, or without the right."""
+    """How much finished work the server keeps; empty if the server is not longshore, or the user may not read
+    it."""
     from longshore.up import own_pages
 
     answer = server.request("GET", own_pages.KEPT)

@@ -33,7 +33,7 @@ class CrontabEntry:
     number: int
     """The number of its line, from 1."""
     name: str
-    """The name of its CronJob: that of the program, numbered where it is not the first."""
+    """The name of its CronJob: the program's name, numbered if it is not the first."""
     schedule: str
     command: str
     """The text for the shell."""

@@ -19,7 +19,7 @@ from longshore.controllers.cronjob import timing
 from longshore.controllers.scheduled.upcoming_runs import shown
 from longshore.controllers.scheduled.view import ScheduledView
 
-_STRIP: Final = 20
+_STRIP_RUNS: Final = 20
 _MARKS: Final = {"complete": ".", "failed": "x", "deleted": "-", "suspended": "s", "running": ">"}
 LEGEND: Final = "RUNS: . complete, x failed, > running, s suspended, - deleted; the newest on the right"
 
@@ -78,7 +78,7 @@ def lines(cronjobs: Iterable[Obj], runs: Iterable[Row], now: Instant, local: cro
 
 def _line(obj: Obj, runs: Mapping[tuple[str, str], list[Row]], now: Instant, local: cron.Zone) -> CronJobLine:
     meta, spec = obj["metadata"], obj["spec"]
-    mine = runs.get((meta["namespace"], f"CronJob/{meta['name']}"), [])[-_STRIP:]
+    mine = runs.get((meta["namespace"], f"CronJob/{meta['name']}"), [])[-_STRIP_RUNS:]
     try:
         named = cron.load(spec["timeZone"]) if spec.get("timeZone") else None
         schedule = cron.parse(spec["schedule"])

@@ -17,7 +17,7 @@ _SLOW_RATIO: Final = 2.0
 """A run is slow if it took this many times the usual time."""
 _SLOW_SECONDS: Final = 5.0
 """Shorter runs are never called slow."""
-_KNOWN_RUNS: Final = 3
+_MIN_KNOWN_RUNS: Final = 3
 """The fewest completed runs from which a usual time is computed."""
 _SKIPS: Final = ("Skipped", "TooLate", "UnknownTimeZone", "BadSchedule", "NeverFires", "NotCreated")
 """Reasons of a CronJob for which a run did not happen."""
@@ -96,7 +96,7 @@ def of_rows(
         others = [*known.get(group(row), ())]
         if row.result == "complete" and (took := _took(row)) in others:
             others.remove(took)
-        if len(others) >= _KNOWN_RUNS:
+        if len(others) >= _MIN_KNOWN_RUNS:
             usual[at] = statistics.median(others)
     return Day(since, until, mine, usual, words, skipped)
 

@@ -49,7 +49,7 @@ def chosen(arguments: Namespace, *, logs: bool) -> Display:
 
 
 _LINE_SECONDS: Final = 1.0
-_SHOWN_FAILURES: Final = 20
+_MAX_SHOWN_FAILURES: Final = 20
 
 
 class LineDisplay(Display):
@@ -91,8 +91,8 @@ class LineDisplay(Display):
 
     def failure(self, run: FollowedRun, failed: Failed) -> None:
         self._failures += 1
-        if self._failures > _SHOWN_FAILURES:
-            if self._failures == _SHOWN_FAILURES + 1:
+        if self._failures > _MAX_SHOWN_FAILURES:
+            if self._failures == _MAX_SHOWN_FAILURES + 1:
                 self.say("more failures are not shown; see: longshore get pods, or --output json")
             return
         self.say("\n".join([report_lines.failed(run, failed), *(f"  | {line}" for line in failed.lines)]))

@@ -32,7 +32,7 @@ _REST_FACTOR: Final = 20.0
 _MIN_BAR_CELLS, _MAX_BAR_CELLS = 10, 40
 _MAX_BARS: Final = 12
 """The most bars that are shown; runs that succeeded are left out first."""
-_SHOWN_FAILURES: Final = 3
+_MAX_SHOWN_FAILURES: Final = 3
 _FAILURE_LINES: Final = 3
 
 
@@ -60,7 +60,7 @@ class Live(Display):
         self._dirty = True
 
     def failure(self, run: FollowedRun, failed: Failed) -> None:
-        self._failures = [*self._failures, (run, failed)][-_SHOWN_FAILURES:]
+        self._failures = [*self._failures, (run, failed)][-_MAX_SHOWN_FAILURES:]
         self._dirty = True
 
     def line(self, prefix: str, line: bytes) -> None:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from longshore.api.resources import Resource
 
 MANAGER: Final = "longshore"
-_CREATE_TRIES: Final = 100
+_MAX_CREATE_TRIES: Final = 100
 
 
 @dataclass(slots=True)
@@ -192,14 +192,14 @@ async def _created(place: Place, resource: Resource, obj: Obj, *, dry_run: bool 
     Tries again while a new namespace has no service account, or a new longshore no queues.
     """
     namespace = obj["metadata"].get("namespace", "")
-    for tried in range(_CREATE_TRIES):
+    for tried in range(_MAX_CREATE_TRIES):
         try:
             return await place.client.create(
                 resource, obj, namespace, dry_run=dry_run, strict=True, manager=MANAGER
             )
         except StatusError as err:
             soon = (err.code == 403 and "service account" in err.message) or "status is ``" in err.message
-            if not soon or tried == _CREATE_TRIES - 1:
+            if not soon or tried == _MAX_CREATE_TRIES - 1:
                 raise
             await asyncio.sleep(0.05)
     raise AssertionError("the last try returns or raises")

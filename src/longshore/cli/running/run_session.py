@@ -39,7 +39,7 @@ from longshore.client import Client, Unreachable
 from longshore.why import text as story_text
 from longshore.why.kinds import EXPLANATIONS
 
-_KEPT_STORIES = 100
+_MAX_KEPT_STORIES = 100
 """The most objects of a throw-away run whose stories are kept."""
 _FAILURES_SECONDS, _OUTPUT_SECONDS = 1.0, 5.0
 """The longest wait for failures, and for the log lines of a run that was stopped."""
@@ -149,7 +149,7 @@ class RunSession:
                 print(f"longshore: {self._unwritten}", file=sys.stderr)
                 code = code or 1
         if self._here.journal is not None:
-            for run in runs[:_KEPT_STORIES]:
+            for run in runs[:_MAX_KEPT_STORIES]:
                 if story := await _story(self._here.client, run):
                     self._here.journal.story(run, story)
             self._here.journal.ended(runs, outcome, code)

@@ -250,8 +250,9 @@ def _turns(run: FollowedRun) -> Turns:
 
 
 def attempts(status: Obj, *, exact: bool) -> list[tuple[int, bool]]:
-    """The runs of a container whose logs can be read, and whether it was restarted since. `exact` says that
-    the server takes the number of a run: others have only the last run of a container that waits."""
+    """The runs of a container whose logs can be read, each with whether the container was restarted after it.
+    With `exact` the server can find a run by its number; other servers have only the last run of a waiting
+    container."""
     count, state = status.get("restartCount", 0), status.get("state") or {}
     begun = bool(state.keys() & {"running", "terminated"})
     if not begun and not (status.get("lastState") or {}).get("terminated"):

@@ -13,7 +13,7 @@ from longshore.machinery.time.wallclock import Outage
 
 LATEST_ONLY_RULE: Final = "only the most recent missed time is started"
 SEARCH: Final = "the search for the most recent one goes back about two intervals, and found none there"
-_COUNTED: Final = 100
+_MAX_COUNTED: Final = 100
 """Missed times beyond this number are not counted. Kubernetes warns above the same number."""
 
 
@@ -40,8 +40,8 @@ def _skipped(timing: Timing, after: Instant, until: Instant, rule: str) -> Skipp
     count, at = 0, timing.next(after)
     while at is not None and at <= until:
         count += 1
-        if count > _COUNTED:
-            return Skipped(after, until, _COUNTED, False, rule)
+        if count > _MAX_COUNTED:
+            return Skipped(after, until, _MAX_COUNTED, False, rule)
         at = timing.next(at)
     return Skipped(after, until, count, True, rule) if count else None
 

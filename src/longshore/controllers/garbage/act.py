@@ -25,7 +25,7 @@ from longshore.controllers.garbage.owners import is_gone, metadata
 
 _MAX_WRITES: Final = 20
 """Dependents orphaned at the same time: as many as upstream has workers."""
-_TRIES: Final = 5
+_MAX_TRIES: Final = 5
 
 
 class Actor:
@@ -151,7 +151,7 @@ class Actor:
         """Removes one finalizer from the object, if it still exists and has it."""
         name, namespace, uid = meta["name"], meta.get("namespace") or "", meta["uid"]
         with errors.tolerated(404):
-            for left in reversed(range(_TRIES)):
+            for left in reversed(range(_MAX_TRIES)):
                 finalizers = meta.get("finalizers") or []
                 if meta["uid"] != uid or finalizer not in finalizers:
                     return

@@ -29,7 +29,7 @@ class JobMemory:
         """UIDs of the unfinished Jobs that this memory holds, by key."""
         self._backoffs: dict[Key, BackoffRecord] = {}
         self._unanswered_backoffs: dict[Key, tuple[Obj, BackoffRecord]] = {}
-        """Statuses whose write got no answer, each with the back-off that holds if it was made."""
+        """Statuses whose write got no answer, each with the back-off that holds if the write took place."""
         self.next_starts: dict[Key, float] = {}
         """When each Job with a start interval may start its next pod, in seconds since 1970."""
         self.unanswered: set[Key] = set()
@@ -46,7 +46,7 @@ class JobMemory:
         self._looked_at[key] = uid
 
     def backoff(self, key: Key, status: Obj) -> BackoffRecord:
-        """Returns the back-off of a Job with this status, which a write without an answer may have made."""
+        """Returns the back-off that belongs to this status, even if the write of the status got no answer."""
         written, record = self._unanswered_backoffs.get(key, (None, NO_FAILURES))
         if written == status:
             self.remember_backoff(key, record)

@@ -151,10 +151,11 @@ _NAMESPACE_CHECK_SECONDS: Final = 60.0
 
 
 def _is_namespace_in_question(plan: JobPlan) -> bool:
-    """Whether a deleted pod is kept for a replacement that the Job will not create.
+    """Whether a deleted pod waits for a replacement that the Job will not create.
 
-    A failed pod is kept until a replacement carries on the failure count of its index, or until one is
-    refused because the namespace is terminating. A suspended Job, or one without parallelism, creates none.
+    A failed pod waits until a replacement takes over the failure count of its index, or until a create is
+    refused because the namespace is terminating. A suspended Job, or one without parallelism, creates no
+    pods.
     """
     if plan.indexes is None or plan.view.namespace_going or plan.create:
         return False
@@ -163,7 +164,8 @@ def _is_namespace_in_question(plan: JobPlan) -> bool:
 
 
 async def _is_namespace_going(client: Client, job: Obj) -> bool:
-    """Whether the namespace of the Job is being deleted. A dry-run create tells, with no additional right."""
+    """Whether the namespace of the Job is being deleted. A dry-run create shows it without any additional
+    right."""
     meta = job["metadata"]
     pod = {"metadata": {"generateName": f"{meta['name']}-"}, "spec": job["spec"]["template"]["spec"]}
     try:

@@ -49,14 +49,15 @@ class NamespaceView(msgspec.Struct, frozen=True):
     undiscovered: str = ""
     """Why discovery failed for some resources; empty if it did not."""
     failures: tuple[str, ...] = ()
-    """Errors of lists now, and of deletes in the sync before."""
+    """Errors of lists in this sync, and of deletes in the sync before."""
 
 
 class Served:
-    """The resources that are served, found out after the deletion of a namespace began.
+    """The served resources, discovered after the deletion of a namespace began.
 
     Nothing can be created in a terminating namespace, so resources that are served later have no objects in
-    it. One discovery, of some 27 requests, does for all namespaces whose deletion is known when it begins.
+    it. One discovery takes some 27 requests, and is valid for all namespaces whose deletion was known at its
+    begin.
     """
 
     def __init__(self) -> None:

@@ -99,7 +99,8 @@ class PodGc:
 
     async def _until_next(self, period: float, *, again: bool) -> None:
         """Waits for the next sync. If no pods were removed (`again` is False) and no node is missing, a sync
-        finds nothing before a change: so waits for a change first, then for the next regular time."""
+        can find nothing until a change. Then it waits for a change first, and after that for the next regular
+        time."""
         clock = self._context.clock
         due = clock.monotonic() + period
         if not again and not self._is_missing_nodes:

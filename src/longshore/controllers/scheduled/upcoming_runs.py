@@ -14,7 +14,7 @@ Next: TypeAlias = Callable[[Instant], Instant | None]
 
 _EPOCH: Final = datetime(1970, 1, 1)
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_SHOWN: Final = 3
+_MAX_SHOWN: Final = 3
 """The number of skipped times that are named; the rest are counted."""
 
 
@@ -58,7 +58,7 @@ def _skipped(schedule: cron.Schedule, was: int, wall: int) -> str:
     more = 0
     at = plain.next(was * SECOND, cron.UTC)
     while at is not None and at < wall * SECOND and more < 1000:
-        if len(named) < _SHOWN:
+        if len(named) < _MAX_SHOWN:
             named.append(_face(at // SECOND))
         else:
             more += 1

@@ -22,7 +22,7 @@ from longshore.node.keeper.walls.fork_server import ForkServer
 from longshore.node.keeper.walls.namespaces import Namespaces
 
 _LOCK_SECONDS = 5.0
-_FILES = 65536
+_MAX_OPEN_FILES = 65536
 
 
 def main() -> int:
@@ -88,7 +88,7 @@ def _detach(directory: str) -> None:
 def _allow_many_files() -> None:
     """Raises the limit of open files: each running container takes three, and the usual limit is 1024."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _FILES if hard == resource.RLIM_INFINITY else min(hard, _FILES)
+    wanted = _MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, _MAX_OPEN_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 

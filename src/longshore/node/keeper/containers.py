@@ -34,7 +34,7 @@ _TELL_AGAIN_SECONDS = 1.0  # seconds until the journal of a full disk is tried a
 _FIRST_LOOK_SECONDS = 0.1  # seconds until memory is looked at for the first time
 _KILL_AGAIN_SECONDS = 0.05  # seconds between kills, until all processes are gone
 _ASK_AGAIN_SECONDS = 0.02  # seconds; an adopted process' exit code is known when its own parent has reaped it
-_ASK_TIMES = 25
+_MAX_ASKS = 25
 _NO_CODE = "its exit code is not known: the keeper that started it was killed"
 
 
@@ -304,7 +304,7 @@ class Containers:
         if asked == 0:
             self._loop.remove(entry.pidfd)
             killing.group(entry.pid, signal.SIGKILL)
-        if status is None and asked < _ASK_TIMES:
+        if status is None and asked < _MAX_ASKS:
             again = functools.partial(self._adopted_ended, entry, asked + 1)
             self._loop.at(f"ask {entry.key}", _ASK_AGAIN_SECONDS, again)
             return

@@ -32,7 +32,7 @@ _OF_ANOTHER = (
     "an earlier keeper started the container, and without root this one cannot enter it: "
     "each keeper of an ordinary user has a user namespace of its own"
 )
-_BACKLOG = 1 << 20  # bytes that an attached peer may leave unread; more output is dropped
+_MAX_BACKLOG_BYTES = 1 << 20  # bytes that an attached peer may leave unread; more output is dropped
 
 
 def execute(
@@ -116,7 +116,7 @@ def attach(connection: Connection, number: int, entry: ContainerRecord) -> None:
     """Sends the container's output from now on, and the descriptor of its input if it has one."""
 
     def show(data: bytes) -> None:
-        if connection.backlog < _BACKLOG:
+        if connection.backlog < _MAX_BACKLOG_BYTES:
             connection.send(frames.pack(("out", number, data)))
 
     def over(code: int) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _IDLE_SECONDS = 10.0  # seconds without containers and peers, after which the keeper exits
 _ANSWER_SECONDS = 0.01  # seconds that the answer to a start waits for the end of what was started
-_TOGETHER = 4  # starts per write to the journal; at most this many are lost if the keeper dies meanwhile
+_MAX_STARTS_PER_WRITE = 4  # so many starts are lost at most if the keeper dies before the journal has them
 
 
 class Keeper:
@@ -100,7 +100,7 @@ class Keeper:
         answers: list[bytes] = []
         starts: dict[str, tuple[int, Spec]] = {}
         for op, number, payload in messages:
-            if starts and (op != "start" or payload["key"] in starts or len(starts) == _TOGETHER):
+            if starts and (op != "start" or payload["key"] in starts or len(starts) == _MAX_STARTS_PER_WRITE):
                 answers += self._start(connection, starts)
                 starts = {}
                 self._containers.hear_ends()  # longshore handles these ends while other containers start

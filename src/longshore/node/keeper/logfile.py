@@ -19,9 +19,9 @@ import os
 import time
 
 _MAX_LINE_BYTES = 16 * 1024  # upstream's limit for one line of a log
-_ROTATE_AT = 10 << 20  # kubelet's containerLogMaxSize
+_MAX_FILE_BYTES = 10 << 20  # kubelet's containerLogMaxSize
 _MAX_TAIL_BYTES = 64 << 10  # bytes at a log's end whose lines may be replaced by the line about lost lines
-_FILES = 5  # kubelet's containerLogMaxFiles, the current one included
+_MAX_FILES = 5  # kubelet's containerLogMaxFiles, the current one included
 
 
 class _Clock:
@@ -126,7 +126,7 @@ class LogFile:
             self._lose(whole, left, len(data), problem)
             return
         self._lost, self._torn = 0, False
-        if self._size >= _ROTATE_AT and not self.whole:
+        if self._size >= _MAX_FILE_BYTES and not self.whole:
             self._rotate()
 
     def _lose(self, whole: bytes, left: bytes, given: int, problem: OSError) -> None:
@@ -180,7 +180,7 @@ class LogFile:
         self._fd = -1
         self._before += self._size
         try:
-            for number in range(_FILES - 1, 0, -1):
+            for number in range(_MAX_FILES - 1, 0, -1):
                 older = f"{self.path}.{number - 1}" if number > 1 else self.path
                 if os.path.exists(older):
                     os.rename(older, f"{self.path}.{number}")

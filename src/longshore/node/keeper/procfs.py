@@ -1,7 +1,7 @@
 """Facts of processes from /proc: when one started, its descendants, the container it belongs to.
 
-A container's processes are found by three ways, since none is enough alone: the process group of its first
-process, the tree of children under it, and the tag in the environment of those whose parents have died.
+A container's processes are found in three ways, because no single way finds all: the process group of its
+first process, the tree of children under it, and the tag in the environment of those whose parents have died.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def end_of(life: Life, record: ContainerMemory) -> Obj:
 
 _MAX_TERMINATION_BYTES: Final = 4096
 _LOG_BYTES, _LOG_LINES = 2048, 80
-_TAIL: Final = 16 * 1024
+_TAIL_BYTES: Final = 16 * 1024
 """Bytes read at the end of the log file, whose lines have a time and a stream as well."""
 
 
@@ -107,12 +107,12 @@ def _tail(log: FilePath) -> bytes:
     try:
         with open(log, "rb") as opened:
             size = opened.seek(0, 2)
-            opened.seek(max(size - _TAIL, 0))
+            opened.seek(max(size - _TAIL_BYTES, 0))
             raw = opened.read()
     except OSError:
         return b""
     lines = raw.split(b"\n")
-    if size > _TAIL:
+    if size > _TAIL_BYTES:
         lines = lines[1:]
     said = b""
     for line in lines:

@@ -43,7 +43,7 @@ class Life(msgspec.Struct):
     keys: set[Key] = msgspec.field(default_factory=set)
     """The containers that the runtime remembers."""
     final: bool = False
-    """Whether nothing of the pod runs or will run again."""
+    """Whether no container of the pod runs or will run again."""
     hold: float = 0.0
     """The moment until which the status is held back; 0 if it is not held back."""
     held: float = 0.0

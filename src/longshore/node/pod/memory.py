@@ -109,8 +109,8 @@ class PodMemory(msgspec.Struct):
     ephemerals: list[ContainerMemory] = msgspec.field(default_factory=list)
     start_time: str = ""
     started_at: float = 0.0
-    """The start time in seconds since 1970. The process that started the pod knows its fraction, so that a
-    deadline of one second is a whole second."""
+    """The start time in seconds since 1970. It has a fraction in the process that started the pod, so that a
+    deadline of one second lasts a whole second."""
     rejected: bool = False
     """Whether the node refused the pod; nothing of it ever ran."""
     verdict: Verdict | None = None
@@ -175,7 +175,7 @@ class PodMemory(msgspec.Struct):
 class PodView(msgspec.Struct):
     """The input of `decide`: the memory of a pod, and the time. A view is never changed.
 
-    It is not `frozen`, because every sync of a pod makes one: that would cost ten times as much.
+    It is not `frozen`: every sync of a pod makes one, and a frozen one takes ten times as long.
     """
 
     memory: PodMemory

@@ -79,7 +79,7 @@ class PodPlan(msgspec.Struct):
     look_again: float | None = None
     """Seconds until the next sync is due; None if only a change leads to one."""
     done: bool = False
-    """Whether nothing of the pod runs or will run again."""
+    """Whether no container of the pod runs or will run again."""
 
 
 NOTHING: Final = PodPlan()

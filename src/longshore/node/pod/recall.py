@@ -1,8 +1,8 @@
-"""Remembers a pod after a restart of longshore, from its status and from what the runtime knows.
+"""Remembers a pod after a restart of longshore, from its status and from the runtime's records.
 
-The newest runs are read from the runtime, and runs that it has forgotten from the status. A run that is
-running by the status and unknown to the runtime is lost. No run is repeated: the next one has the next
-attempt.
+The newest runs are read from the runtime, runs that the runtime has forgotten from the status. If a run is
+running by the status but unknown to the runtime, it is lost. No run is repeated: the next run has the next
+attempt number.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ TARGET: Final = "/etc/hosts"
 VARIABLE: Final = "LONGSHORE_HOSTS"
 _DOMAIN: Final = "svc.cluster.local"
 _MAX_HOSTNAME_CHARACTERS: Final = 63
-_FIELDS: Final = 6
+_FIELD_COUNT: Final = 6
 """Fields in the line of a pod with a subdomain: its address and five names."""
 _WRITE: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _OWNER_SUFFIX: Final = ".owner"
@@ -251,7 +251,7 @@ def _read(path: Path) -> dict[str, str]:
         lines = [line.split("\t") for line in own.splitlines()]
     except FileNotFoundError:
         return {}
-    return {fields[-1]: fields[0] for fields in lines if len(fields) == _FIELDS}
+    return {fields[-1]: fields[0] for fields in lines if len(fields) == _FIELD_COUNT}
 
 
 def content(

@@ -28,8 +28,8 @@ class NotReady(Exception):
 
 
 class CannotPrepare(Exception):
-    """One container cannot start as things are, and waits with `reason`. Try again after `refresh`; nothing
-    but another manifest, or another longshore, helps if it is `for_good`."""
+    """One container cannot start now, and waits with `reason`. A later try, after `refresh`, may succeed.
+    With `for_good` only another manifest, or another longshore, helps."""
 
     def __init__(self, reason: str, message: str, *, for_good: bool = False) -> None:
         super().__init__(message)

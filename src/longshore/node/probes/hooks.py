@@ -14,7 +14,7 @@ from longshore.api.types import Obj
 from longshore.machinery.time.clock import Clock
 from longshore.node.runtime import Key, Runtime
 
-_OUTPUT: Final = 10 * 1024
+_MAX_OUTPUT_BYTES: Final = 10 * 1024
 """Bytes of a command's output, or of a page, that are kept."""
 
 
@@ -63,12 +63,12 @@ async def _exec(command: tuple[str, ...], target: Target) -> HookResult:
     said = b""
     try:
         async for _, data in session.output():
-            if len(said) < _OUTPUT:
+            if len(said) < _MAX_OUTPUT_BYTES:
                 said += data
         code = await session.wait()
     finally:
         await session.close()
-    return HookResult(code == 0, said[:_OUTPUT].decode("utf-8", "replace"))
+    return HookResult(code == 0, said[:_MAX_OUTPUT_BYTES].decode("utf-8", "replace"))
 
 
 def port_of(port: int | str, spec: Obj) -> int:
@@ -94,7 +94,8 @@ async def _tcp(handler: Obj, target: Target) -> HookResult:
 
 
 async def _http(handler: Obj, target: Target) -> HookResult:
-    """Requests a page; 200 to 399 is a success. Follows no redirects, as upstream none to other hosts."""
+    """Requests a page; 200 to 399 is a success. Follows no redirects; upstream follows those to the same
+    host."""
     host = handler.get("host") or target.ip
     try:
         port = port_of(handler["port"], target.spec)

@@ -32,7 +32,7 @@ from longshore.node.runtimes.podman_images import PodmanImages
 from longshore.node.runtimes.podman_session import EXEC_TAG, PodmanSession
 
 _SETTLING_SECONDS: Final = 0.1
-_TRIES: Final = 50
+_MAX_TRIES: Final = 50
 """How often podman is asked about a container whose monitor has just ended."""
 _ASK_SECONDS: Final = 300.0
 _NOT_STARTED: Final = ("created", "configured", "initialized")
@@ -264,7 +264,7 @@ class PodmanRuntime:
 
     async def _settled(self, key: Key, unlike: tuple[str, ...]) -> dict[str, Any] | None:
         """The inspected container once its status is none of `unlike`; None if it stays, or is gone."""
-        for _ in range(_TRIES):
+        for _ in range(_MAX_TRIES):
             seen = await self._inspect(key)
             if seen is None or seen["State"]["Status"] not in unlike:
                 return seen

@@ -9,7 +9,7 @@ from longshore.node.runtime import Container, ContainerState, Key, Runtime
 
 
 class FollowedRuntime:
-    """A runtime with its whole interface, and its running containers."""
+    """A runtime that passes all calls on, and tracks its running containers."""
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime

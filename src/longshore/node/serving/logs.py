@@ -19,8 +19,8 @@ from typing import BinaryIO, Final
 from longshore.api.container_streams import LogOptions
 from longshore.machinery.time.clock import Clock
 
-_BLOCK: Final = 1 << 17
-_TRIES: Final = 5
+_BLOCK_BYTES: Final = 1 << 17
+_MAX_TRIES: Final = 5
 _MARKER_BYTES: Final = 128
 _MIN_PAUSE_SECONDS: Final = 0.02
 _MAX_PAUSE_SECONDS: Final = 0.25
@@ -62,7 +62,7 @@ async def read(
 def _open_all(path: Path) -> list[BinaryIO]:
     """Every file of the log, oldest first. If a rotation meanwhile makes a file appear twice or not at all,
     it tries again, a few times."""
-    for left in reversed(range(_TRIES)):
+    for left in reversed(range(_MAX_TRIES)):
         files: list[BinaryIO] = []
         number = 0
         while True:
@@ -173,7 +173,7 @@ def _marker(file: BinaryIO) -> tuple[bytes, int]:
 def _whole_lines(file: BinaryIO) -> bytes:
     """The next block of lines; an incomplete line is left for the next call."""
     at = file.tell()
-    block = file.read(_BLOCK)
+    block = file.read(_BLOCK_BYTES)
     cut = block.rfind(b"\n") + 1
     if cut != len(block):
         file.seek(at + cut)
@@ -201,7 +201,7 @@ def _line_starts_from_end(file: BinaryIO) -> Iterator[int]:
     end = file.seek(0, os.SEEK_END)
     position, is_last = end, True
     while position > 0:
-        size = min(_BLOCK, position)
+        size = min(_BLOCK_BYTES, position)
         position -= size
         file.seek(position)
         block = file.read(size)

@@ -1,7 +1,7 @@
 """podFailurePolicy: finds the first rule that matches a failed pod, and its action.
 
-Kubernetes allows a policy only if pods have `restartPolicy: Never`. A Job whose containers are restarted,
-and whose pods have the annotation `longshore.dev/fail-unstartable-after`, fails with one that never starts.
+Kubernetes allows a policy only if pods have `restartPolicy: Never`. If a Job's containers are restarted and
+its pods have the annotation `longshore.dev/fail-unstartable-after`, one pod that never starts fails the Job.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ _NOTHING_YET: Final = VolcanoJobPlan(())
 
 
 def decide(view: VolcanoJobView, answers: Iterable[Answers] = ()) -> VolcanoJobPlan | End:
-    """Returns the plan that follows `answers`, one for each earlier plan; an `End` if there is none."""
+    """Returns the plan that follows these answers to the earlier plans; an `End` if nothing is left to do."""
     decision = Decision(view)
     for each in answers:
         decision.go_on(each)

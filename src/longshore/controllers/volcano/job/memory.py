@@ -1,4 +1,5 @@
-"""The controller's memory between syncs. All of it may be lost: a new one is read from the objects."""
+"""The controller's memory between syncs. All of it may be lost: a restarted controller reads it from the
+objects again."""
 
 from __future__ import annotations
 

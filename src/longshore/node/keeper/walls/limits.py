@@ -71,8 +71,8 @@ def _amount(size: int) -> str:
 
 
 _INTERVAL_SECONDS = 0.1  # seconds between looks
-_SHARE = 20  # sampling may take at most 1/N of the time
-_GUARD_FACTOR, _GUARD_MORE = 4, 1 << 30
+_REST_FACTOR = 20  # sampling may take at most 1/N of the time
+_GUARD_FACTOR, _GUARD_BYTES = 4, 1 << 30
 
 
 class Sampling:
@@ -93,7 +93,7 @@ class Sampling:
 
     def started(self, entry: ContainerRecord) -> None:
         if entry.memory:
-            guard = entry.memory * _GUARD_FACTOR + _GUARD_MORE
+            guard = entry.memory * _GUARD_FACTOR + _GUARD_BYTES
             with contextlib.suppress(OSError, ValueError):  # it has ended, or has a lower limit already
                 resource.prlimit(entry.pid, resource.RLIMIT_DATA, (guard, guard))
 
@@ -113,7 +113,7 @@ class Sampling:
                 killing.group(entry.pid, signal.SIGKILL)
                 for pid in members:
                     killing.one(pid)
-        return max(_INTERVAL_SECONDS, (time.thread_time() - began) * _SHARE)
+        return max(_INTERVAL_SECONDS, (time.thread_time() - began) * _REST_FACTOR)
 
     def usage(self, entry: ContainerRecord, snapshot: Snapshot) -> tuple[float, int] | None:
         return None

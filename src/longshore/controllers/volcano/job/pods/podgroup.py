@@ -53,13 +53,13 @@ class _Specs:
         if known is not None and known[0] is spec and known[1] == priorities:
             return known[2]
         made = _spec(job, priorities)
-        if len(self._known) >= _REMEMBERED:
+        if len(self._known) >= _MAX_REMEMBERED:
             del self._known[next(iter(self._known))]
         self._known[id(spec)] = spec, priorities, made
         return made
 
 
-_REMEMBERED: Final = 64
+_MAX_REMEMBERED: Final = 64
 _specs: Final = _Specs()
 
 
