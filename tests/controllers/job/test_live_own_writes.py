@@ -64,7 +64,7 @@ def test_nothing_is_remembered_of_a_job_that_has_ended(monkeypatch: pytest.Monke
             super().__init__(*caches)
             memories.append(self)
 
-    monkeypatch.setattr(controller, "Memory", Kept)
+    monkeypatch.setattr(controller, "JobMemory", Kept)
 
     async def scene(stage: Stage) -> None:
         await stage.job()
