@@ -38,8 +38,7 @@ def decide(roles: Iterable[Obj]) -> list[AggregationPlan]:
     """Returns a plan for every aggregated role whose rules are not those of the roles it selects.
 
     If a selected role is aggregated itself, the roles that it selects are followed; its own rules may be
-    outdated, and two roles that select each other would otherwise wait for each other.
-    """
+    outdated, and two roles that select each other would otherwise wait for each other."""
     by_name = sorted(roles, key=lambda role: str(role["metadata"]["name"]))
     plans = []
     for role in by_name:

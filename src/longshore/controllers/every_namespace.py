@@ -35,8 +35,7 @@ async def run(
 ) -> None:
     """Syncs until cancelled: `decide` makes the plans, each for one namespace; `writes` carries one out.
 
-    Explanations are stored under the name of the namespace.
-    """
+    Explanations are stored under the name of the namespace."""
     queue = context.queue(pauses=SHORT_PAUSES)
     for informer in informers:
         informer.add_handler(OnChange(lambda _: queue.add("every namespace")))

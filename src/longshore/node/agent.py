@@ -63,8 +63,7 @@ class Agent:
     logs of failed pods that were deleted. `free` returns the free space of the disk. `classes` holds the
     RuntimeClasses. `by_image` chooses runtimes; the preparer uses it too. `handle` runs hooks and probes.
     Without `heartbeats` only `report` renews the node's status. `hears` registers the handler of this node's
-    pods if many nodes share an informer.
-    """
+    pods if many nodes share an informer."""
 
     def __init__(
         self,

@@ -56,8 +56,7 @@ class Archive:
         self._last: dict[tuple[str, str, str], _Kept] = {}
         """The last pod of each owner, by its namespace, kind and name."""
         self._others: list[tuple[str, str]] = []
-        """A heap of all other pods, which are removed first: name of the directory, which begins with the
-        time, and uid."""
+        """A heap of all other pods: the directory's name, which begins with the time, and the uid."""
         self._size = 0
 
     def keep(self, pod: Obj, logs: Path, at: float) -> bool:

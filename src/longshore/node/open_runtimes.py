@@ -41,8 +41,7 @@ class OpenRuntimes:
         """Whether a runtime may report an end before its list of remembered containers."""
 
     async def open(self) -> None:
-        """Connects to each runtime. One that cannot be used is left out; if it is the default, raises
-        `Unavailable`."""
+        """Connects to each runtime; leaves out unusable ones. Raises `Unavailable` for the default."""
         self._opening = True
         for name, runtime in list(self._runtimes.items()):
             try:

@@ -160,8 +160,7 @@ class CannotStart(Exception):
     ErrImagePull, ImagePullBackOff, ErrImageNeverPull, InvalidImageName.
 
     With `why` the pod gets the Events of these reasons in place of the usual one, and with `after` the next
-    try is in so many seconds.
-    """
+    try is in so many seconds."""
 
     def __init__(self, reason: str, message: str, *, why: Sequence[Reason] = (), after: float = 0.0) -> None:
         super().__init__(message)
@@ -198,8 +197,7 @@ class Features(msgspec.Struct, frozen=True):
     isolation: str = ""
     """The level of containers that ask for none; empty where a runtime has its own."""
     isolation_problem: str = ""
-    """Why containers cannot have more than `isolation`; empty where they can, or where a runtime has its
-    own."""
+    """Why containers cannot have more than `isolation`; empty if they can, or the runtime has its own."""
     isolation_warning: str = ""
     """A sentence if the wanted level is not in force, else empty."""
 
@@ -242,5 +240,5 @@ class Runtime(Protocol):
         """The usage of the running ones among these containers."""
 
     async def close(self, *, kill: bool) -> None:
-        """Disconnects. With `kill`, running containers are killed first. Otherwise they keep running, and the
-        next `open` finds them."""
+        """Disconnects. With `kill` it first kills running containers; otherwise the next `open` finds
+        them."""

@@ -433,8 +433,7 @@ def _clock_changes(
     moments. `ran` are the times of actual runs.
 
     Such runs do not count as skipped: as in Kubernetes, the schedule has no such time. They are reported to
-    help people plan a night.
-    """
+    help people plan a night."""
     zone = schedule.zone or zone
     for at, gap in _changes(zone, start, end):
         before = zone.offset(at - 1)

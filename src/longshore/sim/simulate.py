@@ -315,8 +315,7 @@ class _SimClient(LocalClient):
     Shortcuts leave out three things more: Events go to `heard` and are not stored, fields have no owners
     (`owns_fields`), and statuses, which only controllers and nodes write here, are not validated
     (`judges_statuses`). A CronJob's Job takes 7,544 calls (bench/sim.py --calls); Events would add 2,129,
-    owners of fields 773, and validation 259.
-    """
+    owners of fields 773, and validation 259."""
 
     def __init__(self, api: Api, heard: Hears) -> None:
         super().__init__(api)

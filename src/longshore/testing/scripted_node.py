@@ -49,8 +49,7 @@ class ScriptedNode:
     """A `NodeFactory`. `machine` outlives a run of the node: the next run finds the containers of the last.
 
     `script` is a function of containers, rules about pods, or one run for all. `given` is a Node with labels
-    and taints, which is created before the agent starts.
-    """
+    and taints, which is created before the agent starts."""
 
     def __init__(
         self,

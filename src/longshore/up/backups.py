@@ -79,8 +79,7 @@ class Manifest(msgspec.Struct, frozen=True):
 def pack(directory: Path, journal: Path, out: Path, *, volumes: bool) -> Manifest:
     """Makes a backup from a copy of the journal, and the other files of the data directory.
 
-    The file appears under its name complete or not at all. Raises `StoreError` for a copy that is damaged.
-    """
+    The file appears under its name complete or not at all. Raises `StoreError` for a copy that is damaged."""
     facts = journal_copy.verified(journal)
     members = {JOURNAL: journal, **{str(path.relative_to(directory)): path for path in _secrets(directory)}}
     looks = file_modes.of(directory, directory / VOLUMES) if volumes else {}
@@ -264,8 +263,7 @@ def restore(backup: Path, directory: Path) -> tuple[Manifest, Path | None]:
     files.
 
     Raises `BadBackup`, `DataDirBusy`, `SchemaTooNew` or `UnfitDirectory`; nothing is changed then. A start
-    refuses the directory from the first change to the last.
-    """
+    refuses the directory from the first change to the last."""
     files.prepare_data_dir(directory)
     lock = DataDirLock(directory)
     try:

@@ -163,8 +163,7 @@ def on_signal(asked: Callable[[], object]) -> None:
     """Calls `asked` at the first of these signals. A second signal ends the process at once.
 
     SIGINT and SIGHUP stay ignored if they were when the process started: `nohup` relies on that, and Ctrl-C
-    at a script must not stop what the script started with `&`. SIGTERM always stops.
-    """
+    at a script must not stop what the script started with `&`. SIGTERM always stops."""
     loop = asyncio.get_running_loop()
     numbers = [n for n in _STOP_SIGNALS if n == signal.SIGTERM or signal.getsignal(n) != signal.SIG_IGN]
 

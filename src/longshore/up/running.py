@@ -89,8 +89,7 @@ async def running(options: Options, passed: Sequence[socket.socket] = ()) -> Asy
     """Starts a longshore and stops it at the end of the block. `passed` are sockets of a service manager.
 
     Raises `store.StoreError`, `files.UnfitDirectory`, `image_table.BadImages`, `pki.BrokenPki` or
-    `listening.CannotListen` if it cannot start.
-    """
+    `listening.CannotListen` if it cannot start."""
     async with AsyncExitStack() as stack:
         directory = stack.enter_context(files.data_dir(options.data_dir, temporary=options.in_memory))
         clock = RealClock()

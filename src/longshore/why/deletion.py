@@ -86,8 +86,7 @@ def deleted(record: Record, title: str) -> Line | None:
 
 def line(record: Record, title: str) -> Line | None:
     """The line of a record that reads the same for every kind; None for a step, which belongs to the present
-    state.
-    """
+    state."""
     if catalogue.place(record.code) is Place.STEP:
         return None
     if gone := deleted(record, title):

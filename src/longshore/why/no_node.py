@@ -31,8 +31,7 @@ def plain(message: str) -> str:
 
 def is_start(message: str) -> bool:
     """Whether the words only say that no node is ready, which is usual in the first seconds of a
-    longshore.
-    """
+    longshore."""
     return plain(message) == _NONE or ("0/1 nodes" in message and taints.NOT_READY in message)
 
 

@@ -155,8 +155,7 @@ def _all(records: Sequence[Record], events: Sequence[Obj], kind: Kind) -> list[R
 
 def _is_about(event: Obj, kind: Kind) -> bool:
     """Whether the event is about this kind, and not one of the same name in another group. Old events lack a
-    group.
-    """
+    group."""
     version: str = (event.get("involvedObject") or {}).get("apiVersion") or ""
     return version in ("", kind.api_version) or version.rpartition("/")[0] == kind.group
 

@@ -189,8 +189,8 @@ def address(text: str) -> tuple[str, int]:
 
 
 def whole(words: str, first: int = 0, last: float = math.inf) -> Callable[[str], int]:
-    """A reader of whole numbers in these bounds. `words` end the error message, after "is not": `a whole
-    number above 0`."""
+    """A reader of whole numbers in these bounds. `words` follow "is not" in the error: `a whole number above
+    0`."""
 
     def read(text: str) -> int:
         if not text.isdecimal() or not first <= int(text) <= last:

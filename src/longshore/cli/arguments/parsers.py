@@ -22,8 +22,7 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
 
     argparse makes a formatter for every argument that is added. Its own imports shutil for the width:
     together with YAML (client/config/kubeconfig.py) a seventh of the instructions of `longshore get pods`
-    (cachegrind).
-    """
+    (cachegrind)."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=columns() - 2)

@@ -79,8 +79,7 @@ def _file(arguments: Namespace) -> Path:
 
 
 def _in_use(directory: Path) -> Path | None:
-    """The file of the longshore that runs on a directory; None if no longshore runs there, or it runs no
-    pods."""
+    """The file of the longshore that runs on a directory; None without one, or if it runs no pods."""
     from longshore.api.errors import StatusError
     from longshore.client.errors import ConfigError, Unreachable
     from longshore.up import own_pages

@@ -66,8 +66,7 @@ def _found(server: Server) -> Obj:
 
 
 def _kept(server: Server) -> Obj:
-    """How much finished work the server keeps; empty if the server is not longshore, or the user may not read
-    it."""
+    """How much finished work the server keeps; empty if it is not longshore, or refuses to say."""
     from longshore.up import own_pages
 
     answer = server.request("GET", own_pages.KEPT)

@@ -120,8 +120,7 @@ def _once(cronjob: Obj) -> Obj:
 async def start(place: Place, plan: RunPlan, *, replace: bool, done: Runs = ()) -> list[FollowedRun]:
     """Creates all objects. Raises Failure before anything is written, if the server would refuse one.
 
-    `done` are indexes of the Jobs that an earlier run has completed.
-    """
+    `done` are indexes of the Jobs that an earlier run has completed."""
     namespaces = {obj["metadata"].get("name") for row, obj, _ in plan.needed if row.kind == "Namespace"}
     for resource, obj, source in plan.templates:
         await _is_taken(place, resource, obj, source, namespaces)
@@ -189,8 +188,7 @@ async def _remove(place: Place, resource: Resource, name: str, namespace: str) -
 async def _created(place: Place, resource: Resource, obj: Obj, *, dry_run: bool = False) -> Obj:
     """Creates the object; a field that its kind does not have is refused.
 
-    Tries again while a new namespace has no service account, or a new longshore no queues.
-    """
+    Tries again while a new namespace has no service account, or a new longshore no queues."""
     namespace = obj["metadata"].get("namespace", "")
     for tried in range(_MAX_CREATE_TRIES):
         try:

@@ -59,8 +59,8 @@ class RunSession:
         *,
         watching: bool = False,
     ) -> None:
-        """`wanted` is the command that is run; None for manifests. With `watching`, the runs go on when the
-        display ends."""
+        """`wanted` is the command; None for manifests. With `watching`, the runs continue after the
+        display."""
         self._here, self._arguments, self._wanted = here, arguments, wanted
         alone = wanted is not None and wanted.completions == 1
         self.shows_logs: bool = arguments.tag or arguments.keep_order
@@ -285,8 +285,7 @@ class RunSession:
     async def _settle(self, runs: list[FollowedRun], stopped: result.Outcome | None) -> bool:
         """Waits a moment for reports that come after the end: the last lines of failed pods, and of output.
 
-        Returns False if lines are missing of a run that was not `stopped`.
-        """
+        Returns False if lines are missing of a run that was not `stopped`."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_FAILURES_SECONDS):
                 while any(run.end is not None and run.looked_at < run.failed for run in runs):

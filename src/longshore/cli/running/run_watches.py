@@ -190,8 +190,7 @@ async def _last_lines(place: Place, pod: Obj) -> list[str]:
 
 async def of_gone(place: Place, pod: Obj, container: str) -> str:
     """The last lines of a deleted pod that failed; empty if they were not kept. The node keeps them a
-    moment after the pod's deletion.
-    """
+    moment after the pod's deletion."""
     every = pod_state.statuses_of(pod)
     attempt = next((each.get("restartCount", 0) for each in every if each["name"] == container), 0)
     for _ in range(_ARCHIVE_TRIES):

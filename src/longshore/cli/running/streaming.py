@@ -55,8 +55,7 @@ class Streams:
     """The output of one run. Call `follow` until the run has ended, then `finish`.
 
     `style` is what stands before a line: nothing (`plain`), the pod (`[name-3] `), or the item and a tab
-    (`tag`, as GNU parallel has it). With `in_order`, the indexes of a Job are printed one after the other.
-    """
+    (`tag`, as GNU parallel has it). With `in_order`, the indexes of a Job are printed one after the other."""
 
     def __init__(
         self, place: Place, run: FollowedRun, line: Line, *, style: Style = "pod", in_order: bool = False
@@ -202,7 +201,7 @@ class Streams:
             show(rest if self._exact else rest + b"\n")
 
     async def _chunks_of(self, log: Log) -> AsyncIterator[bytes]:
-        """Yields a log as it arrives. If it breaks off, goes on when the server is back, until the run
+        """Yields a log as it arrives. If it breaks off, continues when the server is back, until the run
         ends."""
         meta = log.pod["metadata"]
         query = {"container": log.container, own_names.LOG_ATTEMPT: str(log.attempt)}

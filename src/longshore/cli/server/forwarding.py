@@ -30,8 +30,8 @@ _DATA, _ERROR = 0, 1
 _PORT_BYTES: Final = 2
 _READ_BYTES: Final = 2**16
 _SILENCE_SECONDS: Final = 5.0
-"""Seconds of silence after which a pod's side ends too, once the client's has ended: the protocol cannot pass
-that end on."""
+"""Seconds of silence that end the pod's side once the client has ended: the protocol has no message for
+that."""
 
 
 async def forward(server: Server, pod: Obj, pairs: Sequence[Pair], addresses: Sequence[str]) -> int:

@@ -60,8 +60,7 @@ def _unrecorded(view: ScheduledView, jobs: list[Obj]) -> tuple[Obj, Instant] | N
     the start.
 
     Only the Job's name keeps that run from being started again, so the Job stays until the status records the
-    run. With `@every 20s`, runs of one minute share a name; the scheduled time tells them apart.
-    """
+    run. With `@every 20s`, runs of one minute share a name; the scheduled time tells them apart."""
     cronjob = view.cronjob
     try:
         spec = cronjob["spec"]

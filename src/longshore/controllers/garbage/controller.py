@@ -168,8 +168,7 @@ class Collector:
 class Backlog:
     """Keeps at most `room` keys in `queue`, taking one key of each deleted owner in turn.
 
-    Without it, a Job with ten thousand pods would delay everything that is deleted after it.
-    """
+    Without it, a Job with ten thousand pods would delay everything that is deleted after it."""
 
     def __init__(self, queue: WorkQueue[str], room: int) -> None:
         self._queue, self._room = queue, room

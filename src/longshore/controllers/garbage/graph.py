@@ -122,8 +122,7 @@ class Graph:
     def deadlocked(self, node: Node) -> bool:
         """Whether only objects in foreground deletion block `node`, and each of them is blocked in turn.
 
-        Such objects wait for each other in a ring. If one can still be deleted, its owner is synced then.
-        """
+        Such objects wait for each other in a ring. If one can still be deleted, its owner is synced then."""
         seen, todo = {node.uid}, [node]
         while todo:
             one = todo.pop()

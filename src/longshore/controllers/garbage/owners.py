@@ -82,8 +82,7 @@ class Owners:
 async def metadata(client: Client, row: Resource, name: str, namespace: str) -> Obj | None:
     """Returns the object's metadata on the server; None if it does not exist.
 
-    Raises LookupError if the server does not serve the kind, which says nothing about the object.
-    """
+    Raises LookupError if the server does not serve the kind, which says nothing about the object."""
     try:
         found = await client.get(row, name, namespace)
     except StatusError as err:

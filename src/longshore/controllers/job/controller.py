@@ -51,8 +51,7 @@ async def run(
 
     `managed_by` selects the Jobs whose spec.managedBy has this value; Kubernetes' own name also selects Jobs
     without that field. An empty `namespace` means all. `gathers_ends` counts successes in batches, once a
-    second.
-    """
+    second."""
     await JobController(context, managed_by, namespace, gathers_ends=gathers_ends).run()
 
 

@@ -35,8 +35,7 @@ class JobMemory:
         self.unanswered: set[Key] = set()
         """Jobs with a create request that got no answer, so the pod may exist (`unanswered_creates.py`)."""
         self.namespace_going: set[Key] = set()
-        """Jobs whose pods are, or would be, refused because their namespace is being deleted, which is
-        irreversible."""
+        """Jobs whose namespace is being deleted, which is irreversible: it refuses new pods."""
 
     def look_at(self, key: Key, uid: str) -> None:
         """Starts a sync of the Job. If another Job had its name before, forgets that one: its pods send no

@@ -155,8 +155,7 @@ def _is_namespace_in_question(plan: JobPlan) -> bool:
 
     A failed pod waits until a replacement takes over the failure count of its index, or until a create is
     refused because the namespace is terminating. A suspended Job, or one without parallelism, creates no
-    pods.
-    """
+    pods."""
     if plan.indexes is None or plan.view.namespace_going or plan.create:
         return False
     halted = plan.spec.suspended or not plan.spec.parallelism
@@ -164,8 +163,7 @@ def _is_namespace_in_question(plan: JobPlan) -> bool:
 
 
 async def _is_namespace_going(client: Client, job: Obj) -> bool:
-    """Whether the namespace of the Job is being deleted. A dry-run create shows it without any additional
-    right."""
+    """Whether the namespace of the Job is being deleted. A dry-run create shows it without another right."""
     meta = job["metadata"]
     pod = {"metadata": {"generateName": f"{meta['name']}-"}, "spec": job["spec"]["template"]["spec"]}
     try:

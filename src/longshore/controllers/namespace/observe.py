@@ -15,8 +15,7 @@ from longshore.client import Client, Unreachable
 from longshore.client.errors import PartlyDiscovered
 
 _NOT_SERVED = (404, 405)
-"""Status codes of a list of a resource that is no longer served. Its objects are gone with it, as upstream
-assumes."""
+"""Status codes for a resource that is no longer served. As upstream, its objects count as gone."""
 
 
 class Content(msgspec.Struct, frozen=True):
@@ -57,8 +56,7 @@ class Served:
 
     Nothing can be created in a terminating namespace, so resources that are served later have no objects in
     it. One discovery takes some 27 requests, and is valid for all namespaces whose deletion was known at its
-    begin.
-    """
+    begin."""
 
     def __init__(self) -> None:
         self._moments = itertools.count()

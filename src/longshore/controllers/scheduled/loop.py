@@ -48,8 +48,7 @@ async def run(
     """Syncs CronJobs until cancelled.
 
     An empty `namespace` means all. `zone` applies to CronJobs without one. `glance` is the interval in
-    seconds at which the clock is checked.
-    """
+    seconds at which the clock is checked."""
     await Loop(dialect, context, namespace, zone, glance).run()
 
 

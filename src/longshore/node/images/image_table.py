@@ -196,8 +196,7 @@ class Name(NamedTuple):
 
 
 def complete_name(image: str) -> Name:
-    """The full name: with Docker's registry if it names none, and the tag `latest` if it has neither tag nor
-    digest."""
+    """The name with Docker's registry if it has none, and with `latest` if it has no tag or digest."""
     repository, tag, digest = split_name(image)
     return Name(with_registry(repository), tag or ("" if digest else _LATEST), digest)
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 class ContainerRecord:
-    """One container, from the intent until it is removed. Fields that only a running container needs are
-    cleared at its end."""
+    """One container, until it is removed. Fields that only a running container needs are cleared at its
+    end."""
 
     __slots__ = (
         "adopted",
@@ -111,8 +111,7 @@ class ContainerRecord:
         self.pid_namespace: PidNamespace | None = None
         """The PID namespace of a container with walls."""
         self.known_first = (0, 0)
-        """The first process of the container's PID namespace, and its start, as another keeper recorded
-        them."""
+        """First process of the PID namespace and its start, as another keeper recorded them."""
         self.cgroup = ""
         self.execs: set[int] = set()
         """The pids of commands that exec started in the container; they are killed when it ends."""
@@ -199,8 +198,7 @@ class ContainerRecords:
         """The id of this keeper's directory, in the environment of each process that the keeper starts. Empty
         while containers run that were started before directories had an id."""
         self.copied = False
-        """Whether the journal is a copy from another directory: then its processes belong to the keeper of
-        that directory."""
+        """Whether the journal is a copy from another directory, whose keeper has the processes."""
         self.same_boot = True
         """Whether the machine was not restarted since the journal was written."""
 

@@ -257,8 +257,7 @@ class Containers:
 
         The order matters: the record is complete before it is queued for the journal, and peers get it when
         it is in the journal (`_tell`). If the keeper dies on the way, the journal says `running`, and the
-        next keeper finds the process gone.
-        """
+        next keeper finds the process gone."""
         limited = entry.cgroup or entry.memory
         del self._running[entry.pid]
         self._note_end(entry, status)
@@ -327,8 +326,7 @@ class Containers:
         self._report(ended)
 
     def sweep(self) -> None:
-        """Kills processes that left an ended container's session and group: they are children of the keeper
-        now."""
+        """Kills processes that left an ended container's session: they are children of the keeper now."""
         mine = {*self._running, *self.others, *self._namespaces.own_processes}
         killing.orphans(mine, {entry.tag for entry in self._running.values()})
 

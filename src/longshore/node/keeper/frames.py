@@ -85,8 +85,7 @@ _FORMAT = 2  # the last format without references between values; stable since P
 
 
 MAX_REQUEST_BYTES = 16 << 20
-"""The longest frame to the keeper, which holds it in memory; kubelets and their runtimes have this limit,
-too."""
+"""The longest frame to the keeper, which holds it in memory; kubelets have the same limit."""
 
 
 def pack(message: Message) -> bytes:
@@ -95,8 +94,7 @@ def pack(message: Message) -> bytes:
 
 
 class FrameTooLong(Exception):
-    """A frame is longer than its reader accepts. The sender is not longshore, so the connection must be
-    closed."""
+    """A frame is longer than its reader accepts. longshore sends none, so the connection must be closed."""
 
 
 class Unpacker:

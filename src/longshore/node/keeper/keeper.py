@@ -41,8 +41,7 @@ class Keeper:
         self._containers = Containers(self._loop, self._records, namespaces, self._limiter, self._ended)
         self._connections: set[Connection] = set()
         self._owner: Connection | None = None
-        """The connection of a longshore whose containers must not outlive it: when it closes, all containers
-        are killed."""
+        """The connection of a longshore whose containers are killed when it closes."""
         self._stopping: list[tuple[Connection, int]] = []
         self._leaving = False
         self._idle_since = 0.0

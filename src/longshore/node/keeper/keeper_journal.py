@@ -58,8 +58,7 @@ class Journal:
         self._keep_room()
 
     def read(self) -> Iterator[list[str]]:
-        """All events from the beginning. A last line that was cut off by a full disk or a crash of the
-        machine is no event."""
+        """All events, from the first. A last line cut off by a full disk or a crash is no event."""
         with open(self._path, encoding="ascii", errors="replace", newline="\n") as file:
             for text in file:
                 if text.endswith("\n"):

@@ -27,8 +27,7 @@ def one(pid: int) -> None:
 
 
 def containers(entries: list[ContainerRecord], ours: set[int]) -> None:
-    """Kills all processes of these containers. A process that is forked meanwhile is killed in the next
-    round."""
+    """Kills all processes of these containers, in rounds: the next one kills what was forked meanwhile."""
     for entry in entries:
         group(entry.pid, signal.SIGKILL)
         if entry.pid_namespace is not None and entry.pid_namespace.users == 1:

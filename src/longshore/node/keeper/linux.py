@@ -197,7 +197,7 @@ def watching() -> int:
 
 
 def watch(events: int, directory: str) -> int:
-    """Watches a directory for entries that appear, vanish or get other attributes. Returns the watch's
+    """Watches a directory for entries that appear, vanish or change attributes. Returns the watch's
     number."""
     mask = ctypes.c_uint32(_IN_ENTRIES | _IN_ONLY_DIRECTORIES)
     return _descriptor(_libc.inotify_add_watch(events, os.fsencode(directory), mask))

@@ -41,8 +41,7 @@ def stat(pid: int) -> list[bytes]:
 
 
 def start_ticks(pid: int) -> int:
-    """The start of a process, which with its pid identifies it until a reboot. 0 if it is gone or a
-    zombie."""
+    """The start of a process, which with its pid identifies it until a reboot; 0 if it has ended."""
     fields = stat(pid)
     return int(fields[19]) if fields and fields[0] not in b"ZX" else 0
 
@@ -70,8 +69,7 @@ def everyone() -> list[int]:
 def own_children() -> set[int] | None:
     """The children of this process, zombies among them. None if the kernel keeps no list.
 
-    No child is missed: a child leaves the list when it is reaped, and only this thread reaps.
-    """
+    No child is missed: a child leaves the list when it is reaped, and only this thread reaps."""
     return children(os.getpid())
 
 

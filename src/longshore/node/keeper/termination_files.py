@@ -53,8 +53,7 @@ class Messages:
         return linux.open_tree(f"/proc/self/fd/{self._folder}/{name}" if name else file, follow=False)
 
     def collect(self, file: str, wanted: str) -> bool:
-        """Moves the message of an ended container to its wanted path. Returns whether the file can be
-        reused."""
+        """Moves an ended container's message to its wanted path. Returns whether the file can be reused."""
         try:
             found = self._stat(file)
             if found.st_size and file != wanted:

@@ -104,8 +104,7 @@ def decide(view: PodView) -> PodPlan:
 
 
 def _outlived(memory: PodMemory, moment: float) -> bool:
-    """Whether a main container ended after the deadline: then an earlier agent stopped it for the
-    deadline."""
+    """Whether a main container ended after the deadline, for which an earlier agent stopped it."""
     return any(r.state is not None and r.state.finished_at >= moment for r in memory.mains)
 
 

@@ -28,8 +28,7 @@ class ContainerFacts(msgspec.Struct):
     is_sidecar: bool = False
     """Whether it is an init container that goes on beside the others."""
     is_ephemeral: bool = False
-    """Whether `kubectl debug` added it to the running pod: it does not count for the pod's outcome, and is
-    never restarted."""
+    """Whether `kubectl debug` added it: it is never restarted, and has no part in the pod's outcome."""
     has_probes: bool = False
     has_startup: bool = False
     has_readiness: bool = False

@@ -175,8 +175,7 @@ class PodMemory(msgspec.Struct):
 class PodView(msgspec.Struct):
     """The input of `decide`: the memory of a pod, and the time. A view is never changed.
 
-    It is not `frozen`: every sync of a pod makes one, and a frozen one takes ten times as long.
-    """
+    It is not `frozen`: every sync of a pod makes one, and a frozen one takes ten times as long."""
 
     memory: PodMemory
     now: float

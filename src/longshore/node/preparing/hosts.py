@@ -61,8 +61,8 @@ def hostname_of(pod: Obj) -> str:
 
 
 def asks_for_names(spec: Obj) -> bool:
-    """Whether the pod asks for names of its own. If nothing can be mounted, a variable has the path of their
-    file."""
+    """Whether the pod asks for names of its own. If nothing can be mounted, a variable has the file's
+    path."""
     return bool(spec.get("hostname") or spec.get("subdomain") or spec.get("hostAliases"))
 
 
@@ -76,8 +76,7 @@ class _Circle(msgspec.Struct):
     files: dict[Path, Sequence[Obj]] = msgspec.field(default_factory=dict)
     """The aliases in each file, besides the members."""
     before: dict[str, str] = msgspec.field(default_factory=dict)
-    """Address by hostname, from the file of an earlier longshore. Running pods keep these names until all
-    pods are found again."""
+    """Address by hostname from an earlier longshore: kept until all pods are found again."""
 
     def write(self, machine: str) -> None:
         names = {**self.before, **dict(self.members.values())}
@@ -98,8 +97,7 @@ class Hosts:
         self._own = _OwnFiles(shared / "own")
 
     def file(self, pod: Obj, address: str) -> str:
-        """The pod's file, with its names and those of its peers. The peers can look up the pod from now
-        on."""
+        """The file with the names of the pod and its peers. The peers can look up the pod from now on."""
         meta, spec = pod["metadata"], pod["spec"]
         if spec.get("subdomain"):
             return str(self._in_circle(pod, address))
@@ -170,8 +168,7 @@ class _OwnFiles:
         self._held: dict[str, int] = {}
         """The number of each pod's file, by uid."""
         self._free: list[int] = []
-        """Numbers of free files. The file used last is taken first, because the keeper still has its
-        namespaces."""
+        """Free files. The last used is taken first, because the keeper still has its namespaces."""
         self._before = _owners(directory)
         """The number of each pod's file, by uid, as an earlier longshore wrote it."""
         self._next = 1 + max(self._before.values(), default=0)

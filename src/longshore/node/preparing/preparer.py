@@ -79,8 +79,7 @@ class Preparer:
         self._strongest = "none"
         self._mounting = True
         self._pods_are_known = False
-        """Whether all running pods were found again. Until then a file without a known owner may belong to
-        one of them."""
+        """Whether all running pods were found again. Until then any file may belong to one of them."""
         self._has_accounts = server is not None
         self._accounts = Accounts(
             client, clock, Tokens(client, clock), root / ".accounts", server.ca_pem if server else None
@@ -92,8 +91,7 @@ class Preparer:
         self._images = image_meaning.ImageMeanings(images or ImagesFile(), root / ".applets", in_thread)
 
     async def run(self, informers: Informers) -> None:
-        """Renews tokens in time and follows the Services, whose addresses pods get as variables, until
-        cancelled."""
+        """Renews tokens and follows Services, whose addresses pods get as variables, until cancelled."""
         self._services = informers.get(kinds.SERVICES)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._services.run())
@@ -129,8 +127,7 @@ class Preparer:
     async def pod(self, pod: Obj) -> PreparedPod:
         """Makes the pod's volumes. May be called again at any time, and keeps what is there.
 
-        Raises NotReady while something is missing.
-        """
+        Raises NotReady while something is missing."""
         meta, spec = pod["metadata"], pod["spec"]
         volumes = account_volume.others(spec)
         prepared = PreparedPod(meta["uid"])
@@ -159,8 +156,7 @@ class Preparer:
     def container(self, prepared: PreparedPod, pod: Obj, spec: Obj, attempt: int, pod_ip: str) -> Container:
         """The container as the runtime starts it for the `attempt`-th time, counted from 0.
 
-        Raises CannotPrepare; where a ConfigMap or Secret is missing, `refresh` looks for it again.
-        """
+        Raises CannotPrepare; where a ConfigMap or Secret is missing, `refresh` looks for it again."""
         meta, pod_spec = pod["metadata"], pod["spec"]
         uid, namespace, name = prepared.uid, meta["namespace"], spec["name"]
         get = spec.get
@@ -226,8 +222,7 @@ class Preparer:
     async def refresh(self, prepared: PreparedPod, pod: Obj) -> None:
         """Reads again what the pod refers to, and renews the files that come from it, all at once.
 
-        Raises NotReady if something is missing now; the old files stay.
-        """
+        Raises NotReady if something is missing now; the old files stay."""
         if prepared.account:
             await self._account(pod)
         if prepared.sources is not None:

@@ -64,8 +64,7 @@ class NodeFacts(msgspec.Struct, frozen=True):
     isolation: str = "none"
     """The level of pods that ask for none: `none`, `process` or `full`."""
     data_directory: Path | None = None
-    """The data directory, of which pods may mount volumes and nothing else; None where there are no
-    secrets."""
+    """The data directory, of which pods may mount only volumes; None if it has no secrets."""
     memory_directory: Path = Path("/dev/shm")
     """Where emptyDirs of medium Memory lie."""
 

@@ -94,8 +94,7 @@ async def _tcp(handler: Obj, target: Target) -> HookResult:
 
 
 async def _http(handler: Obj, target: Target) -> HookResult:
-    """Requests a page; 200 to 399 is a success. Follows no redirects; upstream follows those to the same
-    host."""
+    """Requests a page; 200 to 399 is a success. Unlike upstream, follows no redirects on the same host."""
     host = handler.get("host") or target.ip
     try:
         port = port_of(handler["port"], target.spec)

@@ -55,8 +55,7 @@ class Prober:
                 probing.tasks.append(asyncio.create_task(self._watch(name, life, record, target)))
 
     async def _watch(self, name: str, life: Any, record: Any, target: Target) -> None:
-        """Runs the probe until a startup probe has succeeded, or a startup or liveness probe has failed for
-        good."""
+        """Runs the probe until a startup probe succeeds, or a startup or liveness probe fails for good."""
         probe: Obj = target.spec[name]
         needed = {True: probe.get("successThreshold") or 1, False: probe.get("failureThreshold") or 3}
         period = float(probe.get("periodSeconds") or 10)

@@ -28,8 +28,7 @@ _COPIED = (
 log = logging.getLogger(__name__)
 
 Heard: TypeAlias = Callable[[bool, Any], Any]
-"""A function of whether the keeper granted a request, and of its answer; returns the answer for the
-caller."""
+"""Takes whether the keeper granted a request, and its answer; returns the answer for the caller."""
 
 _SAID_NOTHING = "the keeper could not be started, and could not say why; perhaps the disk is full"
 

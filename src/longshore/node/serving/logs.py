@@ -159,8 +159,8 @@ def _lost(read: BinaryIO, fresh: BinaryIO) -> bytes:
 
 
 def _marker(file: BinaryIO) -> tuple[bytes, int]:
-    """The time in the first line of a rotated log's file, and the bytes logged before that file; 0 for a
-    log's first file."""
+    """The time in a file's first line, and the bytes that were logged before the file; 0 for a log's first
+    file."""
     at = file.tell()
     file.seek(0)
     parts = file.read(_MARKER_BYTES).partition(b"\n")[0].split(b" ")

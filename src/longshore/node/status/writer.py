@@ -26,8 +26,7 @@ from longshore.node.status.build import status_of
 
 HOLD_SECONDS: Final = 0.025
 """Enough for an empty command to end, even if eight of them and longshore share two processors. A kubelet
-takes many times as long to notice a running container.
-"""
+takes many times as long to notice a running container."""
 _MAX_HOLD_SECONDS: Final = 1.0
 _TURN_SECONDS: Final = 0.001
 MANAGER: Final = "kubelet"

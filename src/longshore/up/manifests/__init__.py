@@ -165,8 +165,7 @@ def _narrowed(obj: Obj, wanted: Wanted) -> list[Obj]:
     """Turns a role for the whole cluster into one in the namespace to work in. Rules for objects without a
     namespace stay in a role for the cluster, if the controllers read such objects.
 
-    The narrow role gets a name of its own, because the other role may be in the same namespace.
-    """
+    The narrow role gets a name of its own, because the other role may be in the same namespace."""
     if obj["kind"] not in ("ClusterRole", "ClusterRoleBinding"):
         return [obj]
     wide: list[Obj] = []

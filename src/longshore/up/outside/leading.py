@@ -50,8 +50,7 @@ async def work(
     `election_client` has connections of its own: a renewal never waits behind the controllers' requests.
     `fence` is notified of each renewal; `client` makes no write without it. `started` is called when the
     controllers run and their caches are filled; `waiting`, with the holder, if another process leads. With
-    `shard`, the Lease is that of one shard, and `waiting` gets the reason why this replica may do nothing.
-    """
+    `shard`, the Lease is that of one shard, and `waiting` gets the reason why this replica may do nothing."""
 
     async def lead() -> None:
         if settings.leader_elect and not settings.shards and not settings.schedulers:

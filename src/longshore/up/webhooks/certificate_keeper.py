@@ -127,8 +127,7 @@ CONFIGURATIONS: Final[tuple[What, ...]] = (
 )
 LOOK_SECONDS: Final = 10.0
 """Seconds between two checks of the Secret and the configurations. A check takes three requests, of one
-replica.
-"""
+replica."""
 
 log = logging.getLogger(__name__)
 

@@ -19,8 +19,7 @@ from longshore.machinery.reasons import Number, Reason
 def finish(tracking: Tracking, status: Obj, stripped: Set[str], *, failed: bool = False) -> Ending:
     """Returns the last write, given the recorded status and the UIDs of pods that lost the finalizer.
 
-    `failed` means that some finalizers could not be removed: their pods stay listed and the Job goes on.
-    """
+    `failed` means that some finalizers could not be removed: their pods stay listed and the Job goes on."""
     plan = tracking.plan
     draft = dict(status)
     moved = settle(draft, tracking.holding - stripped)

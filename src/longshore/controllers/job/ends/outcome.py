@@ -64,8 +64,7 @@ def _restarted_too_often(view: JobView, spec: Spec) -> bool:
 def time_left(view: JobView, spec: Spec, start_time: str | None) -> float | None:
     """Returns the seconds until activeDeadlineSeconds are over, 0 or less if they are; None without them.
 
-    A suspended Job has no deadline.
-    """
+    A suspended Job has no deadline."""
     if spec.deadline is None or start_time is None or spec.suspended:
         return None
     return spec.deadline - (view.now - rfc3339.seconds(start_time))

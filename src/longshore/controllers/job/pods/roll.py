@@ -44,8 +44,7 @@ class RollEntry(msgspec.Struct):
 
 
 class Roll(msgspec.Struct):
-    """The claimed pods of one Job, except those that have ended and were counted. Keys are pod names unless
-    noted."""
+    """The claimed pods of one Job that have not been counted as ended. Keys are pod names unless noted."""
 
     entries: dict[str, RollEntry] = msgspec.field(default_factory=dict)
     active: dict[str, Obj] = msgspec.field(default_factory=dict)

@@ -109,8 +109,7 @@ class End(NamedTuple):
 T = TypeVar("T")
 
 Course: TypeAlias = Generator[VolcanoJobPlan, Answers, T]
-"""A generator that decides: it yields plans, receives the answers, and returns a result. It does no I/O
-itself."""
+"""A generator that decides: it yields plans, receives answers, and returns a result. It does no I/O."""
 
 
 class Refused(Exception):

@@ -128,8 +128,7 @@ class KeptMounts:
 
 
 def key_of(mounts: list[tuple[str, str, bool]], termination: str, read_only: bool) -> object:
-    """The identity of a set of mounts, with the inodes of its sources: a source that was recreated
-    differs."""
+    """The identity of a set of mounts. It includes inodes, so a source that was recreated differs."""
     identities: list[int] = []
     try:
         for source, _, _ in mounts:

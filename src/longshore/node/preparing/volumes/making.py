@@ -164,8 +164,7 @@ def give_to_group(top: Path, group: int, *, only_if_root_differs: bool = False) 
     """Gives everything below `top` to `group`. Never follows a link, so nothing outside is touched.
 
     With `only_if_root_differs` (fsGroupChangePolicy OnRootMismatch) nothing is done if the top directory,
-    which is changed last, is right already. Raises PermissionError if this user may not change a file.
-    """
+    which is changed last, is right already. Raises PermissionError if this user may not change a file."""
     if only_if_root_differs:
         found = top.lstat()
         if found.st_gid == group and found.st_mode & _DIRECTORY_MODE == _DIRECTORY_MODE:

@@ -23,8 +23,7 @@ _UNKNOWN_KEY: Final = {
 }
 
 MAX_POD_BYTES: Final = 64 << 20
-"""The size of all files that the API fills for one pod: a pod may ask for one key of a ConfigMap as any
-number of files."""
+"""The size of all files that the API fills for one pod, which may mount one key any number of times."""
 
 Files: TypeAlias = dict[str, File]
 GetToken: TypeAlias = Callable[[str, int], Awaitable[str]]

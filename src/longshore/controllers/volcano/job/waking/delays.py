@@ -54,8 +54,7 @@ class Delays:
         """Cancels actions that the state of the pods makes pointless; returns the reasons.
 
         An action for a pending pod is cancelled when the pod has started, ended or gone. An action for a
-        failure or an eviction is cancelled once a pod of that name runs.
-        """
+        failure or an eviction is cancelled once a pod of that name runs."""
         said = []
         for name, entry in [*self.entries.items()]:
             pod, event = pods.get(name), entry.request.event

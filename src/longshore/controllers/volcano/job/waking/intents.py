@@ -96,8 +96,7 @@ def leaving_annotation(requests: Iterable[JobRequest]) -> str | None:
 
 
 def patch(job: Obj, values: Mapping[str, str | None]) -> Obj | None:
-    """Returns a merge patch that sets these annotations on exactly this version; None if they are set
-    already."""
+    """Returns a merge patch that sets these annotations on exactly this version; None if they are set."""
     notes = job["metadata"].get("annotations")
     if not notes and not any(values.values()):
         return None
