@@ -19,7 +19,7 @@ _MIN_SHARE: Final = 0.05
 """The share of a small disk that must be free instead."""
 _MIN_FILES: Final = 1000
 _RELIEF_FACTOR: Final = 2
-"""Twice the threshold must be free before the pressure ends."""
+"""The pressure ends when this multiple of the threshold is free."""
 
 
 class Free(msgspec.Struct, frozen=True):

@@ -42,7 +42,7 @@ _KINDS: Final = {
 _ALL_DAYS, _ALL_MONTHS, _ALL_WEEKDAYS = 2**32 - 2, 2**13 - 2, 2**7 - 1
 """The bits of a schedule for every day of the month, every month, every weekday."""
 _PHASE_SECONDS: Final = 31.4
-"""Seconds from the start to the first comparison: nothing is due at that moment."""
+"""Seconds from the start to the first comparison, at a moment when nothing is due."""
 _MAX_LEFT_OUT: Final = 19
 _TIMES: Final = ("created", "scheduled", "bound", "started", "ended")
 _MADE: Final = frozenset(("namespace", "name", "called", "owner", "created", "scheduled", "pods"))

@@ -120,8 +120,8 @@ def _encoded(manifest: Manifest) -> bytes:
 
 
 def _copied_volumes(directory: Path, room: Path) -> dict[str, Path]:
-    """Copies the files of volumes; returns the copies by their names in the backup. Pods may change or delete
-    the files themselves between the reading for the manifest and the reading for the archive."""
+    """Copies the files of volumes; returns the copies by their names in the backup. The manifest and the
+    archive both read the copies, because pods may change or delete the files in between."""
     found: dict[str, Path] = {}
     room.mkdir(mode=0o700)
     for number, path in enumerate(_files_below(directory / VOLUMES)):

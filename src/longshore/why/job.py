@@ -65,7 +65,7 @@ class _Telling:
         self._created = 0
         self._suspended = False
         self._replacing = False
-        """Whether pods failed since the last creation."""
+        """Whether pods have failed since the last creation of pods."""
         self._all_active = True
         """Whether no pod had ended when more were created: the Job starts slowly, or wants more now."""
 

@@ -33,7 +33,7 @@ HINDRANCES: Final = frozenset(
         "Unschedulable",
     }
 )
-"""Reasons of events that keep a pod from running. Every other warning is only a warning."""
+"""Reasons of events that keep a pod from running. Other warnings do not keep a run waiting."""
 _GANG_WAITS: Final = ("GangWaits", "GangInvalid", "QueueClosed")
 _MAX_PODS_ASKED: Final = 100
 """Pods of a run whose owner is looked up; a run with more warnings than that needs no more of them."""

@@ -37,7 +37,7 @@ class Wanted:
     command: Sequence[str]
     completions: int = 1
     parallelism: int | None = None
-    """How many run at once; None for as many as there are processors."""
+    """How many pods run at once; None for the number of processors."""
     retries: int = 0
     name: str = ""
     env: Sequence[str] = ()

@@ -26,7 +26,7 @@ class ContainerFacts(msgspec.Struct):
     """The place in the spec, as events name it: `spec.containers{main}`."""
     is_init: bool = False
     is_sidecar: bool = False
-    """Whether it is an init container that goes on beside the others."""
+    """Whether it is an init container that keeps running beside the others."""
     is_ephemeral: bool = False
     """Whether `kubectl debug` added it: it is never restarted, and has no part in the pod's outcome."""
     has_probes: bool = False

@@ -52,7 +52,7 @@ class ContainerMemory(msgspec.Struct):
     starting: bool = False
     """Whether the runtime was asked to start it and has not answered."""
     waiting: Waiting | None = None
-    """Why the last try to start it failed, or why it waits for the next."""
+    """Why the last start failed, or why the next one is delayed."""
     retry_at: float = 0.0
     """The moment before which it is not started again."""
     failures: int = 0

@@ -72,7 +72,7 @@ class PodmanRuntime:
         self._background = Background("podman: a container's end could not be looked at")
 
     async def open(self, changed: Callable[[ContainerState], None]) -> list[ContainerState]:
-        """Runs podman only if there are notes: that takes longer than all else at a start."""
+        """Runs podman only if there are notes, because it takes longer than the rest of a start."""
         self._changed = changed
         self._notes.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not any(self._notes.iterdir()):

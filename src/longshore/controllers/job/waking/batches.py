@@ -24,7 +24,7 @@ from longshore.machinery.time.clock import Clock, Timer
 _PERIOD_SECONDS: Final = 1.0
 """Upstream's batch period."""
 _MAX_REMEMBERED: Final = 1000
-"""The number of Jobs above which Jobs whose second is over are forgotten."""
+"""Above this number of Jobs, those whose window is over are forgotten."""
 _QUIET_SECONDS: Final = 0.2
 _MAX_WAIT_SECONDS: Final = 1.0
 

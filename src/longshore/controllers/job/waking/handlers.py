@@ -200,7 +200,7 @@ class PodHandler(_Waker):
         self._deleted(obj, final=True)
 
     def _deleted(self, pod: Obj, *, final: bool) -> None:
-        """Handles a deleted pod. `final` if it is gone; otherwise it is terminating."""
+        """Handles a deleted pod. With `final` the pod is gone; otherwise it is terminating."""
         tracked = pod_facts.tracked(pod)
         ref = controller_of(pod)
         if ref is None and final:

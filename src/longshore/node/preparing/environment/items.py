@@ -45,7 +45,7 @@ def added(pod: Obj, variables: Mapping[str, str], directory: Path | None) -> Map
 
 
 class _Items:
-    """Where each item of a file ends. Items end with `end`; the last one may do without."""
+    """The offset at which each item of a file ends. Items end with `end`, which the last may lack."""
 
     def __init__(self, content: bytes, end: bytes) -> None:
         self._content = content

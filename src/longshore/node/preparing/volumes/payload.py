@@ -1,7 +1,7 @@
 """The files of volumes that the API fills: configMap, secret, downwardAPI and projected. Pure but for tokens.
 
-Raises Missing in the kubelet's words. A ConfigMap or Secret, or a key of it, that is missing and optional
-leaves its files out.
+Raises Missing in the kubelet's words. If an optional ConfigMap or Secret, or an optional key, is missing, its
+files are left out.
 """
 
 from __future__ import annotations
