@@ -12,7 +12,7 @@ import pytest
 from longshore.api.types import Obj
 from longshore.scripts.pod_rules import Rule
 from longshore.scripts.runs import Exit, Run
-from longshore.sim import checks, many
+from longshore.sim import checks, variations
 from longshore.sim.pictures import table
 from longshore.sim.settings import SimSettings, nodes
 from longshore.sim.sim_result import SimResult
@@ -180,7 +180,7 @@ def test_13_runs_that_replace_each_other_never_end() -> None:
 def test_14_what_if_more_ran_at_a_time() -> None:
     """Twelve parts of ten minutes: two hours one by one, and so on down to ten minutes."""
     work = job(completions=12, cpu="100m")
-    choices = many.variants([work], [many.change("job/x.spec.parallelism=1,2,3,4,6,12")])
+    choices = variations.variants([work], [variations.change("job/x.spec.parallelism=1,2,3,4,6,12")])
     found = [played(*each.objects, rules=lasting(10 * MINUTE)).jobs[0].ended for each in choices]
     assert found == [near(n * MINUTE) for n in (120, 60, 40, 30, 20, 10)]
 

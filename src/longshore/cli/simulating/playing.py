@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple, Self
 import msgspec
 
 from longshore.api.errors import StatusError
-from longshore.sim import many
+from longshore.sim import variations
 from longshore.sim.checks import spoken
 from longshore.sim.pictures import page, table, timeline
 from longshore.sim.settings import SimSettings
@@ -151,7 +151,7 @@ def text(form: str, played: Sequence[Played], files: Sequence[str]) -> str:
             return _json(results[0] if len(results) == 1 else results)
     tables = [_table(each) for each in played]
     if len(played) > 1:
-        tables.append(table.of_choices({each.words: many.spreads(each.results) for each in played}))
+        tables.append(table.of_choices({each.words: variations.spreads(each.results) for each in played}))
     return "\n".join(tables)
 
 
@@ -174,7 +174,7 @@ def _table(played: Played) -> str:
     results, first = played.results, played.results[0]
     said = (f"with {played.words}:\n" if played.words else "") + table.of(first)
     if len(results) > 1:
-        said += "\n" + table.of_spreads(many.spreads(results), len(results))
+        said += "\n" + table.of_spreads(variations.spreads(results), len(results))
     return said
 
 

@@ -20,9 +20,8 @@ from longshore.cli.arguments import manifest_files
 from longshore.cli.main import Failure
 from longshore.scripts import annotated_pods, past_runs
 from longshore.scripts.pod_rules import Rule
-from longshore.sim import checks, many
+from longshore.sim import checks, variations
 from longshore.sim.checks import Expectation
-from longshore.sim.many import Variant
 from longshore.sim.settings import (
     DAY_SECONDS,
     MAX_SECONDS,
@@ -32,6 +31,7 @@ from longshore.sim.settings import (
     nodes,
     outcomes_of,
 )
+from longshore.sim.variations import Variant
 from longshore.testing.troubles import Troubles
 from longshore.up.local_zone import local_zone
 from longshore.up.options import shortcuts_are_on
@@ -100,7 +100,7 @@ def read(arguments: Namespace) -> Question:
         objects += _from_cluster(arguments)
     if not objects:
         raise Failure("give manifests, or --from-cluster\nsee: longshore sim --help", 2)
-    variants = [*many.variants(objects, [many.change(text) for text in arguments.changes])]
+    variants = [*variations.variants(objects, [variations.change(text) for text in arguments.changes])]
     for obj in (obj for variant in variants for obj in variant.objects):
         annotated_pods.spread(obj)
     here = local_zone().name  # a machine whose zone has no name counts as UTC: the same everywhere

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 
 from longshore.sim.checks import spoken
-from longshore.sim.many import Spread
 from longshore.sim.over_time import drawn
 from longshore.sim.sim_result import JobRow, SimResult, WindowRow
+from longshore.sim.variations import Spread
 
 MAX_JOB_ROWS = 30
 OVER_TIME_COLUMNS = 48
