@@ -110,7 +110,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     for name in _FIXTURES:
         cluster = getattr(item, "funcargs", {}).get(name)
         if cluster is not None and _is_ours(cluster):
-            report.sections.append((f"{name} fixture", _told(cluster, call)))
+            report.sections.append((f"{name} fixture", _summary(cluster, call)))
 
 
 def _hide_ours(excinfo: pytest.ExceptionInfo[BaseException]) -> None:
@@ -128,7 +128,7 @@ def _is_ours(cluster: object) -> bool:
     return isinstance(cluster, Cluster)
 
 
-def _told(cluster: Cluster, call: pytest.CallInfo[None]) -> str:
+def _summary(cluster: Cluster, call: pytest.CallInfo[None]) -> str:
     try:
         return cluster.summary(call.excinfo.value if call.excinfo is not None else None)
     except Exception as err:  # the test's own failure is what counts

@@ -309,17 +309,17 @@ def _are_alike(one: _Day, other: _Day) -> bool:
     if one[3:6] != other[3:6]:
         return False
     return all(
-        _told(_later(before, seconds)) == _told(line)
+        _values(_later(before, seconds)) == _values(line)
         for lines, others in ((one.works, other.works), (one.ended_works, other.ended_works))
         for before, line in zip(lines, others, strict=True)
     ) and all(
-        _told(_later(before, seconds)) == _told(line)
+        _values(_later(before, seconds)) == _values(line)
         for pods, more in ((one.pods, other.pods), (one.ended_pods, other.ended_pods))
         for before, line in zip(pods, more, strict=True)
     )
 
 
-def _told(line: WorkLine | PodLine) -> list[Any]:
+def _values(line: WorkLine | PodLine) -> list[Any]:
     """The values of a line without its names, which follow from the times."""
     kept = [each.name for each in fields(line) if each.name not in ("name", "called", "owner", "pods")]
     return [line.namespace, *(getattr(line, name) for name in kept)]

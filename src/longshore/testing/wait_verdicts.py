@@ -79,7 +79,7 @@ def judge(kind: str, condition: Condition, obj: Obj | None, *, was_there: bool) 
     if end:
         return Verdict(False, f"it has ended: {end}")
     if kind == "Job" and wanted == "complete" and "failuretarget" in _names_of(obj):
-        return Verdict(False, f"it is about to fail: {_told(obj, 'FailureTarget')}")
+        return Verdict(False, f"it is about to fail: {_condition_words(obj, 'FailureTarget')}")
     return NOT_YET
 
 
@@ -136,7 +136,7 @@ def end_of(kind: str, obj: Obj) -> str:
     if isinstance((obj.get("status") or {}).get("state"), dict):
         return phase if phase in _VOLCANO_ENDS else ""
     if kind == "Job" and (condition := job_state.end_of(obj)) is not None:
-        return _told(obj, condition["type"])
+        return _condition_words(obj, condition["type"])
     if kind == "Pod" and pod_state.has_ended(obj):
         code = pod_state.main_end(obj).get("exitCode")
         reason = (obj.get("status") or {}).get("reason") or pod_state.main_end(obj).get("reason") or ""
@@ -145,7 +145,7 @@ def end_of(kind: str, obj: Obj) -> str:
     return ""
 
 
-def _told(obj: Obj, type: str) -> str:
+def _condition_words(obj: Obj, type: str) -> str:
     for condition in (obj.get("status") or {}).get("conditions") or ():
         if condition["type"] == type:
             words = ": ".join(part for part in (condition.get("reason"), condition.get("message")) if part)

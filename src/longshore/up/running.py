@@ -132,13 +132,13 @@ async def running(options: Options, passed: Sequence[socket.socket] = ()) -> Asy
             ),
             LocalClient(api),
         )
-        with _told_by_the_store():
+        with _raising_store_errors():
             await plane.prepare()
         http = HttpServer(api, tls=tls, dashboard=lambda: dashboard.Dashboard(bundle.Bundle(), sessions))
         stack.push_async_callback(http.close)
         wanted = listening.port_of(passed, options.listen, options.port)
         port = await listening.start(http, options.listen, wanted, passed)
-        with _told_by_the_store():
+        with _raising_store_errors():
             await bootstrap.service(plane.client, HOST, port)
         url, config = f"https://{HOST}:{port}", directory / "kubeconfig"
         kubeconfig.write(config, server=url, pki=certificates, token=own.admin_token)
@@ -153,7 +153,7 @@ async def running(options: Options, passed: Sequence[socket.socket] = ()) -> Asy
         watching = asyncio.create_task(_watch_journal(store, clock), name="watch of the journal")
         trimming = asyncio.create_task(spare_memory.give_back(clock), name="spare memory")
         stack.push_async_callback(cancelled, [renewal, watching, trimming])
-        with _told_by_the_store():
+        with _raising_store_errors():
             name = await _node_name(options, directory, plane.client)
         place = node.Place(name, directory / "node", Server(HOST, port, plane.parts.ca), images)
         run_node = partial(node.run, options, place) if options.node else None
@@ -163,7 +163,7 @@ async def running(options: Options, passed: Sequence[socket.socket] = ()) -> Asy
 
 
 @contextmanager
-def _told_by_the_store() -> Iterator[None]:
+def _raising_store_errors() -> Iterator[None]:
     """Raises the store's own error for a write that the store could not make: a full disk is no bug."""
     try:
         yield

@@ -23,7 +23,7 @@ _RUNNING: Final = "running"
 
 
 def lines(view: StoryView) -> list[Line]:
-    found = list(_told(view)) or [of_event(event) for event in view.events]
+    found = list(_reason_lines(view)) or [of_event(event) for event in view.events]
     return merged([*found, *_other_failures(view, found)])
 
 
@@ -59,7 +59,7 @@ def _word(view: StoryView) -> str:
     return "vcjob" if view.kind.word == "cronvcjob" else "job"
 
 
-def _told(view: StoryView) -> Iterator[Line]:
+def _reason_lines(view: StoryView) -> Iterator[Line]:
     """A line for each reason. Each sync of a waiting run counts all times skipped since the last run, so the
     counts stand below that run's line: on separate lines they would seem to add up."""
     passed: list[str] = []

@@ -31,13 +31,13 @@ _RELEASES: Final = {
 """By finalizer, the condition under which it is removed."""
 
 
-def by_somebody(records: Sequence[Record]) -> list[Record]:
+def without_repeated_deletions(records: Sequence[Record]) -> list[Record]:
     """The records, except deletions by longshore whose reason a controller recorded too."""
     told = {int(record.at) for record in records if _collects(record)}
-    return [record for record in records if not _is_told(record, told)]
+    return [record for record in records if not _is_repeated(record, told)]
 
 
-def _is_told(record: Record, told: Collection[int]) -> bool:
+def _is_repeated(record: Record, told: Collection[int]) -> bool:
     if record.code != ASKED or record.numbers.get("user") != ITSELF:
         return False
     return any(int(record.at) + off in told for off in (-1, 0, 1))

@@ -43,7 +43,7 @@ def run(arguments: Namespace) -> int:
         raise Failure(f"there is no journal in {directory}; choose another one with --data-dir")
     name = f"backup-{os.getpid()}"
     try:
-        with refusals.told(), ExitStack() as stack:
+        with refusals.as_failure(), ExitStack() as stack:
             copy = _copied(directory, name, stack)
             secret_places.note_backup(directory, out)
             made = backups.pack(directory, copy, out, volumes=arguments.volumes)

@@ -83,7 +83,7 @@ def run(arguments: Namespace) -> int:
             raise
         told = f"no run named {arguments.words[0]} is kept, see: longshore history"
         raise Failure(f"{told}; and {err}", 2) from None
-    with refusals.told(), closing(server):
+    with refusals.as_failure(), closing(server):
         try:
             return _served(server, arguments)
         except StatusError as err:

@@ -119,11 +119,11 @@ def document(server: Server, kind: Kind, name: str) -> Obj:
         found: Obj = types.decode(answer.body)
         return found
     if answer.code == 404 and not answer.body.lstrip().startswith(b"{"):
-        return _told_here(server, kind, name)
+        return _story_from_objects(server, kind, name)
     raise refusal(answer)
 
 
-def _told_here(server: Server, kind: Kind, name: str) -> Obj:
+def _story_from_objects(server: Server, kind: Kind, name: str) -> Obj:
     """The story of an object on a server that keeps no reasons, from its objects and events."""
     from longshore.why.observe import observe
     from longshore.why.tell import tell

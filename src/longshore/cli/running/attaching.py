@@ -39,7 +39,7 @@ async def attach(arguments: Namespace) -> int:
 
 async def follow(arguments: Namespace, file: Path | None, titles: Sequence[tuple[str, str, str]]) -> int:
     """Shows the runs of these kinds, namespaces and names to their end. Returns the exit code of `run`."""
-    with refusals.told():
+    with refusals.as_failure():
         async with place.connected(file, arguments) as here:
             interrupted = interrupts()
             runs = [await _found(here, *title) for title in titles]

@@ -42,7 +42,7 @@ async def main(arguments: Namespace) -> int:
             raise Failure("no longshore runs here, so a retry ends with this command: it must be followed", 2)
     else:
         job, record = {}, None
-    with refusals.told():
+    with refusals.as_failure():
         async with place.opened(arguments) as here:
             if not job:
                 job, record = await _served(here, name)

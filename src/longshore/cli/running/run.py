@@ -53,7 +53,7 @@ async def main(arguments: Namespace) -> int:
         each_items.check_failed_file(arguments.failed_to)
     if arguments.joblog is not None:
         result_files.begin_joblog(arguments.joblog, resume=arguments.resume)
-    with refusals.told():
+    with refusals.as_failure():
         async with place.opened(arguments) as here:
             if manifests:
                 return await RunSession(here, arguments).run(manifests, command=shlex.join(arguments.files))

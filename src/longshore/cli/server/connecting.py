@@ -36,7 +36,7 @@ def opened(arguments: Namespace) -> Iterator[Server]:
     command with kubectl's words."""
     from longshore.cli.server import refusals
 
-    with refusals.told(), closing(server(arguments)) as found:
+    with refusals.as_failure(), closing(server(arguments)) as found:
         yield found
 
 

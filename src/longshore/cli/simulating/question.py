@@ -207,7 +207,7 @@ def _from_cluster(arguments: Namespace) -> list[Obj]:
     from longshore.cli.server import connecting, refusals, requests
 
     found: list[Obj] = []
-    with refusals.told(), closing(connecting.server(arguments)) as server:
+    with refusals.as_failure(), closing(connecting.server(arguments)) as server:
         for version, kind, plural in _CLUSTER:
             path = f"/api/{version}" if version == "v1" else f"/apis/{version}"
             answer = server.request("GET", f"{path}/{plural}")

@@ -62,7 +62,7 @@ def decide(view: JobView) -> JobPlan:
     if view.patience is not None and (plan.look_again is None or view.patience < plan.look_again):
         plan.look_again = view.patience
     if count.new_failed:
-        plan.why = (*failures.told(view, spec, count, found), *plan.why)
+        plan.why = (*failures.reasons_of(view, spec, count, found), *plan.why)
     return plan
 
 

@@ -49,7 +49,7 @@ def recalled(pod: Obj, ip: str, states: Iterable[ContainerState]) -> PodMemory:
 
 
 def _record(uid: str, record: ContainerMemory, states: dict[int, ContainerState], report: Obj) -> None:
-    told = _told(uid, record.facts.name, report)
+    told = _run_in_status(uid, record.facts.name, report)
     newest = max(states, default=-1)
     if told is not None and told[0].key.attempt > newest:
         state, ended = told
@@ -83,7 +83,7 @@ def _now(report: Obj) -> Obj:
     return report.get("state") or {}
 
 
-def _told(uid: str, name: str, report: Obj) -> tuple[ContainerState, Obj | None] | None:
+def _run_in_status(uid: str, name: str, report: Obj) -> tuple[ContainerState, Obj | None] | None:
     """The newest run in the status, with its end; None if there is none."""
     attempt = report.get("restartCount") or 0
     key = Key(uid, name, attempt)

@@ -61,7 +61,7 @@ class ProcessRuntime:
         self._isolation = isolation
         self._hidden = hidden
         self._keepers = Keepers(directory, self._greeted, self._ended, owned=owned)
-        self._changed: Callable[[ContainerState], None] = _nobody
+        self._changed: Callable[[ContainerState], None] = _ignored
         self._remembered: dict[Key, ContainerState] | None = None
         """The states from the keepers' greetings, while the runtime opens. If a keeper dies while it greets,
         the next keeper sends its states."""
@@ -292,5 +292,5 @@ def _id(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _nobody(state: ContainerState) -> None:
+def _ignored(state: ContainerState) -> None:
     """The listener before `open` is called: does nothing."""
