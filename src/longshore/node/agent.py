@@ -36,9 +36,9 @@ from longshore.node.events import Events
 from longshore.node.eviction import Evictions
 from longshore.node.metrics import NodeMetrics
 from longshore.node.open_runtimes import OpenRuntimes, described
-from longshore.node.pod.act import Actor
+from longshore.node.pod.act import PodActor
 from longshore.node.pod.life import Life
-from longshore.node.pod.memory import Verdict
+from longshore.node.pod.memory import PodVerdict
 from longshore.node.pod.starting import Starter
 from longshore.node.pod_sync import PodSync
 from longshore.node.preparing.types import Preparation
@@ -120,7 +120,7 @@ class Agent:
         )
         self._sync = PodSync(clock, context.explanations)
         wake = self._sync.wake
-        self._actor = Actor(
+        self._actor = PodActor(
             Starter(
                 preparer,
                 self._events,
@@ -237,7 +237,7 @@ class Agent:
 
     # ---- ends
 
-    def evict(self, life: Life, verdict: Verdict) -> None:
+    def evict(self, life: Life, verdict: PodVerdict) -> None:
         """Stops the pod, which fails with this verdict."""
         life.memory.verdict = verdict
         self._events.pod(life.memory.pod, "PodStopped", verdict=verdict.reason, message=verdict.message)

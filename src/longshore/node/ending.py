@@ -21,7 +21,7 @@ from longshore.node.admission import Ledger
 from longshore.node.cleaning import Cleaner
 from longshore.node.metrics import NodeMetrics
 from longshore.node.pod.life import Life
-from longshore.node.pod.memory import Verdict
+from longshore.node.pod.memory import PodVerdict
 
 _DELETE_RETRY_SECONDS: Final = 1.0
 
@@ -140,7 +140,9 @@ async def stop_all(lives: Mapping[str, Life], clock: Clock, wake: Callable[[Life
     for life in running:
         memory = life.memory
         if memory.verdict is None:
-            memory.verdict = Verdict("Terminated", MESSAGE, grace=min(_MAX_GRACE_SECONDS, memory.facts.grace))
+            memory.verdict = PodVerdict(
+                "Terminated", MESSAGE, grace=min(_MAX_GRACE_SECONDS, memory.facts.grace)
+            )
         wake(life)
     end = clock.monotonic() + _MAX_GRACE_SECONDS + _WRITING_SECONDS
     while any(not life.closed for life in running) and clock.monotonic() < end:

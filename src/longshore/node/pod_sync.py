@@ -11,7 +11,7 @@ import logging
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.time.clock import Clock
 from longshore.node.ending import Endings
-from longshore.node.pod.act import Actor
+from longshore.node.pod.act import PodActor
 from longshore.node.pod.decide import decide
 from longshore.node.pod.life import Life
 from longshore.node.pod.memory import PodView
@@ -31,7 +31,7 @@ class PodSync:
         self.stopped = False
         """Whether the node is stopping, so that no pod is synced any more."""
 
-    def connect(self, actor: Actor, writer: StatusWriter, endings: Endings) -> None:
+    def connect(self, actor: PodActor, writer: StatusWriter, endings: Endings) -> None:
         self._actor, self._writer, self._endings = actor, writer, endings
 
     def wake(self, life: Life) -> None:

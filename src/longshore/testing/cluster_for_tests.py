@@ -43,7 +43,7 @@ from longshore.testing import (
 )
 from longshore.testing.cluster_clock import ClusterClock, moment_of
 from longshore.testing.cluster_pods import ClusterPods
-from longshore.testing.cluster_snapshots import Snapshot
+from longshore.testing.cluster_snapshots import ClusterSnapshot
 from longshore.testing.held_loop import HeldLoop, LoopThread, in_thread
 from longshore.testing.injected_faults import ClusterFaults
 from longshore.testing.installation import Installation
@@ -51,7 +51,7 @@ from longshore.testing.ready_clients import ClientName
 from longshore.testing.scripted_answers import ClusterAnswers
 from longshore.testing.seen_requests import SeenRequests
 from longshore.testing.settings import ClockName, ClusterSettings, NodeName
-from longshore.testing.wait_verdicts import Condition, Verdict, check_condition, judge
+from longshore.testing.wait_verdicts import Condition, WaitVerdict, check_condition, judge
 from longshore.up.startup import resting_collector
 
 __tracebackhide__ = True
@@ -259,12 +259,12 @@ class Cluster:
 
     # ---- the state as a whole
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> ClusterSnapshot:
         """The present state as a whole: objects, time, scripts, running pods."""
         self.settle()
         return self.loop.call(lambda: cluster_snapshots.take(self.inside))
 
-    def restore(self, snapshot: Snapshot) -> None:
+    def restore(self, snapshot: ClusterSnapshot) -> None:
         """Restores a snapshot, of this cluster or of another one. Cuts connections, forgets requests, and
         clears faults and answers by hand."""
         self.loop.run(cluster_snapshots.put_back(self.inside, snapshot))
@@ -404,9 +404,9 @@ class Cluster:
 
     async def _waited(
         self, name: str, condition: Condition, length: float, namespace: str
-    ) -> tuple[Verdict, object_names.Named]:
+    ) -> tuple[WaitVerdict, object_names.Named]:
         named = object_names.one(name, namespace, await self._client.resources())
-        seen: list[Verdict] = []
+        seen: list[WaitVerdict] = []
         was_there = False
         check_condition(named.resource, condition, self._stored(named))
 

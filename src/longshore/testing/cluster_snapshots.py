@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from longshore.testing.installation import Installation
 
 
-class Snapshot(msgspec.Struct, frozen=True):
+class ClusterSnapshot(msgspec.Struct, frozen=True):
     """A state for `Cluster.restore`, of any cluster of this process."""
 
     objects: list[tuple[StoreKey, int, bytes]]
@@ -53,10 +53,10 @@ class Snapshot(msgspec.Struct, frozen=True):
     ledger: Ledger
 
 
-def take(inside: Installation) -> Snapshot:
+def take(inside: Installation) -> ClusterSnapshot:
     """Takes a snapshot. Call it when nothing is left to do at this moment."""
     machine, scripts = inside.node.machine, inside.scripts
-    return Snapshot(
+    return ClusterSnapshot(
         inside.store.objects(),
         inside.store.revision,
         inside.clock.timestamp(),
@@ -74,7 +74,7 @@ def take(inside: Installation) -> Snapshot:
     )
 
 
-async def put_back(inside: Installation, snapshot: Snapshot) -> None:
+async def put_back(inside: Installation, snapshot: ClusterSnapshot) -> None:
     """Restores the snapshot into the cluster."""
     await inside.pause()
     machine, scripts, clock = inside.node.machine, inside.scripts, inside.clock

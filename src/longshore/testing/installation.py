@@ -267,5 +267,5 @@ class Installation:
             raise RuntimeError('node="process" needs Linux, whose processes it runs; take node="scripted"')
         server = Server(listening.LOOPBACK, self.port, self.plane.parts.ca)
         images = images_file.ImagesFile(files.default_data_dir() / images_file.NAME)
-        place = node.Place(machine.name(), self.directory / "node", server, images)
+        place = node.NodePlace(machine.name(), self.directory / "node", server, images)
         return partial(node.run, Options(in_memory=True, on_stop="kill", isolation="process"), place)

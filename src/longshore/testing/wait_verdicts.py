@@ -48,25 +48,25 @@ _KNOWN: Final = {
 """The conditions and phases of kinds that have no others. For other kinds any word may become true."""
 
 
-class Verdict(NamedTuple):
+class WaitVerdict(NamedTuple):
     """Whether the condition is true, and if it can never be, why."""
 
     is_true: bool
     never: str = ""
 
 
-NOT_YET: Final = Verdict(False)
-YES: Final = Verdict(True)
+NOT_YET: Final = WaitVerdict(False)
+YES: Final = WaitVerdict(True)
 
 
-def judge(kind: str, condition: Condition, obj: Obj | None, *, was_there: bool) -> Verdict:
+def judge(kind: str, condition: Condition, obj: Obj | None, *, was_there: bool) -> WaitVerdict:
     """Judges an object of this kind; `obj` is None if it does not exist, `was_there` says whether it existed
     during the wait."""
     wanted = condition.lower() if isinstance(condition, str) else ""
     if wanted in _DELETED:
         return YES if obj is None else NOT_YET
     if obj is None:
-        return Verdict(False, "it was deleted") if was_there else NOT_YET
+        return WaitVerdict(False, "it was deleted") if was_there else NOT_YET
     if wanted in _EXISTS:
         return YES
     if not isinstance(condition, str):
@@ -77,9 +77,9 @@ def judge(kind: str, condition: Condition, obj: Obj | None, *, was_there: bool) 
     if wanted in _names_of(obj):
         return YES
     if end:
-        return Verdict(False, f"it has ended: {end}")
+        return WaitVerdict(False, f"it has ended: {end}")
     if kind == "Job" and wanted == "complete" and "failuretarget" in _names_of(obj):
-        return Verdict(False, f"it is about to fail: {_condition_words(obj, 'FailureTarget')}")
+        return WaitVerdict(False, f"it is about to fail: {_condition_words(obj, 'FailureTarget')}")
     return NOT_YET
 
 

@@ -155,7 +155,7 @@ async def running(options: Options, passed: Sequence[socket.socket] = ()) -> Asy
         stack.push_async_callback(cancelled, [renewal, watching, trimming])
         with _raising_store_errors():
             name = await _node_name(options, directory, plane.client)
-        place = node.Place(name, directory / "node", Server(HOST, port, plane.parts.ca), images)
+        place = node.NodePlace(name, directory / "node", Server(HOST, port, plane.parts.ca), images)
         run_node = partial(node.run, options, place) if options.node else None
         await stack.enter_async_context(plane.running(run_node))
         elsewhere = tuple(listening.url(name, port) for name in names) if options.listen else ()

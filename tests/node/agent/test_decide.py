@@ -9,7 +9,7 @@ import msgspec
 from longshore.node.pod import decide as deciding
 from longshore.node.pod import recall
 from longshore.node.pod.decide import outcome
-from longshore.node.pod.memory import PodMemory, PodView, Stopping, Verdict, Waiting
+from longshore.node.pod.memory import PodMemory, PodVerdict, PodView, Stopping, Waiting
 from longshore.node.pod.plan import BeginStop, Fail, Hook, PodPlan, Prepare, Signal, Start, Wait
 from longshore.node.runtime import ContainerState, Key
 from support.node_world import a_pod
@@ -131,7 +131,7 @@ def test_a_pod_that_waits_for_too_long_fails_with_what_it_waits_for() -> None:
     assert decide(made, 89.0, 0.0).look_again == 1.0
     (action,) = decide(made, 90.0, 0.0).actions
     assert isinstance(action, Fail)
-    assert action.verdict == Verdict(
+    assert action.verdict == PodVerdict(
         "RunContainerError", "The pod could not start within 1m30s: no such file"
     )
 

@@ -190,7 +190,7 @@ def until_stopped(settings: OutsideSettings) -> int:
         outside_process.run(settings)
     except ConfigError as err:
         raise Failure(str(err), 2) from None
-    except (CannotServe, LeadershipLost, outside_process.Refused) as err:
+    except (CannotServe, LeadershipLost, outside_process.CredentialsRefused) as err:
         raise Failure(str(err)) from None
     except OSError as err:
         raise Failure(f"--metrics-port: {err.strerror or err}") from None

@@ -54,7 +54,7 @@ def cronjob(name: str, spec: Obj) -> Obj:
 
 
 def _job_template(arguments: Namespace, command: Sequence[str], environ: Mapping[str, str]) -> Obj:
-    wanted = shorthand.Wanted(
+    wanted = shorthand.WantedRun(
         command, env=arguments.env, env_all=arguments.env_all, cpu=arguments.cpu, memory=arguments.memory
     )
     made: Obj = shorthand.job(wanted, environ, shorthand.directory())["spec"]["template"]
@@ -127,7 +127,7 @@ def from_entry(entry: CrontabEntry) -> Obj:
         command = [entry.shell, "-c", _FEED, entry.shell, entry.command]
         env[_INPUT] = entry.input
     template = shorthand.job(
-        shorthand.Wanted(command, env=[f"{k}={v}" for k, v in env.items()]), {}, env["HOME"]
+        shorthand.WantedRun(command, env=[f"{k}={v}" for k, v in env.items()]), {}, env["HOME"]
     )
     template = template["spec"]["template"]
     spec: Obj = {"schedule": entry.schedule}

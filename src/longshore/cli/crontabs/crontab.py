@@ -48,7 +48,7 @@ class CrontabEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedLine:
     """One line that cannot be taken over."""
 
     number: int
@@ -59,7 +59,7 @@ class Refused:
 @dataclass(slots=True)
 class Crontab:
     entries: list[CrontabEntry] = field(default_factory=list)
-    refused: list[Refused] = field(default_factory=list)
+    refused: list[RefusedLine] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     """Differences between cron and longshore, a line each."""
 
@@ -79,7 +79,7 @@ def read(lines: Iterable[str], home: str) -> Crontab:
         try:
             found.entries.append(_entry(number, text, settings, names))
         except ValueError as err:
-            found.refused.append(Refused(number, text.strip(), str(err)))
+            found.refused.append(RefusedLine(number, text.strip(), str(err)))
     return found
 
 

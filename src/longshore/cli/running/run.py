@@ -39,7 +39,7 @@ async def main(arguments: Namespace) -> int:
         print("there are no items, so there is nothing to run", file=sys.stderr)
         return 0
     if given is not None:
-        _check_placeholders(placeholders.Command(arguments.after_dashes, given, raw=arguments.raw_items))
+        _check_placeholders(placeholders.ItemCommand(arguments.after_dashes, given, raw=arguments.raw_items))
     manifests = _manifests(arguments.files) if arguments.files else []
     if arguments.files and not manifests:
         raise Failure("these files hold nothing to run", 2)
@@ -62,7 +62,7 @@ async def main(arguments: Namespace) -> int:
             return await _run_command(here, arguments, _wanted(arguments, given, kept))
 
 
-async def _run_command(here: Place, arguments: Namespace, wanted: shorthand.Wanted) -> int:
+async def _run_command(here: Place, arguments: Namespace, wanted: shorthand.WantedRun) -> int:
     job = shorthand.job(wanted, os.environ, shorthand.directory())
     session = RunSession(here, arguments, wanted)
     rest = await resuming.rest(here, job, wanted.items) if arguments.resume else resuming.Rest(job)
@@ -80,7 +80,7 @@ async def _run_command(here: Place, arguments: Namespace, wanted: shorthand.Want
     return await session.run([manifest], done=rest.done, said=said, command=command)
 
 
-def _check_placeholders(command: placeholders.Command) -> None:
+def _check_placeholders(command: placeholders.ItemCommand) -> None:
     """Refuses an unknown placeholder, and an item that a shell would execute."""
     if problem := command.problem():
         raise Failure(problem, 2)
@@ -108,8 +108,8 @@ def _items(arguments: Namespace) -> Items | None:
     return each_items.shuffled(given) if arguments.shuffle else given
 
 
-def _wanted(arguments: Namespace, given: Items | None, kept: Path | None) -> shorthand.Wanted:
-    return shorthand.Wanted(
+def _wanted(arguments: Namespace, given: Items | None, kept: Path | None) -> shorthand.WantedRun:
+    return shorthand.WantedRun(
         arguments.after_dashes,
         isolation=arguments.isolation or shorthand.COMMAND_ISOLATION,
         completions=len(given.rows) if given is not None else arguments.completions or 1,

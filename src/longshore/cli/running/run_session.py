@@ -55,7 +55,7 @@ class RunSession:
         self,
         here: Place,
         arguments: Namespace,
-        wanted: shorthand.Wanted | None = None,
+        wanted: shorthand.WantedRun | None = None,
         *,
         watching: bool = False,
     ) -> None:

@@ -28,7 +28,7 @@ _MAX_WRITES: Final = 20
 _MAX_TRIES: Final = 5
 
 
-class Actor:
+class GarbageActor:
     """Carries out plans. Raises StatusError or Unreachable if the object must be synced again."""
 
     def __init__(self, client: Client, graph: Graph) -> None:

@@ -121,7 +121,7 @@ class Containers:
         return entry
 
     def usage(self, keys: list[str]) -> list[tuple[str, float, int]]:
-        snapshot = procfs.Snapshot()
+        snapshot = procfs.ProcessSnapshot()
         found = []
         for key in keys:
             entry = self._records.entries.get(key)

@@ -17,7 +17,7 @@ from longshore.node.keeper import container_exec, container_output, frames, kill
 from longshore.node.keeper.container_records import ContainerRecord
 from longshore.node.keeper.frames import Refused
 from longshore.node.keeper.peer import Connection
-from longshore.node.keeper.procfs import Snapshot
+from longshore.node.keeper.procfs import ProcessSnapshot
 from longshore.node.keeper.walls import rights, users
 from longshore.node.keeper.walls.namespaces import Namespaces
 
@@ -93,7 +93,7 @@ def _ended(connection: Connection, number: int, entry: ContainerRecord, pid: int
 
 def _kill(pid: int) -> None:
     killing.group(pid, signal.SIGKILL)
-    for member in Snapshot().members(pid):
+    for member in ProcessSnapshot().members(pid):
         killing.one(member)
 
 

@@ -32,7 +32,7 @@ def containers(entries: list[ContainerRecord], ours: set[int]) -> None:
         group(entry.pid, signal.SIGKILL)
         if entry.pid_namespace is not None and entry.pid_namespace.users == 1:
             one(entry.pid_namespace.first)  # the kernel then kills all in its PID namespace
-    snapshot = procfs.Snapshot()
+    snapshot = procfs.ProcessSnapshot()
     for entry in entries:
         for pid in snapshot.members(
             entry.pid, entry.first if entry.pid_namespace and entry.pid_namespace.users == 1 else 0
@@ -52,7 +52,7 @@ def orphans(ours: set[int], running: set[str]) -> None:
     children = procfs.own_children()
     if children is not None and children <= ours:
         return  # as nearly always: no need to read all of /proc
-    snapshot = procfs.Snapshot()
+    snapshot = procfs.ProcessSnapshot()
     for pid in snapshot.children(os.getpid()):
         if pid not in ours:
             tag = procfs.tag_of(pid)

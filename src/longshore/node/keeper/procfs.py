@@ -73,7 +73,7 @@ def own_children() -> set[int] | None:
     return children(os.getpid())
 
 
-class Snapshot:
+class ProcessSnapshot:
     """All living processes at one moment. One walk serves all containers that are looked at together."""
 
     def __init__(self) -> None:

@@ -25,7 +25,7 @@ _TERM, _KILL = signal.SIGTERM.value, signal.SIGKILL.value
 log = logging.getLogger(__name__)
 
 
-class Actor:
+class PodActor:
     """Shares its tools with the starter, which prepares and starts. `handle` carries out hooks and probes."""
 
     def __init__(self, starter: Starter, handle: hooks.Handle = hooks.run) -> None:

@@ -15,7 +15,7 @@ from longshore.api.time import durations
 from longshore.machinery.reasons import Number, Reason
 from longshore.node.pod import backoff, plan, stopping
 from longshore.node.pod.facts import restarts
-from longshore.node.pod.memory import ContainerMemory, PodMemory, PodView, Verdict, Waiting
+from longshore.node.pod.memory import ContainerMemory, PodMemory, PodVerdict, PodView, Waiting
 from longshore.node.pod.plan import NOTHING, Action, PodPlan
 
 DEADLINE_MESSAGE: Final = "Pod was active on the node longer than the specified deadline"
@@ -109,7 +109,7 @@ def _outlived(memory: PodMemory, moment: float) -> bool:
 
 
 def _too_late(deadline: float, draft: PodDraft) -> PodPlan:
-    draft.actions.append(plan.Fail(Verdict("DeadlineExceeded", DEADLINE_MESSAGE)))
+    draft.actions.append(plan.Fail(PodVerdict("DeadlineExceeded", DEADLINE_MESSAGE)))
     draft.because("DeadlineExceeded", seconds=deadline)
     return draft.plan()
 
@@ -129,12 +129,14 @@ def _given_up(memory: PodMemory, draft: PodDraft, now: float) -> bool:
     said = waiting.message if waiting else ""
     if memory.never_starts:
         condition = {"type": own_names.UNSTARTABLE, "status": "True", "reason": reason, "message": said}
-        draft.actions.append(plan.Fail(Verdict(reason, f"The pod cannot start: {said}", condition=condition)))
+        draft.actions.append(
+            plan.Fail(PodVerdict(reason, f"The pod cannot start: {said}", condition=condition))
+        )
         draft.because("NeverStarts")
         return True
     shown = durations.text(int(patience * 1e9))
     message = f"The pod could not start within {shown}: {said}"
-    draft.actions.append(plan.Fail(Verdict(reason, message)))
+    draft.actions.append(plan.Fail(PodVerdict(reason, message)))
     draft.because("Unstartable", seconds=patience, patience=shown)
     return True
 

@@ -86,7 +86,7 @@ class ContainerMemory(msgspec.Struct):
         return self.ended["exitCode"] if self.ended is not None else 0
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class PodVerdict(msgspec.Struct, frozen=True):
     """The reason for which a pod fails, whatever its containers do."""
 
     reason: str
@@ -113,7 +113,7 @@ class PodMemory(msgspec.Struct):
     deadline of one second lasts a whole second."""
     rejected: bool = False
     """Whether the node refused the pod; nothing of it ever ran."""
-    verdict: Verdict | None = None
+    verdict: PodVerdict | None = None
     prepared: bool = False
     """Whether the preparer has made what the pod needs."""
     preparing: bool = False

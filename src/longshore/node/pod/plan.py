@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from longshore.machinery.reasons import Reason
-from longshore.node.pod.memory import ContainerMemory, Verdict, Waiting
+from longshore.node.pod.memory import ContainerMemory, PodVerdict, Waiting
 
 
 class Start(msgspec.Struct, frozen=True):
@@ -66,7 +66,7 @@ class Prepare(msgspec.Struct):
 class Fail(msgspec.Struct, frozen=True):
     """Fail the pod; its containers are stopped first."""
 
-    verdict: Verdict
+    verdict: PodVerdict
 
 
 Action: TypeAlias = Start | Wait | BeginStop | Shorten | Signal | Hook | Probe | Prepare | Fail

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 MANAGER = "longshore-controllers"
 
 
-class Refused(Exception):
+class CredentialsRefused(Exception):
     """The API server does not know these credentials."""
 
     def __init__(self, server: str) -> None:
@@ -73,8 +73,8 @@ class Clients(NamedTuple):
 
 
 def run(settings: OutsideSettings) -> None:
-    """Runs until a signal. Raises `client.ConfigError`, `Refused`, `election.LeadershipLost`, OSError if the
-    metrics' port is taken, or `CannotServe` if that of the webhooks is."""
+    """Runs until a signal. Raises `client.ConfigError`, `CredentialsRefused` or `election.LeadershipLost`,
+    OSError if the port of the metrics is taken, or `CannotServe` if that of the webhooks is."""
     logs.configure(settings.logging)
     connection = from_kubeconfig(settings.kubeconfig, settings.context)
     settings = replace(settings, lease_namespace=settings.lease_namespace or connection.namespace)
@@ -245,7 +245,7 @@ async def _reached(client: HttpClient, server: str, wiring: Wiring) -> None:
             await wiring.clock.sleep(backoff.next())
             continue
         if answer.code == 401:
-            raise Refused(server)
+            raise CredentialsRefused(server)
         return
 
 

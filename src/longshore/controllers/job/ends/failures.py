@@ -13,7 +13,7 @@ from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.controllers.job.ends import failure_policy
 from longshore.controllers.job.pods import pod_facts
-from longshore.controllers.job.pods.counting import Count, Held
+from longshore.controllers.job.pods.counting import Held, PodCount
 from longshore.controllers.job.pods.indexes import Indexes
 from longshore.controllers.job.spec import Spec
 from longshore.controllers.job.view import JobView
@@ -24,7 +24,7 @@ MAX_DESCRIBED: Final = 20
 _MAX_MESSAGE_CHARACTERS: Final = 200
 
 
-def reasons_of(view: JobView, spec: Spec, count: Count, found: Indexes | None) -> tuple[Reason, ...]:
+def reasons_of(view: JobView, spec: Spec, count: PodCount, found: Indexes | None) -> tuple[Reason, ...]:
     """Returns one reason for each pod that failed since the last count."""
     new = [
         h

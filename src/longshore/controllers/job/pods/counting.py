@@ -33,7 +33,7 @@ class Held(NamedTuple):
     """Whether the pod was deleted after the verdict was recorded, so that its end does not count."""
 
 
-class Count(msgspec.Struct):
+class PodCount(msgspec.Struct):
     """The pods of a Job in numbers, and those of them that ended since the last count."""
 
     active: int
@@ -52,7 +52,7 @@ class Count(msgspec.Struct):
     """All failed pods so far, without those that the podFailurePolicy ignores."""
 
 
-def count(view: JobView, spec: Spec) -> Count:
+def count(view: JobView, spec: Spec) -> PodCount:
     """Counts the pods of `view`. Iterates only over tracked pods that ended or are being deleted."""
     status, roll = view.job.get("status") or {}, view.roll
     uncounted: Mapping[str, list[str]] = status.get("uncountedTerminatedPods") or {}
@@ -76,7 +76,7 @@ def count(view: JobView, spec: Spec) -> Count:
     ignored = 0
     if spec.failure_rules:
         ignored = sum(not failure_policy.judge(spec.failure_rules, pod).counted for pod in new_failed)
-    return Count(
+    return PodCount(
         len(roll.active),
         roll.ready,
         len(roll.terminating),

@@ -11,7 +11,7 @@ from longshore.api.indexes import Runs
 from longshore.api.types import Obj
 from longshore.controllers.job.ends import failure_policy
 from longshore.controllers.job.pods import pod_facts
-from longshore.controllers.job.pods.counting import Count, Held, valid
+from longshore.controllers.job.pods.counting import Held, PodCount, valid
 from longshore.controllers.job.pods.roll import Roll
 from longshore.controllers.job.spec import Spec
 
@@ -30,7 +30,7 @@ class Indexes(msgspec.Struct):
     on the index's failure count."""
 
 
-def find(roll: Roll, status: Obj, spec: Spec, count: Count) -> Indexes:
+def find(roll: Roll, status: Obj, spec: Spec, count: PodCount) -> Indexes:
     """Finds the indexes in the status and in the pods with a finalizer."""
     before = indexes.read(status.get("completedIndexes") or "", spec.size)
     ended = [h for h in count.ended if valid(h.completion_index, spec) and not h.killed]

@@ -12,7 +12,7 @@ from longshore.api import indexes
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.controllers.job.pods import creation, pace, removal_order, replacement_delay
-from longshore.controllers.job.pods.counting import Count
+from longshore.controllers.job.pods.counting import PodCount
 from longshore.controllers.job.pods.indexes import Indexes
 from longshore.controllers.job.pods.pace import Pace
 from longshore.controllers.job.spec import Spec
@@ -40,7 +40,7 @@ class PodCountChange(msgspec.Struct):
 
 
 def manage(
-    view: JobView, spec: Spec, count: Count, succeeded: int, found: Indexes | None, record: BackoffRecord
+    view: JobView, spec: Spec, count: PodCount, succeeded: int, found: Indexes | None, record: BackoffRecord
 ) -> PodCountChange:
     """Returns the change that brings the number of active pods to the wanted one."""
     active = count.active
@@ -80,7 +80,7 @@ def _wanted(spec: Spec, succeeded: int, active: int) -> int:
 
 
 def _creation(
-    view: JobView, spec: Spec, count: Count, found: Indexes | None, record: BackoffRecord, missing: int
+    view: JobView, spec: Spec, count: PodCount, found: Indexes | None, record: BackoffRecord, missing: int
 ) -> PodCountChange:
     if spec.per_index is None:
         wait = replacement_delay.remaining(record, view.now, view.times)
@@ -95,7 +95,7 @@ def _creation(
 
 
 def _paced(
-    view: JobView, spec: Spec, count: Count, found: Indexes | None, missing: int, paced: Pace
+    view: JobView, spec: Spec, count: PodCount, found: Indexes | None, missing: int, paced: Pace
 ) -> PodCountChange:
     """Creates as many pods as the start interval allows, and requests a sync when the next start is due."""
     wait = paced.next_start - view.now
@@ -112,7 +112,7 @@ def _paced(
 
 
 def _now(
-    view: JobView, spec: Spec, count: Count, found: Indexes | None, missing: int, starts: int
+    view: JobView, spec: Spec, count: PodCount, found: Indexes | None, missing: int, starts: int
 ) -> PodCountChange:
     """Creates at most `starts` of the missing pods."""
     if found is None:

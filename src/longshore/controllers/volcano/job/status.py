@@ -27,7 +27,7 @@ _BY_PHASE: Final = {
 }
 
 
-class Count(msgspec.Struct):
+class PhaseCount(msgspec.Struct):
     """Pods by phase, counted in one sync or kill."""
 
     counters: dict[str, int] = msgspec.field(default_factory=dict)
@@ -44,7 +44,7 @@ class Count(msgspec.Struct):
         self.counters["terminating"] = self.counters.get("terminating", 0) + count
 
 
-def counted(status: Obj, count: Count) -> Obj:
+def counted(status: Obj, count: PhaseCount) -> Obj:
     """Returns `status` with these counters in place of the old ones."""
     made = {key: value for key, value in status.items() if key not in _COUNTERS and key != "taskStatusCount"}
     made |= {counter: number for counter in _COUNTERS if (number := count.counters.get(counter, 0))}
@@ -116,7 +116,7 @@ class Conclusion(msgspec.Struct, frozen=True):
     change: PhaseChange | None
 
 
-def synced(job: Obj, count: Count | None, then: Then, now: float) -> Conclusion | None:
+def synced(job: Obj, count: PhaseCount | None, then: Then, now: float) -> Conclusion | None:
     """Returns the status after a sync with these counted pods; `count` is None if the pods were not counted.
     Returns None if the status does not change."""
     before: Obj = job.get("status") or {}
@@ -136,7 +136,7 @@ def synced(job: Obj, count: Count | None, then: Then, now: float) -> Conclusion 
 def killed(job: Obj, selection: Selection, then: Then, now: float) -> Conclusion:
     """Returns the status after a kill. It counts only terminating pods, not those that were kept."""
     before: Obj = job.get("status") or {}
-    count = Count()
+    count = PhaseCount()
     count.going(selection.going + len(selection.delete))
     if not count.counters["terminating"]:
         count.counters.clear()

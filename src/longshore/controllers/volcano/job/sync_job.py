@@ -18,7 +18,7 @@ from longshore.controllers.volcano.job.plan import Course, Create, Delete, Refus
 from longshore.controllers.volcano.job.pods import plugin_objects, podgroup, tasks
 from longshore.controllers.volcano.job.pods.population import populate
 from longshore.controllers.volcano.job.rules.table import Then
-from longshore.controllers.volcano.job.status import Count
+from longshore.controllers.volcano.job.status import PhaseCount
 from longshore.controllers.volcano.job.waking.job_requests import SYNC
 from longshore.controllers.volcano.names import FORWARDING, PENDING
 from longshore.machinery.reasons import Reason
@@ -158,7 +158,7 @@ def _tell_of_group(draft: VolcanoJobDraft) -> None:
             )
 
 
-def _create(draft: VolcanoJobDraft, wanted: Sequence[tuple[str, Obj]], count: Count) -> Course[None]:
+def _create(draft: VolcanoJobDraft, wanted: Sequence[tuple[str, Obj]], count: PhaseCount) -> Course[None]:
     """Creates pods. Existing pods are no error, but count only once the cache shows them."""
     answers = yield from draft.do(tuple(Create(kinds.PODS, body) for _, body in wanted))
     problems = []
@@ -173,7 +173,7 @@ def _create(draft: VolcanoJobDraft, wanted: Sequence[tuple[str, Obj]], count: Co
         raise Refused(f"failed to create {len(problems)} pods of {number}: {problems[0]}")
 
 
-def _delete_surplus(draft: VolcanoJobDraft, pods: Sequence[Obj], count: Count) -> Course[None]:
+def _delete_surplus(draft: VolcanoJobDraft, pods: Sequence[Obj], count: PhaseCount) -> Course[None]:
     problems = yield from delete_pods(draft, pods)
     count.going(len(pods) - len(problems))
     if problems:
@@ -192,7 +192,7 @@ def delete_pods(draft: VolcanoJobDraft, pods: Sequence[Obj]) -> Course[list[str]
     ]
 
 
-def _conclude(draft: VolcanoJobDraft, count: Count | None, then: Then) -> Course[bool]:
+def _conclude(draft: VolcanoJobDraft, count: PhaseCount | None, then: Then) -> Course[bool]:
     """Writes the Job's status; returns whether the phase changed."""
     end = status.synced(draft.job, count, then, draft.view.now)
     if end is None:

@@ -11,7 +11,7 @@ import contextlib
 import os
 
 from longshore.node.keeper.container_records import ContainerRecord
-from longshore.node.keeper.procfs import Snapshot
+from longshore.node.keeper.procfs import ProcessSnapshot
 
 _PERIOD_MICROSECONDS = 100_000  # upstream's cpu.cfs_period
 _WANTED = ("memory", "cpu", "pids")
@@ -130,7 +130,7 @@ class Cgroups:
                 self._left.append(path)
         return 0.5 if self._left else 0
 
-    def usage(self, entry: ContainerRecord, snapshot: Snapshot) -> tuple[float, int] | None:
+    def usage(self, entry: ContainerRecord, snapshot: ProcessSnapshot) -> tuple[float, int] | None:
         if not entry.cgroup:
             return None
         cpu = _field(f"{entry.cgroup}/cpu.stat", "usage_usec") / 1e6

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 
 from longshore.node.keeper import killing, procfs
 from longshore.node.keeper.container_records import ContainerRecord
-from longshore.node.keeper.procfs import Snapshot
+from longshore.node.keeper.procfs import ProcessSnapshot
 
 TYPE_CHECKING = False
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         def look(self, running: list[ContainerRecord]) -> float:
             """Called from time to time; returns in how many seconds again, 0 for never."""
 
-        def usage(self, entry: ContainerRecord, snapshot: Snapshot) -> tuple[float, int] | None:
+        def usage(self, entry: ContainerRecord, snapshot: ProcessSnapshot) -> tuple[float, int] | None:
             """CPU seconds and bytes of memory; None if /proc must be read instead."""
 
 
@@ -105,7 +105,7 @@ class Sampling:
         if not limited:
             return 0
         began = time.thread_time()
-        snapshot = Snapshot()
+        snapshot = ProcessSnapshot()
         for entry in limited:
             members = snapshot.members(entry.pid, entry.first)
             if _quick(members) > entry.memory and (used := _exact(members)) > entry.memory:
@@ -115,11 +115,11 @@ class Sampling:
                     killing.one(pid)
         return max(_INTERVAL_SECONDS, (time.thread_time() - began) * _REST_FACTOR)
 
-    def usage(self, entry: ContainerRecord, snapshot: Snapshot) -> tuple[float, int] | None:
+    def usage(self, entry: ContainerRecord, snapshot: ProcessSnapshot) -> tuple[float, int] | None:
         return None
 
 
-def measure(entry: ContainerRecord, snapshot: Snapshot) -> tuple[float, int]:
+def measure(entry: ContainerRecord, snapshot: ProcessSnapshot) -> tuple[float, int]:
     """CPU seconds with children that have ended, and memory, as /proc has them."""
     members = snapshot.members(entry.pid, entry.first)
     ticks = sum(sum(map(int, snapshot.fields[pid][11:15])) for pid in members if pid in snapshot.fields)
