@@ -339,8 +339,8 @@ def _sync(directory: Path) -> None:
 
 
 def _exchange(directory: Path, room: Path, kept: Path | None, name: str) -> None:
-    """Replaces a volume by that of the backup. The old one is renamed as a whole: pods made the links in it,
-    which may lead anywhere."""
+    """Replaces a volume by the backup's. Renames the old one as a whole, since its links may lead
+    anywhere."""
     if kept is not None and os.path.lexists(directory / name):
         (kept / name).parent.mkdir(mode=0o700, exist_ok=True)
         os.rename(directory / name, kept / name)

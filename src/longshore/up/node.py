@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 
 class NodePlace(msgspec.Struct, frozen=True):
-    """The node's place: its name, its directory, the server that its pods may call, and the table of
-    images."""
+    """The node's name and directory, the server that its pods may call, and the image table."""
 
     name: str
     directory: Path

@@ -46,8 +46,7 @@ _RENEWAL, _NAMES = "renewal.json", "names"
 
 
 class BrokenPki(Exception):
-    """A certificate in the data directory cannot be read. Remove its `pki` directory; new certificates are
-    created."""
+    """A certificate in the data directory cannot be read. Remove its `pki` directory to get new ones."""
 
 
 class Pki(msgspec.Struct, frozen=True):

@@ -106,8 +106,7 @@ class GarbageActor:
     # ---- patches
 
     async def _drop_references(self, row: Resource, node: Node, owners: Collection[str]) -> None:
-        """Removes owners, by uid, from the object's references. Raises 404 if it is gone, 409 if it was
-        replaced."""
+        """Removes owners from the object's references. Raises 404 if it is gone, 409 if it was replaced."""
         await self._change_references(
             row,
             {"name": node.name, "namespace": node.namespace, "uid": node.uid},

@@ -121,8 +121,7 @@ class PodGc:
         )
 
     async def _ended(self) -> list[Obj]:
-        """Returns the ended pods, slimmed, if they are too many. Reads a few at a time, since most are
-        packed."""
+        """Returns the ended pods, slimmed, if they are too many. Reads a few at a time: most are packed."""
         if not self._pods.index_size("state", "ended") > self._threshold > 0:
             return []
         found: list[Obj] = []

@@ -230,8 +230,7 @@ def ready_line(server: str, settings: OutsideSettings) -> str:
 
 
 async def _reached(client: HttpClient, server: str, wiring: Wiring) -> None:
-    """Waits until the server answers: it may be starting, too. Raises `CredentialsError` at once: at the
-    start a person may be watching."""
+    """Waits until the server answers, because it may be starting too. Raises `CredentialsError` at once."""
     backoff, said = Backoff(wiring.clock, wiring.rng), False
     while True:
         try:

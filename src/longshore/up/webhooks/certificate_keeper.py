@@ -126,8 +126,7 @@ CONFIGURATIONS: Final[tuple[What, ...]] = (
     ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"),
 )
 LOOK_SECONDS: Final = 10.0
-"""Seconds between two checks of the Secret and the configurations. A check takes three requests, of one
-replica."""
+"""Seconds between two checks of Secret and configurations; a check takes three requests."""
 
 log = logging.getLogger(__name__)
 

@@ -51,8 +51,7 @@ def _misplaced(roll: Roll, completions: int) -> tuple[list[Obj], list[Obj]]:
 
 
 def rank(pod: Obj) -> tuple[Any, ...]:
-    """Sort key: first pods without a node, then not running, not ready, ready for less time, often restarted,
-    new."""
+    """Sort key: first pods without a node, then not running, not ready, shorter ready, more restarts, new."""
     ready = conditions.find(pod, "Ready") or {}
     is_ready = ready.get("status") == "True"
     regular, sidecar = _most_restarts(pod)

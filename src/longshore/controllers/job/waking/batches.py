@@ -45,8 +45,7 @@ class EndBatches:
         self._windows: dict[Key, _Window] = {}
 
     def wait(self, job: Obj, key: Key, uid: str, active: int) -> float:
-        """Returns the seconds until the sync for a succeeded pod. `active` counts active pods at the last
-        sync."""
+        """Returns the seconds until the sync for a success. `active` counts active pods at the last sync."""
         if not _only_counts(job):
             return 0.0
         now = self._clock.monotonic()

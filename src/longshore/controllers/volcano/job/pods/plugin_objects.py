@@ -61,8 +61,7 @@ def remove(draft: VolcanoJobDraft, kind: Kind, name: str, uid: str = "") -> Cour
 
 
 def claims(draft: VolcanoJobDraft) -> Course[tuple[list[Obj], list[tuple[str, str]]]]:
-    """Returns the Job's volumes with names of existing claims, and those claims' marks. Raises
-    `ClaimMissing`."""
+    """Returns the Job's volumes with names of claims, and the claims' marks. Raises `ClaimMissing`."""
     found: list[Obj] = []
     markers: list[tuple[str, str]] = []
     for index, volume in enumerate(draft.job["spec"].get("volumes") or ()):

@@ -137,8 +137,8 @@ def least_resources(job: Obj, priorities: Mapping[str, int]) -> dict[str, str]:
 
 
 def _take(total: dict[str, str], ordered: Iterable[Obj], left: int, counts: Iterable[int]) -> int:
-    """Adds the requests of up to `counts` pods of each task, at most `left` pods together; returns the rest
-    of `left`."""
+    """Adds the requests of up to `counts` pods per task, at most `left` in total; returns the rest of
+    `left`."""
     for task, count in zip(ordered, counts, strict=True):
         number = max(min(count, left), 0)
         left -= number
