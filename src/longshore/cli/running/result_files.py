@@ -44,7 +44,7 @@ class ResultFiles:
         self._pods = EndedPods(place, run, self._pod)
         self._tries: dict[int, int] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
-        """The last reader of each index: a later try waits for the one before."""
+        """The task that reads the latest try of each index. The task of the next try waits for it."""
         self._places = asyncio.Semaphore(_MAX_READERS)
         self._mixed = False
         """Whether the server cannot separate the two streams: then `stdout` has both."""
