@@ -22,7 +22,7 @@ from typing import Any
 import uvloop
 
 from longshore.node.keeper import procfs
-from longshore.node.runtime import Container, Key, Mount, State
+from longshore.node.runtime import Container, ContainerState, Key, Mount
 from longshore.node.runtimes.process import ProcessRuntime
 
 AT_ONCE = 8
@@ -76,7 +76,7 @@ class Bench:
         """Of the keeper, in MB."""
         return int(procfs.read(f"/proc/{self._runtime.keeper_pid}/statm").split()[1]) * procfs.PAGE / 1e6
 
-    def _changed(self, state: State) -> None:
+    def _changed(self, state: ContainerState) -> None:
         self._slots.release()
         self._left -= 1
         if not self._left:

@@ -15,8 +15,8 @@ import time
 from datetime import UTC, datetime
 
 from longshore.api.types import Obj
-from longshore.sim.settings import DAY_SECONDS, Settings, nodes
-from longshore.sim.sim_result import Result
+from longshore.sim.settings import DAY_SECONDS, SimSettings, nodes
+from longshore.sim.sim_result import SimResult
 from longshore.sim.simulate import simulate
 
 START = datetime(2027, 1, 1, tzinfo=UTC)
@@ -42,7 +42,7 @@ def gang(name: str) -> Obj:
     }
 
 
-def timed(words: str, settings: Settings) -> Result:
+def timed(words: str, settings: SimSettings) -> SimResult:
     begun, cpu = time.monotonic(), time.process_time()
     found = simulate(settings)
     took, used = time.monotonic() - begun, time.process_time() - cpu
@@ -53,7 +53,7 @@ def timed(words: str, settings: Settings) -> Result:
     return found
 
 
-def calls(settings: Settings) -> tuple[int, int]:
+def calls(settings: SimSettings) -> tuple[int, int]:
     """The function calls of a simulation, and its Jobs."""
     profile = cProfile.Profile()
     found = profile.runcall(simulate, settings)
@@ -65,13 +65,13 @@ def count_calls() -> None:
     """Counts them for two sizes: the difference is without start and end."""
     gc.disable()  # what it calls, and when, is not a Job's
 
-    def hours(number: int) -> Settings:
+    def hours(number: int) -> SimSettings:
         work = [cron_job(f"h{n}", f"{n * 3} * * * *") for n in range(5)]
-        return Settings(work, START, "UTC", number * 3600, nodes=nodes(4, {}))
+        return SimSettings(work, START, "UTC", number * 3600, nodes=nodes(4, {}))
 
-    def gangs(number: int) -> Settings:
+    def gangs(number: int) -> SimSettings:
         work = [gang(f"g{n}") for n in range(number)]
-        return Settings(work, START, "UTC", 365 * DAY_SECONDS, until_done=True, nodes=nodes(20, {}))
+        return SimSettings(work, START, "UTC", 365 * DAY_SECONDS, until_done=True, nodes=nodes(20, {}))
 
     for words, of, few, many in (("a CronJob", hours, 2, 10), ("a gang of four", gangs, 20, 100)):
         calls(of(few))  # what is done once is done
@@ -92,12 +92,12 @@ def main() -> None:
     hourly = crons // 20
     work = [cron_job(f"h{n}", f"{n % 60} * * * *") for n in range(hourly)]
     work += [cron_job(f"n{n}", f"{n % 60} {n % 24} * * *") for n in range(crons - hourly)]
-    month = Settings(work, START, "UTC", days * DAY_SECONDS, nodes=nodes(4, {}))
+    month = SimSettings(work, START, "UTC", days * DAY_SECONDS, nodes=nodes(4, {}))
     timed(f"{days} days of {hourly} hourly and {crons - hourly} nightly CronJobs", month)
     crowd = [gang(f"g{n}") for n in range(gangs)]
     timed(
         f"{gangs} gangs of four on 100 nodes",
-        Settings(crowd, START, "UTC", 365 * DAY_SECONDS, until_done=True, nodes=nodes(100, {})),
+        SimSettings(crowd, START, "UTC", 365 * DAY_SECONDS, until_done=True, nodes=nodes(100, {})),
     )
 
 

@@ -74,7 +74,7 @@ LATE = frozenset(
         "scheduler.single.scoring",
     )
 )
-"""Each below what loads it."""
+"""The modules, each below a comment that says what first uses it."""
 
 _ONE_AT_A_TIME = RLock()
 
@@ -83,7 +83,7 @@ class _Unloaded(ModuleType):
     """A module whose file has not been run; asking for a name runs it."""
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # asked by what imports modules
+        if name.startswith("__"):  # the import system asks for these
             raise AttributeError(name)
         _load(self)
         return ModuleType.__getattribute__(self, name)

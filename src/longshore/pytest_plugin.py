@@ -69,7 +69,7 @@ def _cluster(request: pytest.FixtureRequest) -> Cluster:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Refuses a marker that no fixture of the test reads, as the fixture is made for more than this test."""
+    """Refuses a marker without effect: the test's fixture is shared with other tests and does not read it."""
     wanted = [name for name in _FIXTURES if name in getattr(item, "fixturenames", ())]
     if "longshore" in wanted or not wanted:
         return
@@ -89,7 +89,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_call(item: pytest.Item) -> None:
-    """Fails a test whose script raised, or which is strict and ordered what never met anything."""
+    """Fails a test whose script raised an error, or a strict test with a script, answer or fault that matched
+    nothing.
+    """
     cluster = getattr(item, "funcargs", {}).get("longshore")
     if cluster is not None and _is_ours(cluster):
         cluster.check_test()
@@ -97,7 +99,7 @@ def pytest_runtest_call(item: pytest.Item) -> None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
-    """Tells of the clusters of a test that failed, in a traceback that ends where the test called."""
+    """Adds the clusters of a failed test to its report, and ends the traceback at the test's own call."""
     clusters = [getattr(item, "funcargs", {}).get(name) for name in _FIXTURES]
     if call.excinfo is not None and any(each is not None and _is_ours(each) for each in clusters):
         _hide_ours(call.excinfo)
@@ -108,11 +110,11 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     for name in _FIXTURES:
         cluster = getattr(item, "funcargs", {}).get(name)
         if cluster is not None and _is_ours(cluster):
-            report.sections.append((f"{name} fixture", _told(cluster, call)))
+            report.sections.append((f"{name} fixture", _summary(cluster, call)))
 
 
 def _hide_ours(excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-    """Has pytest hide the frames of longshore, by the mark that each module would else set itself."""
+    """Makes pytest hide the frames of longshore, by setting `__tracebackhide__` in its modules."""
     package = str(Path(__file__).parent) + os.sep
     for entry in excinfo.traceback:
         if str(entry.path).startswith(package):
@@ -120,13 +122,13 @@ def _hide_ours(excinfo: pytest.ExceptionInfo[BaseException]) -> None:
 
 
 def _is_ours(cluster: object) -> bool:
-    """A suite may have a fixture of its own by one of these names."""
+    """Whether longshore made the fixture: a test suite may define another one of the same name."""
     from longshore.testing import Cluster
 
     return isinstance(cluster, Cluster)
 
 
-def _told(cluster: Cluster, call: pytest.CallInfo[None]) -> str:
+def _summary(cluster: Cluster, call: pytest.CallInfo[None]) -> str:
     try:
         return cluster.summary(call.excinfo.value if call.excinfo is not None else None)
     except Exception as err:  # the test's own failure is what counts

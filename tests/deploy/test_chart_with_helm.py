@@ -17,7 +17,7 @@ import yaml
 from deploy.charted import CHART, DEPLOY, ROOT, helm, identity, rendered
 from longshore.api.types import Obj
 from longshore.up import manifests
-from longshore.up.manifests import Wanted
+from longshore.up.manifests import WantedInstallation
 from support.longshore_process import RunningLongshore, longshore_up
 
 pytestmark = pytest.mark.skipif(
@@ -26,23 +26,26 @@ pytestmark = pytest.mark.skipif(
 
 ALL = "cronjob,garbage,job,namespace,podgc,ttl,volcano-gc,volcano-job,volcano-podgroup,volcano-queue"
 CASES = {
-    "as it comes": ([], Wanted()),
+    "as it comes": ([], WantedInstallation()),
     "all controllers in shards, and the scheduler": (
         ["--set", f"controllers={{{ALL}}},shards=8,shardBy=object,scheduler.enabled=true"],
-        Wanted(controllers=tuple(ALL.split(",")), shards=8, shard_by="object", scheduler=True),
+        WantedInstallation(controllers=tuple(ALL.split(",")), shards=8, shard_by="object", scheduler=True),
     ),
     "webhooks": (
         ["--set", "controllers={volcano-job},webhooks.enabled=true"],
-        Wanted(controllers=("volcano-job",), webhooks=True),
+        WantedInstallation(controllers=("volcano-job",), webhooks=True),
     ),
-    "webhooks beside shards": (["--set", "shards=4,webhooks.enabled=true"], Wanted(shards=4, webhooks=True)),
+    "webhooks beside shards": (
+        ["--set", "shards=4,webhooks.enabled=true"],
+        WantedInstallation(shards=4, webhooks=True),
+    ),
     "one namespace, all Jobs": (
         ["--set", "onlyNamespace=team,managedBy=kubernetes.io/job-controller"],
-        Wanted(only="team", managed_by="kubernetes.io/job-controller"),
+        WantedInstallation(only="team", managed_by="kubernetes.io/job-controller"),
     ),
     "gangs of one namespace": (
         ["--set", "onlyNamespace=team,controllers={volcano-job}"],
-        Wanted(only="team", controllers=("volcano-job",)),
+        WantedInstallation(only="team", controllers=("volcano-job",)),
     ),
 }
 
@@ -157,5 +160,5 @@ def test_the_component_of_webhooks_adds_what_longshore_manifests_adds(tmp_path: 
     shutil.copytree(DEPLOY / "kustomize", kustomize)
     (tmp_path / "kustomization.yaml").write_text("resources: [kustomize]\ncomponents: [kustomize/webhooks]\n")
     found = {identity(obj): obj for obj in kustomized(tmp_path)}
-    printed = manifests.documents(Wanted(webhooks=True))
+    printed = manifests.documents(WantedInstallation(webhooks=True))
     assert found == {identity(obj): obj for obj in printed}

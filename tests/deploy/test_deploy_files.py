@@ -50,7 +50,9 @@ def test_the_chart_has_the_rights_of_the_package() -> None:
 
 
 def test_the_base_of_kustomize_is_what_longshore_manifests_prints() -> None:
-    assert (DEPLOY / "kustomize" / "longshore.yaml").read_text() == manifests.text(manifests.Wanted())
+    assert (DEPLOY / "kustomize" / "longshore.yaml").read_text() == manifests.text(
+        manifests.WantedInstallation()
+    )
 
 
 def test_the_definitions_of_the_chart_are_what_longshore_manifests_prints() -> None:

@@ -15,7 +15,7 @@ from support.places import ROOT
 PAGE = (ROOT / "docs" / "explanation" / "architecture.md").read_text()
 PACKAGE = ROOT / "src" / "longshore"
 WALK, _, QUESTIONS = PAGE.partition("\n## Where to look\n")
-MAX_HOPS = 15
+MAX_HOPS, MAX_QUESTIONS = 15, 60
 
 
 def _rows(text: str) -> list[list[str]]:
@@ -59,6 +59,7 @@ def test_no_question_is_asked_twice() -> None:
     questions = [question for question, *_ in _rows(QUESTIONS)]
     assert len(questions) == len(set(questions))
     assert all(question.endswith("?") for question in questions)
+    assert len(questions) <= MAX_QUESTIONS
 
 
 def test_the_layers_on_the_page_are_the_layers_that_are_checked() -> None:

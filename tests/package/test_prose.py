@@ -57,8 +57,8 @@ CEILINGS = {
 numbers only go down."""
 
 
-def _docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Docstrings of modules, classes and functions, and the strings under fields and constants."""
+def _strings(tree: ast.Module) -> Iterator[tuple[int, str, bool]]:
+    """Strings that are statements, and whether one documents a module, class, function, field or constant."""
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if not isinstance(body, list):
@@ -68,10 +68,14 @@ def _docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 before is None
                 and isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
             )
-            if documents and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
                 text = statement.value.value
                 if isinstance(text, str):
-                    yield statement.lineno, text
+                    yield statement.lineno, text, documents
+
+
+def _docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    return ((line, text) for line, text, documents in _strings(tree) if documents)
 
 
 def _constants(tree: ast.Module) -> Iterator[tuple[int, str, ast.expr]]:
@@ -109,6 +113,9 @@ def _subjectless(tree: ast.Module) -> list[str]:
 def _wrong(tree: ast.Module) -> Iterator[str]:
     if ast.get_docstring(tree) is None:
         yield "1: the module has no docstring"
+    for line, _, documents in _strings(tree):
+        if not documents:
+            yield f"{line}: a docstring stands under nothing"
     for line, text in _docstrings(tree):
         if found := _OPENING.match(text):
             yield f"{line}: a docstring opens with {found[0]!r} and does not name its noun"
@@ -165,6 +172,8 @@ _PAUSE = 0.5
 _FIRST, _MOST = 1.0, 2
 MAX_TRIES = 5
 _PAUSE_SECONDS: float = 0.5
+"""The pause."""
+"""The turn."""
 
 class Box:
     """The same as a crate."""
@@ -183,13 +192,14 @@ class Box:
 '''.replace("WORDS", "and then " * 17)
     assert list(_wrong(ast.parse(faulty))) == [
         "1: the module has no docstring",
-        "9: a docstring opens with 'The same' and does not name its noun",
-        "12: a docstring opens with 'What' and does not name its noun",
-        "15: a docstring goes on under the next attribute",
-        "21: a sentence of 37 words has to be read twice",
+        "8: a docstring stands under nothing",
+        "11: a docstring opens with 'The same' and does not name its noun",
+        "14: a docstring opens with 'What' and does not name its noun",
+        "17: a docstring goes on under the next attribute",
+        "23: a sentence of 37 words has to be read twice",
         "2: the constant _LONGEST is not a noun with its unit",
         "3: the constant _PAUSE does not say its unit",
         "4: the constant _FIRST does not say its unit",
         "4: the constant _MOST is not a noun with its unit",
     ]
-    assert _subjectless(ast.parse(faulty)) == ["18: whoever", "18: told"]
+    assert _subjectless(ast.parse(faulty)) == ["20: whoever", "20: told"]

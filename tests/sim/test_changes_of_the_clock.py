@@ -11,7 +11,7 @@ import pytest
 from longshore.scripts.pod_rules import Rule
 from longshore.scripts.runs import Run
 from longshore.sim import checks
-from longshore.sim.settings import Settings
+from longshore.sim.settings import SimSettings
 from longshore.sim.simulate import simulate
 from sim.worlds import HOUR, cron_job
 
@@ -32,7 +32,7 @@ from sim.worlds import HOUR, cron_job
 )
 def test_clocks_also_change_at_half_past_an_hour(zone: str, day: str, schedule: str, said: str) -> None:
     start = datetime.fromisoformat(day).replace(tzinfo=ZoneInfo(zone))
-    found = simulate(Settings([cron_job("x", schedule)], start, zone, 5 * HOUR))
+    found = simulate(SimSettings([cron_job("x", schedule)], start, zone, 5 * HOUR))
     assert found.cron_jobs[0].clock_changes == [f"{said} over it ({zone})"]
 
 
@@ -43,7 +43,7 @@ def test_clocks_also_change_at_half_past_an_hour(zone: str, day: str, schedule: 
 def test_only_a_time_that_did_run_twice_is_told_to(hours: float, spec: dict[str, Any]) -> None:
     start = datetime(2027, 10, 31, tzinfo=ZoneInfo("Europe/Berlin"))
     objects, rules = [cron_job("x", "30 2 * * *", **spec)], [Rule("*", (Run(3 * HOUR),))]
-    found = simulate(Settings(objects, start, "Europe/Berlin", hours * HOUR, rules=rules))
+    found = simulate(SimSettings(objects, start, "Europe/Berlin", hours * HOUR, rules=rules))
     assert found.cron_jobs[0].runs < 2
     assert found.cron_jobs[0].clock_changes == []
 
@@ -52,7 +52,7 @@ def test_only_a_time_that_did_run_twice_is_told_to(hours: float, spec: dict[str,
 def test_times_of_day_are_those_of_the_zone_also_after_a_change(day: str, said: str) -> None:
     start = datetime.fromisoformat(day).replace(tzinfo=ZoneInfo("Europe/Berlin"))
     objects, rules = [cron_job("x", "0 5 * * *")], [Rule("*", (Run(1.5 * HOUR + 30),))]
-    found = simulate(Settings(objects, start, "Europe/Berlin", 60 * HOUR, rules=rules))
+    found = simulate(SimSettings(objects, start, "Europe/Berlin", 60 * HOUR, rules=rules))
     ended = [f"{found.clock(row.ended):%d %b %H:%M}" for row in found.jobs if row.ended is not None]
     assert ended[-1] == said
     assert len(checks.broken(found, checks.expectations({"cronjob/x": "done before 06:30"}))) == len(ended)
@@ -62,7 +62,7 @@ def test_times_of_day_are_those_of_the_zone_also_after_a_change(day: str, said: 
 def test_a_run_over_a_change_has_the_hour_less_that_the_clock_skips() -> None:
     start = datetime(2027, 3, 27, 23, tzinfo=ZoneInfo("Europe/Berlin"))
     objects, rules = [cron_job("x", "0 1 * * *")], [Rule("*", (Run(4.5 * HOUR + 30),))]
-    found = simulate(Settings(objects, start, "Europe/Berlin", 8 * HOUR, rules=rules))
+    found = simulate(SimSettings(objects, start, "Europe/Berlin", 8 * HOUR, rules=rules))
     (said,) = checks.broken(found, checks.expectations({"cronjob/x": "done before 06:30"}))
     assert "it was done at 28 Mar 06:30:" in said
     assert checks.broken(found, checks.expectations({"cronjob/x": "done before 06:31"})) == []

@@ -10,14 +10,14 @@ from longshore.scripts.pod_rules import Rule
 from longshore.scripts.runs import Run
 from longshore.sim import checks, over_time
 from longshore.sim.pictures import table
-from longshore.sim.sim_result import Result
+from longshore.sim.sim_result import SimResult
 from sim.worlds import DAY, HOUR, cron_job, job, played
 
 SOON = 1.0
 TWO = [Rule("a-*", (Run(1800.0),)), Rule("b-*", (Run(2700.0),))]
 
 
-def night(window: str = "06:00", **more: Any) -> Result:
+def night(window: str = "06:00", **more: Any) -> SimResult:
     """One processor: `a` runs at 05:00 for 30 minutes, `b` for 45 once `a` makes room."""
     windows = checks.expectations({"*": f"done before {window}"})
     works = cron_job("a", "0 5 * * *"), cron_job("b", "0 5 * * *")

@@ -10,7 +10,7 @@ import pytest
 from longshore.scripts import annotated_pods, script_documents
 from longshore.scripts.pod_rules import Rule
 from longshore.scripts.runs import Exit, Run, chosen
-from longshore.sim import checks, many
+from longshore.sim import checks, variations
 from longshore.sim.pictures import table
 from longshore.sim.settings import amounts, nodes, outcomes_of
 from sim.worlds import START, cron_job, job, played
@@ -178,7 +178,7 @@ def test_an_expectation_of_a_cron_job_is_about_the_runs_of_its_namespace() -> No
     broken = checks.broken(found, checks.expectations({"team/cronjob/backup": "done within 10m"}))
     assert len(broken) == 1
     assert "after 30m" in broken[0]
-    whole = {each.name: each.p50 for each in many.spreads([found])}
+    whole = {each.name: each.p50 for each in variations.spreads([found])}
     assert whole == {
         "cronjob/backup": pytest.approx(60, abs=5),
         "team/cronjob/backup": pytest.approx(1800, abs=5),
@@ -187,8 +187,10 @@ def test_an_expectation_of_a_cron_job_is_about_the_runs_of_its_namespace() -> No
 
 
 def test_values_are_tried_side_by_side() -> None:
-    changes = [many.change("job/x.spec.parallelism=1,2"), many.change("job/x.spec.completions=2")]
-    found = {each.words: played(*each.objects).jobs[0].ended for each in many.variants([job()], changes)}
+    changes = [variations.change("job/x.spec.parallelism=1,2"), variations.change("job/x.spec.completions=2")]
+    found = {
+        each.words: played(*each.objects).jobs[0].ended for each in variations.variants([job()], changes)
+    }
     slow, quick = found.values()
     assert slow == pytest.approx(120, abs=3)
     assert quick == pytest.approx(60, abs=3)
@@ -198,18 +200,18 @@ def test_values_are_tried_side_by_side() -> None:
 @pytest.mark.parametrize("text", ["job/x", "job.spec=1", "pod/x.spec=1", "job/x.spec.parallelism"])
 def test_a_bad_change_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="KIND/NAME"):
-        many.change(text)
+        variations.change(text)
 
 
 def test_a_change_to_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="no job/y"):
-        [*many.variants([job()], [many.change("job/y.spec.parallelism=2")])]
+        [*variations.variants([job()], [variations.change("job/y.spec.parallelism=2")])]
 
 
 def test_percentiles_are_values_that_were() -> None:
-    assert many.percentile([3, 1, 2], 0.5) == 2
-    assert many.percentile([*range(1, 101)], 0.95) == 95
-    assert many.percentile([], 0.5) is None
+    assert variations.percentile([3, 1, 2], 0.5) == 2
+    assert variations.percentile([*range(1, 101)], 0.95) == 95
+    assert variations.percentile([], 0.5) is None
 
 
 def test_nodes_have_what_is_asked_for() -> None:

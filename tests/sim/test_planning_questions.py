@@ -12,10 +12,10 @@ import pytest
 from longshore.api.types import Obj
 from longshore.scripts.pod_rules import Rule
 from longshore.scripts.runs import Exit, Run
-from longshore.sim import checks, many
+from longshore.sim import checks, variations
 from longshore.sim.pictures import table
-from longshore.sim.settings import Settings, nodes
-from longshore.sim.sim_result import Result
+from longshore.sim.settings import SimSettings, nodes
+from longshore.sim.sim_result import SimResult
 from longshore.sim.simulate import simulate
 from longshore.testing.troubles import NodeFailure, Troubles
 from sim.worlds import DAY, HOUR, START, ZONE, cron_job, gang, job, played
@@ -32,9 +32,9 @@ def near(seconds: float) -> Any:
     return pytest.approx(seconds, abs=SOON)
 
 
-def asked(*objects: Obj, start: datetime, seconds: float, cpu: str = "4", **more: Any) -> Result:
+def asked(*objects: Obj, start: datetime, seconds: float, cpu: str = "4", **more: Any) -> SimResult:
     given = nodes(1, {"cpu": cpu})
-    return simulate(Settings(objects, start, ZONE, seconds, nodes=given, **more))
+    return simulate(SimSettings(objects, start, ZONE, seconds, nodes=given, **more))
 
 
 def test_1_how_many_nodes_does_a_night_of_six_hours_need() -> None:
@@ -180,7 +180,7 @@ def test_13_runs_that_replace_each_other_never_end() -> None:
 def test_14_what_if_more_ran_at_a_time() -> None:
     """Twelve parts of ten minutes: two hours one by one, and so on down to ten minutes."""
     work = job(completions=12, cpu="100m")
-    choices = many.variants([work], [many.change("job/x.spec.parallelism=1,2,3,4,6,12")])
+    choices = variations.variants([work], [variations.change("job/x.spec.parallelism=1,2,3,4,6,12")])
     found = [played(*each.objects, rules=lasting(10 * MINUTE)).jobs[0].ended for each in choices]
     assert found == [near(n * MINUTE) for n in (120, 60, 40, 30, 20, 10)]
 

@@ -13,7 +13,7 @@ from longshore.scripts.pod_rules import Rule
 from longshore.scripts.runs import Chance, Exit, Run
 from longshore.sim import repeated_days
 from longshore.sim.chronicle import Chronicle, PodLine, WorkLine
-from longshore.sim.settings import Settings, nodes
+from longshore.sim.settings import SimSettings, nodes
 from longshore.sim.simulate import in_full, simulate
 from longshore.testing.troubles import Troubles
 from sim.worlds import DAY, HOUR, cron_job, gang, job
@@ -36,8 +36,8 @@ def many(name: str, schedule: str, **spec: Any) -> Obj:
     return found
 
 
-def question(*objects: Obj, days: float = 9, **more: Any) -> Settings:
-    return Settings(objects, more.pop("start", START), more.pop("zone", "UTC"), days * DAY, **more)
+def question(*objects: Obj, days: float = 9, **more: Any) -> SimSettings:
+    return SimSettings(objects, more.pop("start", START), more.pop("zone", "UTC"), days * DAY, **more)
 
 
 @pytest.fixture

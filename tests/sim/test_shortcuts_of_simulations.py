@@ -7,7 +7,7 @@ import pytest
 from longshore.api.types import Obj
 from longshore.scripts.pod_rules import Rule
 from longshore.scripts.runs import Exit, Run
-from longshore.sim.sim_result import Result
+from longshore.sim.sim_result import SimResult
 from sim.worlds import DAY, HOUR, cron_job, gang, job, played
 
 FIRST: Obj = {
@@ -35,7 +35,7 @@ QUESTIONS: list[tuple[list[Obj], list[Rule], float]] = [
 ]
 
 
-def told(found: Result) -> object:
+def told(found: SimResult) -> object:
     """The answer without what the dice choose, which are asked more often where Events have UIDs: the names
     of pods, and which node of two alike."""
     bars = sorted(

@@ -10,7 +10,7 @@ import pytest
 
 from longshore.cli.main import main
 from longshore.cli.simulating import playing
-from longshore.sim.settings import Settings, nodes
+from longshore.sim.settings import SimSettings, nodes
 from longshore.sim.simulate import simulate
 from sim.worlds import HOUR, START, ZONE, job
 from support.places import ROOT
@@ -18,8 +18,8 @@ from support.places import ROOT
 GPUS = str(ROOT / "examples/sim/gpus.yaml")
 
 
-def asked(name: str, seed: int) -> Settings:
-    return Settings([job(name)], START, ZONE, HOUR, until_done=True, seed=seed, nodes=nodes(1, {}))
+def asked(name: str, seed: int) -> SimSettings:
+    return SimSettings([job(name)], START, ZONE, HOUR, until_done=True, seed=seed, nodes=nodes(1, {}))
 
 
 @pytest.fixture(autouse=True)

@@ -63,14 +63,14 @@ def test_watchers_are_told_in_a_later_turn_of_the_loop() -> None:
 
 def test_what_nobody_holds_is_kept_as_bytes() -> None:
     async def play(clock: VirtualClock) -> None:
-        store, many = SimStore(), sim_store._DECODED_ENTRIES + 10
+        store, many = SimStore(), sim_store._MAX_DECODED_ENTRIES + 10
         held = store.stage(POD, _object("one")).entry.obj
         for number in range(many):
             store.stage(Key("pods", "default", f"pod-{number}"), _object(f"pod-{number}"))
         gc.collect()
         entries = {entry.key.name: entry for entry in store.list("pods")}
         decoded = [entry for entry in entries.values() if entry._obj is not None]
-        assert len(decoded) <= sim_store._DECODED_ENTRIES + 1
+        assert len(decoded) <= sim_store._MAX_DECODED_ENTRIES + 1
         assert entries["one"]._obj is held
         assert entries["pod-0"]._obj is None
         assert entries["pod-0"].obj == decode(entries["pod-0"].raw)

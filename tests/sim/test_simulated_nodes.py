@@ -21,7 +21,7 @@ from longshore.machinery.time.virtual import VirtualClock
 from longshore.scripts.pod_rules import Rule
 from longshore.scripts.runs import Exit, Run
 from longshore.sim.chronicle import Chronicle
-from longshore.sim.settings import Settings
+from longshore.sim.settings import SimSettings
 from longshore.sim.simulate import world_of
 from longshore.store import Store
 from longshore.testing import Cluster
@@ -154,7 +154,7 @@ def simulated(start: datetime) -> list[bytes]:
     """The status of the pod at each moment, in a simulation."""
 
     async def whole(clock: VirtualClock) -> list[bytes]:
-        settings = Settings([PROBED], start, "UTC", 60.0, rules=RULES)
+        settings = SimSettings([PROBED], start, "UTC", 60.0, rules=RULES)
         world = world_of(settings, clock, Chronicle(clock))
         async with world.running():
             await clock.sleep((start - clock.now()).total_seconds())

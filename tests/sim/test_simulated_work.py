@@ -11,7 +11,7 @@ import pytest
 from longshore.api.errors import StatusError
 from longshore.scripts.pod_rules import Rule
 from longshore.scripts.runs import Exit, Run
-from longshore.sim.settings import Settings
+from longshore.sim.settings import SimSettings
 from longshore.sim.simulate import simulate
 from longshore.testing.troubles import Troubles
 from sim.worlds import DAY, HOUR, cron_job, gang, job, played
@@ -93,7 +93,7 @@ def test_hourly_runs_of_two_days_over_a_change_of_the_clock() -> None:
 )
 def test_a_time_that_clocks_pass_over_or_have_twice_is_told(schedule: str, day: int, said: list[str]) -> None:
     start = datetime(2027, 10 if day == 31 else 3, day, tzinfo=ZoneInfo("Europe/Berlin"))
-    settings = Settings([cron_job("x", schedule)], start, "Europe/Berlin", 4 * HOUR)
+    settings = SimSettings([cron_job("x", schedule)], start, "Europe/Berlin", 4 * HOUR)
     found = simulate(settings)
     assert found.cron_jobs[0].clock_changes == said
     assert not found.cron_jobs[0].skipped

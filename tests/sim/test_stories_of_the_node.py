@@ -18,7 +18,7 @@ from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.sim import settings, simulate
 from longshore.sim.chronicle import Chronicle
-from longshore.sim.settings import Settings
+from longshore.sim.settings import SimSettings
 from longshore.testing.scripted_runtime import RunScript
 from node.agent import (
     test_init_and_sidecars,
@@ -67,7 +67,7 @@ class SimulatedWorld(World):
         self.chronicle = HearingChronicle(clock)
         given = settings.node(NODE, {"cpu": "4", "memory": "8Gi", "pods": "50"})
         self.inner = simulate.world_of(
-            Settings((given,), START, ZONE, settings.DAY_SECONDS), clock, self.chronicle
+            SimSettings((given,), START, ZONE, settings.DAY_SECONDS), clock, self.chronicle
         )
         super().__init__(self.inner.plane.api, clock, script, Path("no-directory"))
         self.client = self.inner.client

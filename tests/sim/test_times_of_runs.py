@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from longshore.sim.settings import Settings
-from longshore.sim.sim_result import Result
+from longshore.sim.settings import SimSettings
+from longshore.sim.sim_result import SimResult
 from longshore.sim.simulate import simulate
 from sim.worlds import DAY, HOUR, START, ZONE, cron_job, gang, job, played
 
@@ -21,7 +21,7 @@ def volcano_cron_job(name: str, schedule: str) -> dict[str, Any]:
     return {**work, "apiVersion": "batch.volcano.sh/v1alpha1"}
 
 
-def queued(found: Result) -> list[float]:
+def queued(found: SimResult) -> list[float]:
     return [row.queued for row in found.jobs]
 
 
@@ -42,7 +42,7 @@ def test_a_day_has_the_run_at_its_start_and_not_that_at_its_end(make: Any) -> No
 
 def test_a_time_before_the_start_does_not_run() -> None:
     start = START + timedelta(seconds=1)
-    found = simulate(Settings([cron_job("x", "0 0 * * *")], start, ZONE, DAY / 2))
+    found = simulate(SimSettings([cron_job("x", "0 0 * * *")], start, ZONE, DAY / 2))
     assert queued(found) == []
     assert found.cron_jobs[0].skipped == []
 

@@ -11,7 +11,7 @@ from longshore.api.types import Obj
 from longshore.scripts.pod_rules import Rule
 from longshore.scripts.runs import Run
 from longshore.sim.pictures import table, timeline
-from longshore.sim.sim_result import Result
+from longshore.sim.sim_result import SimResult
 from sim.worlds import HOUR, gang, job, played
 
 MINUTE = [Rule("*", (Run(60.0),))]
@@ -36,7 +36,7 @@ def with_pod(**spec: Any) -> Obj:
     return work
 
 
-def details(found: Result) -> list[str]:
+def details(found: SimResult) -> list[str]:
     rows = timeline.of(found, "x")["rows"]
     return [bar["detail"] for row in rows for bar in row["bars"] if bar["state"] == "waiting"]
 

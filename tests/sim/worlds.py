@@ -7,8 +7,8 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from longshore.api.types import Obj
-from longshore.sim.settings import Settings, nodes
-from longshore.sim.sim_result import Result
+from longshore.sim.settings import SimSettings, nodes
+from longshore.sim.sim_result import SimResult
 from longshore.sim.simulate import simulate
 
 ZONE = "Europe/Berlin"
@@ -46,7 +46,7 @@ def gang(name: str, replicas: int, cpu: str, **spec: Any) -> Obj:
     }
 
 
-def played(*objects: Obj, seconds: float = DAY, cpu: str = "4", count: int = 1, **more: Any) -> Result:
+def played(*objects: Obj, seconds: float = DAY, cpu: str = "4", count: int = 1, **more: Any) -> SimResult:
     """The answer on nodes with so many processors."""
     made = nodes(count, {"cpu": cpu})
-    return simulate(Settings(objects, START, ZONE, seconds, nodes=made, **{"until_done": True, **more}))
+    return simulate(SimSettings(objects, START, ZONE, seconds, nodes=made, **{"until_done": True, **more}))

@@ -11,7 +11,7 @@ from longshore.client import Client
 from longshore.machinery.in_thread import inline
 from longshore.node.agent import Agent
 from longshore.node.capacity import Capacity
-from longshore.node.runtime import Container, Key, State
+from longshore.node.runtime import Container, ContainerState, Key
 from longshore.plane.wiring import Wiring
 from longshore.testing import ScriptedMachine, ScriptedPreparer, ScriptedRuntime
 
@@ -32,10 +32,10 @@ class MortalRuntime(ScriptedRuntime):
         super().__init__(machine)
         self._life = life
 
-    async def open(self, changed: Callable[[State], None]) -> list[State]:
+    async def open(self, changed: Callable[[ContainerState], None]) -> list[ContainerState]:
         return await super().open(lambda state: None if self._life.is_over else changed(state))
 
-    async def start(self, container: Container) -> State:
+    async def start(self, container: Container) -> ContainerState:
         await self._live_on()
         return await super().start(container)
 

@@ -15,7 +15,7 @@ import pytest
 
 from longshore.node.keeper import procfs
 from longshore.node.keeper.frames import USUAL_CAPABILITIES
-from longshore.node.runtime import Container, Key, State, Walls
+from longshore.node.runtime import Container, ContainerState, Key, Walls
 from longshore.node.runtimes.process import ProcessRuntime
 
 WALLS = {
@@ -35,15 +35,15 @@ class Engine:
     def __init__(self, directory: Path, hidden: Iterable[Path] = ()) -> None:
         self.directory = directory
         self.runtime = ProcessRuntime(directory / "keeper", hidden=hidden)
-        self.told: list[State] = []
-        self.remembered: list[State] = []
+        self.told: list[ContainerState] = []
+        self.remembered: list[ContainerState] = []
         self._numbers = itertools.count()
         self._news = asyncio.Event()
 
     async def open(self) -> None:
         self.remembered = await self.runtime.open(self._changed)
 
-    def _changed(self, state: State) -> None:
+    def _changed(self, state: ContainerState) -> None:
         self.told.append(state)
         self._news.set()
 
@@ -57,10 +57,10 @@ class Engine:
         fields.setdefault("walls", WALLS[LEVEL])
         return Container(key, "default", "pod", "image", command=command, **fields)
 
-    async def start(self, *command: str, **fields: Any) -> State:
+    async def start(self, *command: str, **fields: Any) -> ContainerState:
         return await self.runtime.start(self.container(*command, **fields))
 
-    async def end(self, key: Key) -> State:
+    async def end(self, key: Key) -> ContainerState:
         """Waits until it is told."""
         async with asyncio.timeout(10):
             while True:
@@ -70,7 +70,7 @@ class Engine:
                 self._news.clear()
                 await self._news.wait()
 
-    async def run(self, *command: str, **fields: Any) -> State:
+    async def run(self, *command: str, **fields: Any) -> ContainerState:
         return await self.end((await self.start(*command, **fields)).key)
 
     async def output(self, *command: str, **fields: Any) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
-from longshore.node.runtime import CannotStart, Container, Key, State
+from longshore.node.runtime import CannotStart, Container, ContainerState, Key
 from longshore.testing import Exec, Run, ScriptedMachine, ScriptedRuntime
 
 KEY = Key("uid", "main", 0)
@@ -21,11 +21,11 @@ def container(key: Key = KEY, message: Path | None = None) -> Container:
 
 
 def played(
-    run: Run, story: Callable[[ScriptedMachine, ScriptedRuntime, list[State]], Awaitable[None]]
+    run: Run, story: Callable[[ScriptedMachine, ScriptedRuntime, list[ContainerState]], Awaitable[None]]
 ) -> None:
     async def main(clock: VirtualClock) -> None:
         machine = ScriptedMachine(clock, lambda container: run)
-        runtime, heard = ScriptedRuntime(machine), list[State]()
+        runtime, heard = ScriptedRuntime(machine), list[ContainerState]()
         assert await runtime.open(heard.append) == []
         await story(machine, runtime, heard)
 
@@ -33,7 +33,7 @@ def played(
 
 
 def test_a_container_ends_when_and_how_the_script_says() -> None:
-    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, heard: list[State]) -> None:
+    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, heard: list[ContainerState]) -> None:
         assert (await runtime.start(container())).phase == "running"
         await machine.clock.sleep(29.9)
         assert heard == []
@@ -44,7 +44,7 @@ def test_a_container_ends_when_and_how_the_script_says() -> None:
 
 
 def test_a_key_starts_at_most_once_and_is_remembered_until_it_is_removed() -> None:
-    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, heard: list[State]) -> None:
+    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, heard: list[ContainerState]) -> None:
         await runtime.start(container())
         await machine.clock.sleep(1)
         assert (await runtime.start(container())).phase == "exited"
@@ -56,7 +56,7 @@ def test_a_key_starts_at_most_once_and_is_remembered_until_it_is_removed() -> No
 
 
 def test_what_runs_is_not_removed_and_a_new_engine_finds_it() -> None:
-    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, heard: list[State]) -> None:
+    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, heard: list[ContainerState]) -> None:
         await runtime.start(container())
         await runtime.remove([KEY])
         await runtime.close(kill=False)
@@ -68,7 +68,7 @@ def test_what_runs_is_not_removed_and_a_new_engine_finds_it() -> None:
 
 @pytest.mark.parametrize(("on_term", "after_term"), [(2.0, "exited"), (None, "running")])
 def test_a_stop_signal_is_obeyed_or_ignored_and_killing_always_works(on_term: float, after_term: str) -> None:
-    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, heard: list[State]) -> None:
+    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, heard: list[ContainerState]) -> None:
         await runtime.start(container())
         await runtime.signal(KEY, signal.SIGTERM)
         await machine.clock.sleep(3)
@@ -81,7 +81,7 @@ def test_a_stop_signal_is_obeyed_or_ignored_and_killing_always_works(on_term: fl
 
 
 def test_a_container_that_cannot_start_says_why() -> None:
-    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, heard: list[State]) -> None:
+    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, heard: list[ContainerState]) -> None:
         with pytest.raises(CannotStart):
             await runtime.start(container())
         assert machine.started[KEY] == 0
@@ -90,7 +90,7 @@ def test_a_container_that_cannot_start_says_why() -> None:
 
 
 def test_a_machine_that_goes_down_forgets_how_anything_ended() -> None:
-    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, heard: list[State]) -> None:
+    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, heard: list[ContainerState]) -> None:
         await runtime.start(container())
         machine.lose()
         await machine.clock.sleep(100)
@@ -101,7 +101,7 @@ def test_a_machine_that_goes_down_forgets_how_anything_ended() -> None:
 
 
 def test_a_termination_message_is_written_where_it_is_wanted(tmp_path: Path) -> None:
-    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, heard: list[State]) -> None:
+    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, heard: list[ContainerState]) -> None:
         await runtime.start(container(message=tmp_path / "in" / "message"))
         await machine.clock.sleep(1)
         assert (tmp_path / "in" / "message").read_text() == "so long"
@@ -110,7 +110,7 @@ def test_a_termination_message_is_written_where_it_is_wanted(tmp_path: Path) -> 
 
 
 def test_a_command_beside_it_answers_as_scripted() -> None:
-    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, heard: list[State]) -> None:
+    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, heard: list[ContainerState]) -> None:
         machine.execs = lambda key, command: Exec(code=4, output=" ".join(command))
         session = await runtime.exec(KEY, ("echo", "hello"), stdin=False, tty=False)
         assert [part async for part in session.output()] == [("stdout", b"echo hello")]

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 
 from longshore.sim.pictures import page as pages
 from longshore.sim.pictures import timeline
-from longshore.sim.sim_result import Result
+from longshore.sim.sim_result import SimResult
 from sim.worlds import DAY, job, played
 from ui.dashboard import Dashboard
 
@@ -41,7 +41,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 ended=one.ended + later,
             )
         )
-    many: Result = replace(result, bars=bars, seconds=PODS * APART_SECONDS + 60)
+    many: SimResult = replace(result, bars=bars, seconds=PODS * APART_SECONDS + 60)
     found = tmp_path_factory.mktemp("sim") / "many.html"
     title = "Simulation of many"
     found.write_text(pages.of(title, [pages.Shown("", many, timeline.of(many, title))]), encoding="utf-8")

@@ -242,7 +242,7 @@ def test_a_finalizer_that_keeps_an_object_is_told_of_every_kind() -> None:
             told = (await stage.why(f"{word}/held", namespace)).splitlines()[-2:]
             assert told == [
                 "now       it is being deleted, held by example.org/hold",
-                "next      it goes when whoever set the finalizer example.org/hold removes it",
+                "next      it goes when the client that set the finalizer example.org/hold removes it",
             ], word
 
     play(script)

@@ -49,7 +49,7 @@ class Asker(Protocol):
 
 
 @dataclass
-class Line:
+class CommandLine:
     """A command line up to the cursor, parsed."""
 
     command: str
@@ -111,8 +111,8 @@ def _commands() -> list[Candidate]:
     return [*found, Candidate("help", "say more about a command")]
 
 
-def _read(words: Sequence[str]) -> Line:
-    line = Line(words[0], parsers.parser(words[0]))
+def _read(words: Sequence[str]) -> CommandLine:
+    line = CommandLine(words[0], parsers.parser(words[0]))
     for word in words[1:]:
         if line.waiting is not None:
             line.waiting = None
@@ -136,7 +136,7 @@ def _flags(parser: argparse.ArgumentParser, current: str) -> Iterable[Candidate]
                 yield Candidate(flag, (action.help or "").replace("%%", "%").partition("\n")[0])
 
 
-def _values(line: Line, action: argparse.Action, asker: Asker) -> Iterable[Candidate]:
+def _values(line: CommandLine, action: argparse.Action, asker: Asker) -> Iterable[Candidate]:
     if action.choices is not None:
         return [Candidate(str(each)) for each in action.choices if each != ""]
     match action.dest:
@@ -153,7 +153,7 @@ def _values(line: Line, action: argparse.Action, asker: Asker) -> Iterable[Candi
     return ()
 
 
-def _words(line: Line, current: str, asker: Asker) -> Iterable[Candidate]:
+def _words(line: CommandLine, current: str, asker: Asker) -> Iterable[Candidate]:
     below = parsers.verbs(line.parser)
     if below and not line.words:
         return [Candidate(name, parser.description or "") for name, parser in below.items()]

@@ -45,7 +45,7 @@ def lines(findings: Sequence[Finding]) -> str:
     return "".join(out)
 
 
-_OPEN_FILES: Final = 4096
+_MIN_OPEN_FILES: Final = 4096
 """Enough descriptors for some thousand pods and watchers."""
 _PODMAN_SECONDS: Final = 20
 _APPARMOR: Final = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
@@ -110,7 +110,7 @@ def cgroups_finding(base: str) -> Finding:
 def open_files(soft: int | None = None) -> Finding:
     if soft is None:
         soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    if 0 <= soft < _OPEN_FILES:
+    if 0 <= soft < _MIN_OPEN_FILES:
         text = f"{soft} open files for each process; many pods need more"
         return Finding("open files", "limited", text, "ulimit -n 65536")
     return Finding("open files", "ok", "no limit" if soft < 0 else f"{soft} for each process")

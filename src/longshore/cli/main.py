@@ -74,8 +74,8 @@ GROUPS = (
             ("vc-jobs", "list Volcano Jobs, or show one (vjobs)"),
             ("vc-queues", "list queues, or show one (vqueues)"),
             ("vc-cancel", "delete a Volcano Job (vcancel)"),
-            ("vc-suspend", "stop a Volcano Job for a while (vsuspend)"),
-            ("vc-resume", "let a Volcano Job go on (vresume)"),
+            ("vc-suspend", "suspend a Volcano Job (vsuspend)"),
+            ("vc-resume", "resume a Volcano Job (vresume)"),
         ),
     ),
     (
@@ -155,7 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from longshore.cli.printing import guarded_streams
 
         guarded_streams.guard()
-    code = _told(list(sys.argv[1:] if arguments is None else arguments))
+    code = _run_words(list(sys.argv[1:] if arguments is None else arguments))
     try:
         sys.stdout.flush()
     except OSError as err:  # Python would find it after the exit code is known
@@ -164,7 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _told(words: list[str]) -> int:
+def _run_words(words: list[str]) -> int:
     """Runs the words and returns the exit code; errors that people can repair are printed in one line."""
     try:
         return _run(words)

@@ -38,8 +38,7 @@ def decide(roles: Iterable[Obj]) -> list[AggregationPlan]:
     """Returns a plan for every aggregated role whose rules are not those of the roles it selects.
 
     If a selected role is aggregated itself, the roles that it selects are followed; its own rules may be
-    outdated, and two roles that select each other would otherwise wait for each other.
-    """
+    outdated, and two roles that select each other would otherwise wait for each other."""
     by_name = sorted(roles, key=lambda role: str(role["metadata"]["name"]))
     plans = []
     for role in by_name:
@@ -79,7 +78,7 @@ async def run(context: ControllerContext) -> None:
     roles.add_handler(OnChange(lambda _: queue.add(_ALL)))
 
     async def sync(_: str) -> None:
-        await context.informers.synced()  # half of the roles would look like all
+        await context.informers.synced()  # a cache that is still filling lacks roles
         for plan in decide(roles.cache):
             meta = plan.role["metadata"]
             context.explain(("", meta["name"]), plan.role, plan.why)
@@ -87,7 +86,7 @@ async def run(context: ControllerContext) -> None:
                 "metadata": {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]},
                 "rules": plan.rules,
             }
-            with tolerated(404, 409):  # the change that came first makes it look again
+            with tolerated(404, 409):  # the other writer's change causes another sync
                 await context.client.patch(kinds.CLUSTER_ROLES, meta["name"], change)
 
     async with asyncio.TaskGroup() as tasks:

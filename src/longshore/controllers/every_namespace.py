@@ -35,14 +35,13 @@ async def run(
 ) -> None:
     """Syncs until cancelled: `decide` makes the plans, each for one namespace; `writes` carries one out.
 
-    Explanations are stored under the name of the namespace.
-    """
+    Explanations are stored under the name of the namespace."""
     queue = context.queue(pauses=SHORT_PAUSES)
     for informer in informers:
         informer.add_handler(OnChange(lambda _: queue.add("every namespace")))
 
     async def sync(_: str) -> None:
-        await context.informers.synced()  # an empty copy would look like missing objects
+        await context.informers.synced()  # a cache that is still filling lacks objects
         plans = decide()
         for plan in plans:
             context.explain(("", plan.namespace["metadata"]["name"]), plan.namespace, plan.why)

@@ -81,8 +81,7 @@ def _plan(namespace: Obj, view: ServiceAccountView) -> ServiceAccountPlan:
 
 
 async def run(context: ControllerContext, *, ca: str = "") -> None:
-    """Creates and repairs accounts and ConfigMaps until cancelled. `ca` is the CA certificate in PEM; empty
-    without a server."""
+    """Creates and repairs accounts and ConfigMaps until cancelled. `ca` is the CA in PEM, or empty."""
     client, informers = context.client, context.informers
     namespaces = informers.get(kinds.NAMESPACES)
     accounts = informers.get(kinds.SERVICE_ACCOUNTS, fields=f"metadata.name={ACCOUNT}")

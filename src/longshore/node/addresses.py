@@ -8,7 +8,7 @@ from __future__ import annotations
 import zlib
 from typing import Final
 
-_FIRST: Final = (127 << 24) | (64 << 16)
+_FIRST_ADDRESS: Final = (127 << 24) | (64 << 16)
 _SIZE: Final = 1 << 22
 
 
@@ -25,7 +25,7 @@ class Addresses:
         at = zlib.crc32(uid.encode())
         while True:
             # The first and the last address of the block would look like a network and a broadcast.
-            number = _FIRST + 1 + at % (_SIZE - 2)
+            number = _FIRST_ADDRESS + 1 + at % (_SIZE - 2)
             text = f"127.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
             if self._taken.setdefault(text, uid) == uid:
                 return text

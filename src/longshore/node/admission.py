@@ -13,7 +13,7 @@ from longshore.api import types
 from longshore.api.pod_resources import pod_requests
 from longshore.api.types import Obj
 from longshore.node.capacity import Capacity, number
-from longshore.node.pod.memory import Verdict
+from longshore.node.pod.memory import PodVerdict
 
 _CHECKED: Final = ("pods", "cpu", "memory", "ephemeral-storage")
 """Resources that every node has, in upstream's order."""
@@ -57,7 +57,7 @@ class Ledger:
         self._used: dict[str, int] = {}
         self._pods: dict[str, tuple[tuple[str, int], ...]] = {}
 
-    def admit(self, uid: str, spec: Obj) -> Verdict | None:
+    def admit(self, uid: str, spec: Obj) -> PodVerdict | None:
         """Admits the pod, or returns why not. Does nothing for a pod that was admitted before."""
         if uid in self._pods:
             return None
@@ -82,7 +82,7 @@ class Ledger:
         for name, amount in self._pods.pop(uid, ()):
             self._used[name] -= amount
 
-    def _lacking(self, asked: tuple[tuple[str, int], ...]) -> Verdict | None:
+    def _lacking(self, asked: tuple[tuple[str, int], ...]) -> PodVerdict | None:
         room = self._room
         if len(self._pods) >= room["pods"]:
             return _refusal("pods", 1, len(self._pods), room["pods"])
@@ -95,6 +95,6 @@ class Ledger:
         return None
 
 
-def _refusal(name: str, asked: int, used: int, room: int) -> Verdict:
+def _refusal(name: str, asked: int, used: int, room: int) -> PodVerdict:
     text = f"Node didn't have enough resource: {name}, requested: {asked}, used: {used}, capacity: {room}"
-    return Verdict(f"OutOf{name}", f"Pod was rejected: {text}")
+    return PodVerdict(f"OutOf{name}", f"Pod was rejected: {text}")

@@ -36,21 +36,20 @@ from longshore.node.events import Events
 from longshore.node.eviction import Evictions
 from longshore.node.metrics import NodeMetrics
 from longshore.node.open_runtimes import OpenRuntimes, described
-from longshore.node.pod.act import Actor
+from longshore.node.pod.act import PodActor
 from longshore.node.pod.life import Life
-from longshore.node.pod.memory import Verdict
+from longshore.node.pod.memory import PodVerdict
 from longshore.node.pod.starting import Starter
 from longshore.node.pod_sync import PodSync
 from longshore.node.preparing.types import Preparation
 from longshore.node.probes import hooks
 from longshore.node.registration import Machine, Registration
-from longshore.node.runtime import Runtime, State
+from longshore.node.runtime import ContainerState, Runtime
 from longshore.node.runtime_choice import RuntimeByImage, RuntimeClasses
 from longshore.node.status.writer import StatusWriter
 
 COMPONENT: Final = "kubelet"
 """The source in the node's events; kubectl and people look for it."""
-"""The reason of the event about a node whose pods cannot have the level of isolation that was wanted."""
 OnStop = Literal["keep", "kill"]
 
 log = logging.getLogger(__name__)
@@ -60,12 +59,11 @@ class Agent:
     """The agent of node `name`.
 
     The first of `runtimes` runs pods that ask for none by `runtimeClassName`. `root` is the node's directory,
-    with the pods' logs in `logs/`. `machine` is what the node's status says of the machine. `archive` keeps
-    the logs of failed pods that were deleted. `free` returns the free space of the disk. `classes` holds the
-    RuntimeClasses, and `by_image` chooses runtimes, for the preparer too. `handle` runs hooks and probes.
-    Without `heartbeats` the machine is looked at again only by `report`. `hears` registers the handler of
-    this node's pods if many nodes share an informer.
-    """
+    with the pods' logs in `logs/`. `machine` describes the machine in the node's status. `archive` keeps the
+    logs of failed pods that were deleted. `free` returns the free space of the disk. `classes` holds the
+    RuntimeClasses. `by_image` chooses runtimes; the preparer uses it too. `handle` runs hooks and probes.
+    Without `heartbeats` only `report` renews the node's status. `hears` registers the handler of this node's
+    pods if many nodes share an informer."""
 
     def __init__(
         self,
@@ -93,7 +91,7 @@ class Agent:
         self._runtimes = OpenRuntimes(runtimes, self._changed, self._classes, by_image)
         self._recorder = context.recorder(COMPONENT)
         self._events = Events(self._recorder, clock)
-        # If this process follows all pods anyway, a watch of our own would get each change twice.
+        # If this process follows all pods anyway, a second watch would receive each change again.
         fields = "" if informers.follows_all(kinds.PODS) else f"spec.nodeName={name}"
         self._pods = informers.get(kinds.PODS, fields=fields)
         ledger, addresses = Ledger(capacity), Addresses()
@@ -104,7 +102,7 @@ class Agent:
             writes=lambda: self.status_writes,
         )
         self.lives: dict[str, Life] = {}
-        """By uid: every pod that has something to run, to report or to stop."""
+        """The pods with something to run, to report or to stop, by uid."""
         disk = DiskPressure(free)
         self._cleaner = Cleaner(
             preparer, root / "logs", clock, disk, spawn=self._spawn, in_thread=in_thread, kept_in=archive
@@ -122,7 +120,7 @@ class Agent:
         )
         self._sync = PodSync(clock, context.explanations)
         wake = self._sync.wake
-        self._actor = Actor(
+        self._actor = PodActor(
             Starter(
                 preparer,
                 self._events,
@@ -188,7 +186,7 @@ class Agent:
                 classes.add_handler(self._classes)
                 tasks.create_task(classes.run())
                 await classes.synced()
-                # Only now: the handler gets cached pods, and takes pods that no runtime knows for new.
+                # After the runtimes are open: the handler treats cached pods that no runtime knows as new.
                 (self._hears or self._pods.add_handler)(self._bound)
                 tasks.create_task(self._pods.run())
                 await self._pods.synced()
@@ -219,7 +217,7 @@ class Agent:
             await self._runtimes.close(kill=on_stop == "kill")
 
     async def report(self) -> None:
-        """Looks at the machine, and writes the node's status."""
+        """Checks the machine, and writes the node's status."""
         await self._registration.report()
 
     async def _reap(self) -> None:
@@ -230,7 +228,7 @@ class Agent:
 
     # ---- changes that a runtime reports
 
-    def _changed(self, runtime: Runtime, state: State) -> None:
+    def _changed(self, runtime: Runtime, state: ContainerState) -> None:
         life = self.lives.get(state.key.pod_uid)
         if life is not None:
             self._actor.changed(life, state)
@@ -239,7 +237,7 @@ class Agent:
 
     # ---- ends
 
-    def evict(self, life: Life, verdict: Verdict) -> None:
+    def evict(self, life: Life, verdict: PodVerdict) -> None:
         """Stops the pod, which fails with this verdict."""
         life.memory.verdict = verdict
         self._events.pod(life.memory.pod, "PodStopped", verdict=verdict.reason, message=verdict.message)

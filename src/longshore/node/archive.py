@@ -2,10 +2,11 @@
 later.
 
 A pod that failed leaves a directory with its logs and `record.json`. When the directories are too large or
-too many, the oldest are removed. The last pod of each Job goes after all others: a Job with thousands of
-failures costs no other Job its last words. A pod that is killed because it was deleted did not fail.
+too many, the oldest are removed. The last failed pod of each Job is removed after all other pods, so that a
+Job with thousands of failures does not displace the logs of other Jobs. A pod that is killed because it was
+deleted did not fail.
 
-The index in memory is made from the files at the first question or the first failure.
+The index in memory is made from the files at the first read or the first failure.
 """
 
 from __future__ import annotations
@@ -51,11 +52,11 @@ class Archive:
         self._limits = limits or Retention()
         self._lock = threading.Lock()
         self._index: dict[str, _Kept] | None = None
-        """By uid, oldest first."""
+        """Archived pods by uid, oldest first."""
         self._last: dict[tuple[str, str, str], _Kept] = {}
         """The last pod of each owner, by its namespace, kind and name."""
         self._others: list[tuple[str, str]] = []
-        """A heap of the pods that go first: name of the directory, which begins with the time, and uid."""
+        """A heap of all other pods: the directory's name, which begins with the time, and the uid."""
         self._size = 0
 
     def keep(self, pod: Obj, logs: Path, at: float) -> bool:
@@ -181,7 +182,7 @@ def record_of(pod: Obj, at: float) -> Obj:
 
 
 def _run(entry: Obj) -> Obj:
-    """How a container's last runs ended. `attempt` is that of its newest log."""
+    """The ends of a container's last runs. `attempt` is the run of the newest log."""
     out: Obj = {"name": entry["name"], "attempt": entry.get("restartCount") or 0}
     for part, key in (("state", "ended"), ("lastState", "endedBefore")):
         ended = (entry.get(part) or {}).get("terminated")

@@ -25,11 +25,11 @@ from longshore.node.open_runtimes import OpenRuntimes
 from longshore.node.pod import recall
 from longshore.node.pod.facts import Facts, facts_of
 from longshore.node.pod.life import Life
-from longshore.node.pod.memory import Memory
+from longshore.node.pod.memory import PodMemory
 from longshore.node.pod.recall import adopt
 from longshore.node.pod_sync import PodSync
 from longshore.node.preparing.types import Preparation
-from longshore.node.runtime import State
+from longshore.node.runtime import ContainerState
 from longshore.node.status.build import HOST_IP
 
 
@@ -143,7 +143,7 @@ class BoundPods(Handler):
         memory.leaving = self._sync.stopped
         self._sync.wake(life)
 
-    def _remember(self, pod: Obj, states: list[State]) -> None:
+    def _remember(self, pod: Obj, states: list[ContainerState]) -> None:
         """Takes in a pod that was here before longshore was restarted."""
         uid = pod["metadata"]["uid"]
         memory = recall.recalled(pod, self._address(uid, pod), states)
@@ -175,7 +175,7 @@ class BoundPods(Handler):
             return HOST_IP
         return self._addresses.of(uid, (pod.get("status") or {}).get("podIP") or "")
 
-    def _life(self, pod: Obj, memory: Memory) -> Life:
+    def _life(self, pod: Obj, memory: PodMemory) -> Life:
         life = self._lives[memory.facts.uid] = Life(memory, self._runtimes.of(pod))
         return life
 

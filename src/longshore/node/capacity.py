@@ -13,7 +13,7 @@ import msgspec
 from longshore.api import label_syntax, quantity
 
 PODS: Final = 500
-"""Upstream's 110 stands for a machine full of network interfaces and cgroups; pods here are processes."""
+"""Upstream's 110 is for pods with network interfaces and cgroups; pods here are processes."""
 _NATIVE: Final = ("cpu", "memory", "ephemeral-storage", "pods")
 
 

@@ -91,7 +91,7 @@ class Cleaner:
         for uid in uids:
             try:
                 await self._preparer.remove(uid)
-            except Exception:  # the other pods' volumes must go all the same
+            except Exception:  # other pods' volumes must be removed all the same
                 log.exception("the volumes of pod %s could not be removed", uid)
         if (
             self._archive is not None

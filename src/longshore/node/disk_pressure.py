@@ -18,8 +18,8 @@ _MIN_BYTES: Final = 256 << 20
 _MIN_SHARE: Final = 0.05
 """The share of a small disk that must be free instead."""
 _MIN_FILES: Final = 1000
-_RELIEF: Final = 2
-"""Twice the threshold must be free before the pressure ends."""
+_RELIEF_FACTOR: Final = 2
+"""The pressure ends when this multiple of the threshold is free."""
 
 
 class Free(msgspec.Struct, frozen=True):
@@ -53,7 +53,7 @@ class DiskPressure:
         """Looks at the disk; returns whether `is_on` has changed."""
         before, found = self.is_on, self._look()
         if found is not None:
-            times = _RELIEF if before else 1
+            times = _RELIEF_FACTOR if before else 1
             least = min(_MIN_BYTES, int(found.of * _MIN_SHARE)) * times
             few_files = found.files is not None and found.files < _MIN_FILES * times
             self.is_on = found.bytes < least or few_files

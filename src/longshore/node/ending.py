@@ -1,8 +1,7 @@
-"""The end of a pod on this node: its last status is in the API, or the pod itself is gone from there.
+"""The end of a pod on this node: its last status is in the API, or the API has deleted it.
 
-Releases what the pod held: its requests, its address, the runtime's records, its place among the lives. A pod
-that the API keeps only until its node has stopped it is then deleted. Stops nothing itself; see
-`pod/stopping.py`.
+Releases what the pod held: its requests, its address, the runtime's records, its `Life`. Deletes the pod if
+the API kept it only until its node had stopped it. Stops nothing itself; see `pod/stopping.py`.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from longshore.node.admission import Ledger
 from longshore.node.cleaning import Cleaner
 from longshore.node.metrics import NodeMetrics
 from longshore.node.pod.life import Life
-from longshore.node.pod.memory import Verdict
+from longshore.node.pod.memory import PodVerdict
 
 _DELETE_RETRY_SECONDS: Final = 1.0
 
@@ -30,8 +29,8 @@ log = logging.getLogger(__name__)
 
 
 class Endings:
-    """`lives` are the agent's; ended pods are removed from them here. `pods` is the cache of what the API
-    says, `spawn` runs a coroutine in the background."""
+    """`lives` are the agent's; ended pods are removed from them here. `pods` is the cache of pods, `spawn`
+    runs a coroutine in the background."""
 
     def __init__(
         self,
@@ -47,8 +46,7 @@ class Endings:
         spawn: Callable[[Coroutine[Any, Any, None]], None],
     ) -> None:
         self.reported: set[str] = set()
-        """Uids of pods whose end is in the API and not yet in the cache: the cache still has an older
-        state."""
+        """Uids of pods whose end is in the API but not in the cache yet."""
         self._client, self._clock, self._pods, self._lives = client, clock, pods, lives
         self._ledger, self._addresses, self._cleaner = ledger, addresses, cleaner
         self._metrics, self._spawn = metrics, spawn
@@ -142,7 +140,9 @@ async def stop_all(lives: Mapping[str, Life], clock: Clock, wake: Callable[[Life
     for life in running:
         memory = life.memory
         if memory.verdict is None:
-            memory.verdict = Verdict("Terminated", MESSAGE, grace=min(_MAX_GRACE_SECONDS, memory.facts.grace))
+            memory.verdict = PodVerdict(
+                "Terminated", MESSAGE, grace=min(_MAX_GRACE_SECONDS, memory.facts.grace)
+            )
         wake(life)
     end = clock.monotonic() + _MAX_GRACE_SECONDS + _WRITING_SECONDS
     while any(not life.closed for life in running) and clock.monotonic() < end:

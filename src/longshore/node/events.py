@@ -1,6 +1,6 @@
 """Events about pods and the node, at most as many as upstream's kubelet writes: 50 a second, 100 at once.
 
-Others are not made: five thousand short pods a minute would otherwise cost more in events than in pods.
+More are dropped: otherwise the events of five thousand short pods a minute would cost more than the pods.
 """
 
 from __future__ import annotations

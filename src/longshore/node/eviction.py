@@ -24,7 +24,7 @@ from longshore.machinery import file_trees
 from longshore.machinery.in_thread import InThread
 from longshore.machinery.time.clock import Clock
 from longshore.node.pod.life import Life
-from longshore.node.pod.memory import Verdict
+from longshore.node.pod.memory import PodVerdict
 
 CHECK_SECONDS: Final = 10.0
 _MEMORY: Final = "memory"
@@ -109,7 +109,7 @@ def excess(budget: Budget, tmps: Mapping[str, Path]) -> str:
 
 
 def usage(top: Path) -> int:
-    """Bytes on disk below a directory; what vanishes meanwhile counts nothing."""
+    """Bytes on disk below a directory; files that vanish meanwhile count nothing."""
     total = 0
     with suppress(OSError):  # a directory that vanished or moved; the next look is in ten seconds
         for directory in file_trees.deepest_first(top):
@@ -137,14 +137,14 @@ def own_tmp(root: Path, pid: int) -> Path | None:
     return root / keeper / kind / first
 
 
-def verdict(message: str) -> Verdict:
+def verdict(message: str) -> PodVerdict:
     condition = {
         "type": "DisruptionTarget",
         "status": "True",
         "reason": "TerminationByKubelet",
         "message": message,
     }
-    return Verdict("Evicted", message, grace=0.0, condition=condition)
+    return PodVerdict("Evicted", message, grace=0.0, condition=condition)
 
 
 class Evictions:
@@ -154,7 +154,7 @@ class Evictions:
         self,
         clock: Clock,
         root: Path,
-        evict: Callable[[Life, Verdict], None],
+        evict: Callable[[Life, PodVerdict], None],
         in_thread: InThread,
         *,
         memory: int,

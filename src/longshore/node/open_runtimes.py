@@ -14,7 +14,7 @@ from typing import Final
 from longshore.api.facts import own_names
 from longshore.api.types import Obj
 from longshore.machinery.unavailable import Unavailable
-from longshore.node.runtime import Features, Runtime, State
+from longshore.node.runtime import ContainerState, Features, Runtime
 from longshore.node.runtime_choice import RuntimeByImage, RuntimeClasses
 
 _KILL: Final = 9
@@ -29,20 +29,19 @@ class OpenRuntimes:
     def __init__(
         self,
         runtimes: Mapping[str, Runtime],
-        changed: Callable[[Runtime, State], None],
+        changed: Callable[[Runtime, ContainerState], None],
         classes: RuntimeClasses,
         by_image: RuntimeByImage | None = None,
     ) -> None:
         self._runtimes, self._changed, self._classes = dict(runtimes), changed, classes
         self._by_image = by_image
         self._default = next(iter(runtimes.values()))
-        self._known: dict[str, list[tuple[Runtime, State]]] = {}
+        self._known: dict[str, list[tuple[Runtime, ContainerState]]] = {}
         self._opening = False
         """Whether a runtime may report an end before its list of remembered containers."""
 
     async def open(self) -> None:
-        """Connects to each runtime. One that cannot be used is left out; if it is the default, raises
-        `Unavailable`."""
+        """Connects to each runtime; leaves out unusable ones. Raises `Unavailable` for the default."""
         self._opening = True
         for name, runtime in list(self._runtimes.items()):
             try:
@@ -87,12 +86,12 @@ class OpenRuntimes:
         """Whether `take` would return containers of a pod."""
         return uid in self._known
 
-    def take(self, uid: str) -> list[State] | None:
+    def take(self, uid: str) -> list[ContainerState] | None:
         """Removes and returns the remembered containers of a pod; None if there are none."""
         found = self._known.pop(uid, None)
         return None if found is None else [state for _, state in found]
 
-    def changed(self, runtime: Runtime, state: State) -> bool:
+    def changed(self, runtime: Runtime, state: ContainerState) -> bool:
         """Notes the end, or readiness, of a container that no pod has taken yet; False for any other. A
         report that arrives while a runtime opens is newer than its list."""
         states = self._known.get(state.key.pod_uid)

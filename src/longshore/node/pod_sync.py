@@ -11,7 +11,7 @@ import logging
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.time.clock import Clock
 from longshore.node.ending import Endings
-from longshore.node.pod.act import Actor
+from longshore.node.pod.act import PodActor
 from longshore.node.pod.decide import decide
 from longshore.node.pod.life import Life
 from longshore.node.pod.memory import PodView
@@ -31,7 +31,7 @@ class PodSync:
         self.stopped = False
         """Whether the node is stopping, so that no pod is synced any more."""
 
-    def connect(self, actor: Actor, writer: StatusWriter, endings: Endings) -> None:
+    def connect(self, actor: PodActor, writer: StatusWriter, endings: Endings) -> None:
         self._actor, self._writer, self._endings = actor, writer, endings
 
     def wake(self, life: Life) -> None:
@@ -62,7 +62,7 @@ class PodSync:
         was_prepared = memory.prepared
         plan = self._step(life, now, wall)
         if memory.prepared and not was_prepared:
-            plan = self._step(life, now, wall)  # prepared at once, it is started at once
+            plan = self._step(life, now, wall)  # the pod was prepared without waiting, so start it now
         if plan.look_again is not None or life.timer is not None:
             self._arm(life, plan.look_again, now)
         if memory.gone:

@@ -1,6 +1,6 @@
-"""The node in the API: registers itself, says that it is ready, and renews its Lease every ten seconds.
+"""Registers the node in the API, reports it as ready, and renews its Lease every ten seconds.
 
-It takes its `not-ready` taint away itself, so that pods need not wait for the node lifecycle controller.
+Removes the node's `not-ready` taint itself, so that pods need not wait for the node lifecycle controller.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ VERSION_SUFFIX: Final = "+longshore"
 """The end of the `kubeletVersion` of longshore's own nodes."""
 HEARTBEAT_SECONDS: Final = 10.0
 _REGISTRATION_PAUSES: Final = Doubling(0.2, 7.0)
-_REPORT_EVERY: Final = 30
+_HEARTBEATS_PER_REPORT: Final = 30
 """Heartbeats between two reports of an unchanged status: upstream's five minutes."""
 _MEMORY: Final = (
     "MemoryPressure",
@@ -99,12 +99,12 @@ class Registration:
             await self._clock.sleep(_REGISTRATION_PAUSES.after(failures))
 
     async def report(self) -> None:
-        """Looks at the machine, and writes the node's status."""
+        """Checks the machine, and writes the node's status."""
         await self._look()
         await self._register()
 
     async def cannot_run(self, problem: str) -> None:
-        """Says once that the node is not ready, because it has no runtime."""
+        """Reports once that the node is not ready, because it has no runtime."""
         self._problem = problem
         try:
             await self._register()
@@ -119,7 +119,7 @@ class Registration:
             beats += 1
             try:
                 changed = await self._look()
-                is_due = is_due or changed or beats % _REPORT_EVERY == 0
+                is_due = is_due or changed or beats % _HEARTBEATS_PER_REPORT == 0
                 await self._renew()
                 if is_due:
                     await self._register()
@@ -262,7 +262,7 @@ class Registration:
         except StatusError as err:
             if err.code != 404:
                 raise
-            # The Lease goes with the node.
+            # The garbage collector deletes the Lease with the node.
             owner = {"apiVersion": "v1", "kind": "Node", "name": self._name, "uid": self._uid}
             meta = {"name": self._name, "namespace": LEASE_NAMESPACE, "ownerReferences": [owner]}
             lease = {"metadata": meta, "spec": spec}

@@ -1,8 +1,8 @@
 """The protocol of a runtime, which runs containers.
 
 A container runs once: `Key` names one attempt of one container of one pod, and a runtime starts a key at most
-once, even if longshore is killed in between and asks again. What ran is remembered, with its exit code, until
-it is removed. Restarting a container means a new key with the next attempt.
+once, even if longshore is killed in between and asks again. A runtime remembers each container and its exit
+code until `remove`. Restarting a container means a new key with the next attempt.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FilePath: TypeAlias = str | PathLike[str]
 
 
 class Key(NamedTuple):
-    """One run of one container. The text form `uid/name/attempt` is what children are tagged with."""
+    """One run of one container. The text form `uid/name/attempt` is the tag of its processes."""
 
     pod_uid: str
     container: str
@@ -91,7 +91,7 @@ class Container(msgspec.Struct, frozen=True):
     pod: str
     image: str
     pull: Literal["Always", "IfNotPresent", "Never"] = "IfNotPresent"
-    """When the image is fetched; the process runtime has no use for images."""
+    """When the image is pulled; the process runtime uses no images."""
     command: tuple[str, ...] = ()
     """The manifest's `command`, expanded, or what its image means to the process runtime."""
     args: tuple[str, ...] = ()
@@ -106,15 +106,15 @@ class Container(msgspec.Struct, frozen=True):
     limits: Limits = Limits()
     read_only_root: bool = False
     log: FilePath = ""
-    """Where its output goes, as lines `TIME stdout|stderr F|P TEXT`; the runtime rotates it to `.1`, `.2` …
-    and makes it (and its directory) at the first output: no file means no output."""
+    """The log file, with lines `TIME stdout|stderr F|P TEXT`. The runtime makes it and its directory at the
+    first output, so no file means no output, and rotates it to `.1`, `.2` and so on."""
     whole_log: bool = False
-    """Whether all of the log is kept while the container runs, however long it gets."""
+    """Whether the whole log is kept while the container runs, whatever its size."""
     separate_streams: bool = False
     """Whether lines of standard error are logged as `stderr`; the order of the lines of both streams may then
     differ a little. Only with `whole_log`."""
     termination_message: FilePath | None = None
-    """A file of this machine, seen at `termination_path` inside; made by the runtime if it has to be."""
+    """A file of this machine, mounted at `termination_path`; the runtime makes it if needed."""
     termination_path: str = "/dev/termination-log"
     stdin: bool = False
     stdin_once: bool = False
@@ -130,14 +130,14 @@ class Container(msgspec.Struct, frozen=True):
     """For podman; the process runtime has those of `walls`."""
 
 
-class State(msgspec.Struct, frozen=True):
+class ContainerState(msgspec.Struct, frozen=True):
     """The state of a container. Times are seconds since 1970, to the microsecond."""
 
     key: Key
     phase: Literal["running", "exited", "lost"]
-    """`lost`: it was to be started or did run, but its exit code is unknown (the machine went down)."""
+    """`lost`: it may have run, but its exit code is unknown, as after a crash of the machine."""
     id: str = ""
-    """The runtime's own name for it, without the `process://` in front."""
+    """The runtime's own id of the container, without `process://`."""
     pid: int = 0
     started_at: float = 0.0
     finished_at: float = 0.0
@@ -148,20 +148,19 @@ class State(msgspec.Struct, frozen=True):
     """Completed, Error, OOMKilled, ContainerCannotRun …; empty while it runs."""
     message: str = ""
     unready: bool = False
-    """Whether it runs and is not ready yet; the runtime reports the state again when it is. A runtime that
-    knows nothing of readiness leaves that to probes."""
+    """Whether it runs and is not ready yet; the runtime reports the state again when it is. A runtime without
+    readiness leaves it to probes."""
 
 
 class CannotStart(Exception):
     """The container was not started, and trying again may or may not help.
 
-    `reason` is what the container waits with: RunContainerError (a command that is not there),
+    `reason` is the reason of the container's `waiting` state: RunContainerError (a command that is missing),
     CreateContainerConfigError (a manifest this runtime cannot follow here), CreateContainerError,
     ErrImagePull, ImagePullBackOff, ErrImageNeverPull, InvalidImageName.
 
     With `why` the pod gets the Events of these reasons in place of the usual one, and with `after` the next
-    try is in so many seconds.
-    """
+    try is in so many seconds."""
 
     def __init__(self, reason: str, message: str, *, why: Sequence[Reason] = (), after: float = 0.0) -> None:
         super().__init__(message)
@@ -180,7 +179,7 @@ class Usage(msgspec.Struct, frozen=True):
     """The current usage of a container."""
 
     cpu_seconds: float
-    """Since it started, children included."""
+    """CPU seconds since the container's start, of all its processes."""
     memory: int
 
 
@@ -198,8 +197,7 @@ class Features(msgspec.Struct, frozen=True):
     isolation: str = ""
     """The level of containers that ask for none; empty where a runtime has its own."""
     isolation_problem: str = ""
-    """Why containers cannot have more than `isolation`; empty where they can, or where a runtime has its
-    own."""
+    """Why containers cannot have more than `isolation`; empty if they can, or the runtime has its own."""
     isolation_warning: str = ""
     """A sentence if the wanted level is not in force, else empty."""
 
@@ -210,20 +208,20 @@ class Runtime(Protocol):
     name: str
     """The part of container ids before `://`: `process`, `podman`."""
 
-    async def open(self, changed: Callable[[State], None]) -> list[State]:
+    async def open(self, changed: Callable[[ContainerState], None]) -> list[ContainerState]:
         """Connects, or starts what it needs; returns the states of all containers it remembers, ended ones
-        too. From then on `changed` is called on the event loop for every container that ends, when a crash
-        can no longer lose the end, and for one that is no longer `unready`."""
+        too. From then on `changed` is called on the event loop for each container that ends, once a crash
+        cannot lose the end any more, and for each that becomes ready."""
 
     async def features(self) -> Features: ...
 
     async def problem(self) -> str:
         """Why it cannot run anything now, in a sentence; empty when it can. Called every few seconds."""
 
-    def start(self, container: Container) -> Awaitable[State]:
-        """Starts the container, unless its key was started before, and returns its state. Raises CannotStart,
-        after which the key may be tried again. An end that follows at once is reported after the answer. A
-        runtime that returns a future instead of a coroutine saves its caller a task."""
+    def start(self, container: Container) -> Awaitable[ContainerState]:
+        """Starts the container, unless its key was started before, and returns its state. Raises CannotStart;
+        the key may then be tried again. `changed` reports an end only after `start` has returned. A runtime
+        that returns a future instead of a coroutine saves its caller a task."""
 
     async def signal(self, key: Key, number: int) -> None:
         """Signals the whole process group, and with SIGKILL every process that descends from it. Does nothing
@@ -242,5 +240,5 @@ class Runtime(Protocol):
         """The usage of the running ones among these containers."""
 
     async def close(self, *, kill: bool) -> None:
-        """Disconnects. With `kill` everything still running is killed first; without, it goes on, and the
-        next `open` finds it."""
+        """Disconnects. With `kill` it first kills running containers; otherwise the next `open` finds
+        them."""

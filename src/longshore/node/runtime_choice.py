@@ -15,7 +15,7 @@ from longshore.node.images.images_file import ImagesFile
 
 
 class RuntimeClasses(Handler):
-    """Follows all RuntimeClasses. A deleted one keeps its meaning for the pods that still run."""
+    """Follows all RuntimeClasses. Pods that still run keep the runtime of a deleted class."""
 
     def __init__(self) -> None:
         self._handlers: dict[str, str] = {}

@@ -37,7 +37,8 @@ class Controller(NamedTuple):
     """The module or package below `longshore.controllers`."""
     run: Factory
     workers: int = 0
-    """Objects synced in parallel, unless configured otherwise; 0 for a controller that syncs all at once."""
+    """Objects synced in parallel, unless configured otherwise; 0 if all are synced at once. More than
+    upstream's 5 where syncs mostly wait for the journal: their writes share a transaction."""
     by_namespace: bool = False
     """Whether each sync concerns one object in one namespace. Then the controller can watch a single
     namespace, and be divided among replicas."""

@@ -60,6 +60,6 @@ def document(cronjob: Obj, now: Instant, local: cron.Zone) -> Obj:
     }
 
 
-def _run(run: upcoming_runs.Run, zone: cron.Zone) -> Obj:
+def _run(run: upcoming_runs.UpcomingRun, zone: cron.Zone) -> Obj:
     made: Obj = {"at": rfc3339.from_seconds(run.at // SECOND), "wall": upcoming_runs.shown(run.at, zone)}
     return made | ({"note": run.note} if run.note else {})

@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 
 from longshore.api.types import Obj
 from longshore.scripts import spreads
-from longshore.sim.sim_result import JobRow, Result, WindowRow
+from longshore.sim.sim_result import JobRow, SimResult, WindowRow
 
 _MOMENT_SECONDS: Final = 1e-6
 """Tolerance: a run that ends exactly at a time has not ended before it."""
@@ -99,12 +99,12 @@ _MAKES: Final = {"cronjob": ("job", "vcjob"), "jobflow": ("vcjob",)}
 """Kinds of work whose names begin with that of the work that makes them."""
 
 
-def broken(result: Result, expect: Sequence[Expectation]) -> list[str]:
+def broken(result: SimResult, expect: Sequence[Expectation]) -> list[str]:
     """The rules that do not hold, each in a sentence."""
     return [said for each in expect for said in _judge(result, each)]
 
 
-def _judge(result: Result, each: Expectation) -> Iterator[str]:
+def _judge(result: SimResult, each: Expectation) -> Iterator[str]:
     if each.rule == _NEVER:
         for row in result.cron_jobs:
             if row.skipped and fnmatchcase(row.name, each.name):
@@ -119,11 +119,11 @@ def _judge(result: Result, each: Expectation) -> Iterator[str]:
             yield f"{run.name}: expected {each.text}; {said}"
 
 
-def _runs(result: Result, name: str) -> Iterator[JobRow]:
+def _runs(result: SimResult, name: str) -> Iterator[JobRow]:
     return (row for row in result.jobs if any(fnmatchcase(word, name) for word in (row.name, row.owner)))
 
 
-def _one(result: Result, row: JobRow, each: Expectation) -> str:
+def _one(result: SimResult, row: JobRow, each: Expectation) -> str:
     if each.rule == _STARTS:
         if row.started is None:
             return f"it never started{': ' + row.waits_for if row.waits_for else ''}"
@@ -141,12 +141,12 @@ def _one(result: Result, row: JobRow, each: Expectation) -> str:
     return f"it was done at {result.clock(row.ended):%d %b %H:%M:%S}, after {spoken(row.ended - row.queued)}"
 
 
-def _deadline(result: Result, row: JobRow, clock: str) -> float:
+def _deadline(result: SimResult, row: JobRow, clock: str) -> float:
     return row.queued + seconds_until(clock, result.clock(row.queued))
 
 
-def windows(result: Result, expect: Sequence[Expectation]) -> list[WindowRow]:
-    """For each time of day before which work has to be done: the night that ends latest, by its last work."""
+def windows(result: SimResult, expect: Sequence[Expectation]) -> list[WindowRow]:
+    """For each deadline at a time of day, the night whose last work ended latest."""
     found = []
     for clock in dict.fromkeys(each.time for each in expect if each.rule == _BEFORE):
         names = [each.name for each in expect if (each.rule, each.time) == (_BEFORE, clock)]

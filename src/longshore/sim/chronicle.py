@@ -62,9 +62,9 @@ class PodLine:
     """`succeeded`, `failed`, `evicted` or `stopped`; empty while it lives."""
     code: int | None = None
     waits_for: str = ""
-    """Why the pod has no node, or had none before it got one: the scheduler's last message."""
+    """Why the pod has no node, or got it late: the scheduler's last message."""
     called: str = ""
-    """The name in the plane: another one after time that was left out (`repeated_days.py`)."""
+    """The name in the plane, which differs from `name` after days that were left out (`repeated_days.py`)."""
 
 
 @dataclass(slots=True)
@@ -93,9 +93,10 @@ class WorkLine:
     """The spec of a gang that has not started; None for a Job."""
     suspended: bool = False
     waits_for: str = ""
-    """Why it has not started, or had not before it did: the last message of its controller or scheduler."""
+    """Why the work has not started, or did not start sooner: the last message of its controller or
+    scheduler."""
     failed: int = 0
-    """Counted by the controller, as in the status of a Job."""
+    """Failed pods, as the controller counts them in the status."""
     pods: list[PodLine] = field(default_factory=list)
 
     @property
@@ -104,7 +105,7 @@ class WorkLine:
 
     @property
     def waits(self) -> str:
-        """The reason why it, or the first of its pods without a node, does not run now."""
+        """Why the work, or the first of its pods without a node, does not run now."""
         if self.ended is not None:
             return ""
         if self.suspended:
@@ -139,7 +140,7 @@ class Chronicle:
         self.queues: dict[str, Obj] = {}
         self.queue_of: dict[str, str] = {}
         self.changes = 0
-        """Counts changes: while the number stays the same, nothing has happened."""
+        """The number of changes so far: if it stays the same, nothing has happened."""
         self.unplayed: dict[tuple[str, str], list[str]] = {}
         """Names of objects that longshore cannot play, by apiVersion and kind."""
         self.explains: Mapping[str, Explains] = {}
@@ -149,13 +150,13 @@ class Chronicle:
         self._by_group: dict[tuple[str, str], WorkLine] = {}
 
     def now(self) -> float:
-        """Seconds since the start of the simulation, to the microsecond: the noise of floats, which depends
-        on the way to a moment, is no part of an answer."""
+        """Seconds since the start of the simulation, rounded to the microsecond, so that rounding errors of
+        floats do not show in results."""
         return round(self._clock.monotonic() + self._left_out, 6)
 
     def leave_out(self, seconds: float, pods: Iterable[PodLine]) -> None:
-        """Leaves out time whose lines are written already, with those `pods` open at its end. The plane has
-        not seen that time pass."""
+        """Skips `seconds` that the plane does not play. Their lines are written already; `pods` are open at
+        their end."""
         self._left_out += seconds
         self._by_name.update({(pod.namespace, pod.called): pod for pod in pods})
 
@@ -172,7 +173,7 @@ class Chronicle:
             informers.get(kinds.EVENTS).add_handler(_Each(self._event, lambda obj: None))
 
     def went_unsaid(self, pod: Obj) -> None:
-        """Notes that no rule or annotation says how this pod goes."""
+        """Notes that neither a rule nor an annotation says how this pod runs."""
         owner = owners.controller_of(pod)
         work = self.works.get(owner["uid"]) if owner is not None else None
         reference = f"pod/{pod['metadata']['name']}" if work is None else work.owner or work.reference
@@ -203,7 +204,7 @@ class Chronicle:
         self.heard(event.get("involvedObject") or {}, event.get("reason", ""), event.get("message", ""))
 
     def heard(self, ref: Obj, reason: str, message: str) -> None:
-        """Notes what pods and work wait for."""
+        """Notes the reason in an Event for which a pod or work waits."""
         place = ref.get("namespace") or "", ref.get("name") or ""
         line: WorkLine | PodLine | None = None
         match reason, ref.get("kind"):
@@ -219,8 +220,8 @@ class Chronicle:
             line.waits_for = message
 
     def explained(self, kind: str, namespace: str, name: str) -> str:
-        """The reasons of the last decision about an object. For a gang that waits for room they are the
-        numbers alone; the reasons of its single pods would fill a page."""
+        """The reasons of the last decision about an object. For a gang that waits for free resources these
+        are only its numbers: the reasons of all its pods would fill a page."""
         why = self._why(kind, namespace, name)
         return _numbers(why) or "; ".join(reason.words for reason in why)
 
@@ -245,7 +246,7 @@ class Chronicle:
             line.ended, line.code = now, pod_state.main_end(pod).get("exitCode")
             line.result = _result(pod, phase)
         elif line.ended is None and "deletionTimestamp" in pod["metadata"] and _is_disrupted(pod):
-            line.ended, line.result = now, "evicted"  # its node may be down, and not report its end for long
+            line.ended, line.result = now, "evicted"  # if its node is down, the pod's end is reported late
 
     def _new_pod(self, uid: str, pod: Obj) -> PodLine:
         meta = pod["metadata"]
@@ -356,12 +357,12 @@ class _Each(Handler):
 
 
 def _numbers(why: Sequence[Reason]) -> str:
-    """The numbers of a gang that waits for room; empty if there are none among the reasons."""
+    """The numbers of a gang that waits for free resources; empty if no reason has them."""
     return "; ".join(reason.words for reason in why if reason.code == _GANG_WAITS)
 
 
 def later_run(name: str, seconds: float) -> str:
-    """The name of a CronJob's Job so many seconds later: it ends in the minute since 1970."""
+    """The name that a CronJob's Job has `seconds` later: it ends in the minutes since 1970."""
     base, _, minute = name.rpartition("-")
     return f"{base}-{int(minute) + int(seconds) // 60}"
 
@@ -377,7 +378,7 @@ def _result(pod: Obj, phase: str) -> str:
 
 
 def _is_disrupted(pod: Obj) -> bool:
-    """Whether the node, the taint manager or the scheduler ends the pod, and nothing that it did itself."""
+    """Whether the node, the taint manager or the scheduler ended the pod."""
     return conditions.holds(pod, "DisruptionTarget")
 
 

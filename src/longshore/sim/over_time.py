@@ -8,7 +8,7 @@ from typing import Final
 from longshore.sim.chronicle import PodLine, WorkLine
 
 SLICES: Final = 96
-"""Slices of a simulation: quarters of an hour in a day."""
+"""The number of slices of a simulation; a slice of a day is a quarter of an hour."""
 Span = tuple[float, float, float]
 """An amount between two moments: from, to, amount."""
 
@@ -27,7 +27,7 @@ def means(spans: Iterable[Span], began: float, ended: float) -> list[float]:
 
 
 def use(pods: Sequence[PodLine], has: dict[str, int], began: float, ended: float) -> list[float]:
-    """The share that is requested in each slice, of the resource of which the most is."""
+    """The requested share of the resource with the largest share, in each slice."""
     asked = {name for line in pods for name in line.requests if has.get(name)}
     shares = [means(_requested(pods, name, has[name], ended), began, ended) for name in sorted(asked)]
     return [max(each) for each in zip(*shares, strict=True)] or [0.0] * SLICES
@@ -40,7 +40,8 @@ def _requested(pods: Sequence[PodLine], name: str, whole: int, ended: float) -> 
 
 
 def waiting(works: Iterable[WorkLine], pods: Iterable[PodLine], ended: float) -> Iterator[Span]:
-    """Pods that have no node, and gangs that wait to have pods, each of which counts as all of them."""
+    """A span for each pod without a node, and for each gang without pods, which counts all pods that it will
+    have."""
     for line in pods:
         end = line.bound if line.bound is not None else line.ended
         yield line.created, ended if end is None else end, 1.0
@@ -51,7 +52,7 @@ def waiting(works: Iterable[WorkLine], pods: Iterable[PodLine], ended: float) ->
 
 
 def drawn(values: Sequence[float], width: int, whole: float = 1.0) -> str:
-    """Values as a line of bars, of which a full one means `whole`."""
+    """Values as a line of bars; a full bar means `whole`."""
     bars = " ▁▂▃▄▅▆▇█"
     each = max(len(values) // width, 1)
     found = [max(values[at : at + each]) / (whole or 1.0) for at in range(0, len(values), each)]

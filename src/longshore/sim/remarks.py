@@ -1,4 +1,4 @@
-"""Remarks about a result: what a person would want to be warned of, in sentences with numbers. Pure."""
+"""Remarks about a result: warnings for a person, in sentences with numbers. Pure."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Final
 from longshore.api.types import Obj
 from longshore.sim.checks import spoken
 from longshore.sim.chronicle import Chronicle
-from longshore.sim.sim_result import Result, most
+from longshore.sim.sim_result import SimResult, most
 
-_NAMES_TOLD: Final = 3
+_MAX_NAMES: Final = 3
 
 
-def of(result: Result, nodes: Sequence[Obj], chronicle: Chronicle) -> list[str]:
+def of(result: SimResult, nodes: Sequence[Obj], chronicle: Chronicle) -> list[str]:
     return [
         *_unplayed(chronicle),
         *_idle(result),
@@ -33,12 +33,12 @@ def _unplayed(chronicle: Chronicle) -> Iterator[str]:
         yield f"{kind} {_some(names)} ({version}) is skipped: longshore does not play this kind"
 
 
-def _idle(result: Result) -> Iterator[str]:
+def _idle(result: SimResult) -> Iterator[str]:
     if not (result.jobs or result.cron_jobs or result.bars):
         yield "there is nothing to do: no pod, no Job that has not ended, no CronJob"
 
 
-def _skipped(result: Result) -> Iterator[str]:
+def _skipped(result: SimResult) -> Iterator[str]:
     for row in result.cron_jobs:
         reasons = Counter(_short(skip.why) for skip in row.skipped)
         for why, count in reasons.most_common(3):
@@ -66,7 +66,7 @@ def _short(why: str) -> str:
     return "the one before still runs (Forbid)" if why.endswith("is Forbid)") else why
 
 
-def _never_started(result: Result, nodes: Sequence[Obj], chronicle: Chronicle) -> Iterator[str]:
+def _never_started(result: SimResult, nodes: Sequence[Obj], chronicle: Chronicle) -> Iterator[str]:
     largest, whole = most(nodes, max), most(nodes, operator.add)
     for work in chronicle.works.values():
         if work.started is not None or work.ended is not None:
@@ -99,32 +99,32 @@ def _amount(name: str, value: int) -> str:
     return str(value)
 
 
-def _failed(result: Result) -> Iterator[str]:
+def _failed(result: SimResult) -> Iterator[str]:
     for row in result.jobs:
         if row.result == "failed" and not row.owner:
             yield f"{row.name} fails: {row.reason or 'see its pods'}"
 
 
-def _unfinished(result: Result) -> Iterator[str]:
+def _unfinished(result: SimResult) -> Iterator[str]:
     left = [row for row in result.jobs if row.result == "running"]
     if left:
         verb = "does" if len(left) == 1 else "do"
         yield f"{_some([row.name for row in left])} {verb} not end within the time that was simulated"
 
 
-def _nodes(result: Result) -> Iterator[str]:
-    for row in result.node_failures[:_NAMES_TOLD]:
+def _nodes(result: SimResult) -> Iterator[str]:
+    for row in result.node_failures[:_MAX_NAMES]:
         length = f"for {spoken(row.ended - row.at)}" if row.ended is not None else "and is not back"
         yield f"{row.node} fails at {result.clock(row.at):%d %b %H:%M:%S} {length}"
-    if more := len(result.node_failures[_NAMES_TOLD:]):
+    if more := len(result.node_failures[_MAX_NAMES:]):
         yield f"nodes fail {'once' if more == 1 else f'{more} times'} more"
 
 
-def _unsaid(result: Result) -> Iterator[str]:
+def _unsaid(result: SimResult) -> Iterator[str]:
     if result.unsaid:
         whose = _some(result.unsaid)
         yield f"pods of {whose} took the default of 60 s and success; --outcomes says how they go"
 
 
 def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:_NAMES_TOLD]) + (", …" if len(names) > _NAMES_TOLD else "")
+    return ", ".join(names[:_MAX_NAMES]) + (", …" if len(names) > _MAX_NAMES else "")

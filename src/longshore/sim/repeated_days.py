@@ -1,12 +1,12 @@
 """Leaves out days of CronJobs that repeat the day before: a shortcut, and only of simulations.
 
-The next day repeats this one on three conditions: all objects at two moments a day apart are the same except
-for their times, uids and made names; that day was like the one before; the dice had no say in how pods go.
-Its lines are written from those of the day that was played, and the control plane does not play it. Where
-CronJobs name weekdays, a week takes the place of a day.
+The next day repeats a day on three conditions: the objects at its begin and end are the same except for
+times, uids and generated names; it was like the day before; and no run of a pod was drawn by dice. The lines
+of the next day are then copied, and the control plane does not play it. If CronJobs name weekdays, a week
+takes the place of a day.
 
-One day in twenty is played and compared. If it is another one (`Differs`), the whole simulation is played
-again without this shortcut.
+One day in twenty is played and compared. If it differs (`Differs`), the whole simulation is played again
+without this shortcut.
 
 Refuses other work than CronJobs, days of the month, rules by dice or by functions, node troubles, runs longer
 than a day, and time zones whose clocks change meanwhile.
@@ -29,7 +29,7 @@ from longshore.api.types import Obj
 from longshore.scripts.pod_rules import Rule, Scripts
 from longshore.scripts.runs import Chance, Run
 from longshore.sim.chronicle import Chronicle, PodLine, WorkLine, later_run
-from longshore.sim.settings import DAY_SECONDS, Settings
+from longshore.sim.settings import DAY_SECONDS, SimSettings
 from longshore.store import Store
 from longshore.testing.troubles import NO_TROUBLES
 
@@ -38,15 +38,15 @@ _KINDS: Final = {
     ("v1", "LimitRange"), ("v1", "Namespace"), ("v1", "Node"), ("v1", "ResourceQuota"), ("v1", "Secret"),
     ("v1", "ServiceAccount"),
 }  # fmt: skip
-"""CronJobs, and kinds that change by CronJobs alone."""
+"""CronJobs, and kinds that only CronJobs change."""
 _ALL_DAYS, _ALL_MONTHS, _ALL_WEEKDAYS = 2**32 - 2, 2**13 - 2, 2**7 - 1
-"""The bits of a schedule that is read on every day of a month, in every month, on every weekday."""
+"""The bits of a schedule for every day of the month, every month, every weekday."""
 _PHASE_SECONDS: Final = 31.4
-"""From the start to the first comparison: a moment at which nothing is due."""
+"""Seconds from the start to the first comparison, at a moment when nothing is due."""
 _MAX_LEFT_OUT: Final = 19
 _TIMES: Final = ("created", "scheduled", "bound", "started", "ended")
 _MADE: Final = frozenset(("namespace", "name", "called", "owner", "created", "scheduled", "pods"))
-"""Fields of a line that are set once, when it is made."""
+"""Fields of a line that are set only when the line is made."""
 _IGNORED: Final = frozenset(("resourceVersion", "podIP", "podIPs"))
 """Fields without effect on what happens later: addresses are made from uids."""
 _MINUTE: Final = re.compile(r"(?<=-)\d{8,10}(?![\w.])")
@@ -92,10 +92,11 @@ class NotedDice(random.Random):
 
 
 class RepeatedDays:
-    """Call `reached` whenever `left` seconds have passed. `scripts` have dice of their own."""
+    """Call `reached` whenever `left` seconds have passed. The dice of `scripts` are other ones than
+    `dice`."""
 
     def __init__(
-        self, settings: Settings, store: Store, chronicle: Chronicle, dice: NotedDice, scripts: Scripts
+        self, settings: SimSettings, store: Store, chronicle: Chronicle, dice: NotedDice, scripts: Scripts
     ) -> None:
         self._store, self._chronicle, self._scripts = store, chronicle, scripts
         self._dice, self._period = dice, period_of(settings)
@@ -103,16 +104,17 @@ class RepeatedDays:
         self._outcomes = scripts.rng.getstate()
         self._last: _Moment | None = None
         self._day: _Day | None = None
-        """The last day that was played; days were left out since if `_is_repeated`."""
+        """The last day that was played; with `_is_repeated`, days after it were left out."""
         self._is_repeated = False
 
     @property
     def left(self) -> float:
-        """Seconds to the next moment to compare."""
+        """Seconds until the next comparison."""
         return self._next - self._chronicle.now() if self._period else DAY_SECONDS
 
     def reached(self, end: float) -> None:
-        """Compares this moment with the one before, and leaves out days before `end` if they are the same."""
+        """Compares the objects with those of the last comparison; if they are the same, leaves out days
+        before `end`."""
         if not self._period or self._chronicle.now() < self._next:
             return
         now, drawn, self._dice.drawn = self._moment(), self._dice.drawn, []
@@ -120,7 +122,7 @@ class RepeatedDays:
         day = _day(last, now, drawn) if last is not None else None
         before, self._day = self._day, day
         if self._scripts.rng.getstate() != self._outcomes:
-            self._period = 0.0  # pods go by dice
+            self._period = 0.0  # dice decide how pods run
         elif last and day and before and _are_alike(before, day) and _is_same(last, now, self._period):
             days = min(int((end - now.at) // self._period), _MAX_LEFT_OUT)
             if days:
@@ -144,7 +146,7 @@ class RepeatedDays:
         )
 
     def _leave_out(self, now: _Moment, day: _Day, days: int) -> None:
-        """Writes the lines of the next days, and goes on behind them."""
+        """Writes the lines of the next days, and continues after them."""
         chronicle = self._chronicle
         works, pods = [*now.open_works.values()], [*now.open_pods.values()]
         _rename(chronicle.works, {id(work): f"{uid} before" for uid, work in now.open_works.items()})
@@ -168,8 +170,8 @@ class RepeatedDays:
     def _repeat(
         self, day: _Day, seconds: float, works: Sequence[WorkLine], pods: Sequence[PodLine]
     ) -> tuple[list[WorkLine], list[PodLine]]:
-        """Writes the lines of a day so many seconds later. Ends the works and pods that were open before it,
-        and returns those that are open after it."""
+        """Writes the lines of a day again, `seconds` later. Ends the open `works` and `pods` of the day
+        before, and returns those that are open at the end."""
         chronicle = self._chronicle
         for then, work in zip(day.ended_works, works, strict=True):
             _end(work, then, seconds)
@@ -193,19 +195,20 @@ class RepeatedDays:
         return [made[place] for place in day.open_works], [copies[place] for place in day.open_pods]
 
     def _check_rules(self, before: tuple[str, str], later: tuple[str, str]) -> None:
-        """Raises Differs if a rule means one pod and not the other, by the names of Job and pod."""
+        """Raises Differs if a rule matches only one of two pods, each given by the names of its Job and
+        itself."""
         for rule in self._scripts.rules:
             if (rule.name, rule.job) != ("*", "") and _means(rule, *before) != _means(rule, *later):
                 raise Differs
 
 
 class _Moment(NamedTuple):
-    """The state between two days. `works` and `pods` are all that there were."""
+    """The state between two days. `works` and `pods` are the lines of all work and pods so far."""
 
     at: float
     objects: Mapping[_Place, Obj]
     places: Mapping[str, int]
-    """The order in which pods were made, by uid."""
+    """The position of each pod in the order of creation, by uid."""
     open_works: Mapping[str, WorkLine]
     open_pods: Mapping[str, PodLine]
     works: Sequence[WorkLine]
@@ -213,26 +216,25 @@ class _Moment(NamedTuple):
 
 
 class _Day(NamedTuple):
-    """A day that was played: copies of the lines of works and pods that were made on it, as
-    they were at its end."""
+    """A day that was played: copies of the lines that were made on the day, as they were at its end."""
 
     end: float
     works: Sequence[WorkLine]
     pods: Sequence[PodLine]
     work_of: Sequence[int]
-    """The work of each of its pods: its place in `ended_works` and `works` together."""
+    """For each pod, the index of its work in `ended_works` followed by `works`."""
     open_works: Sequence[int]
-    """Works that had not ended: their places in the same."""
+    """Indexes of works that had not ended, counted likewise."""
     open_pods: Sequence[int]
-    """Pods that had not ended: their places in `pods`."""
+    """Indexes in `pods` of pods that had not ended."""
     ended_works: Sequence[WorkLine]
-    """Works from before it, as they ended on it."""
+    """Works of earlier days that ended on this day."""
     ended_pods: Sequence[PodLine]
     drawn: Sequence[tuple[int, int]]
 
 
-def period_of(settings: Settings) -> float:
-    """The seconds after which everything in the question repeats; 0 if it need not."""
+def period_of(settings: SimSettings) -> float:
+    """The seconds after which a simulation of this question may repeat itself; 0 if it may not at all."""
     zones, period = [cron.load(settings.zone)], DAY_SECONDS
     runs = [run for rule in settings.rules for run in rule.runs]
     if settings.troubles != NO_TROUBLES or not all(isinstance(run, Run | Chance) for run in runs):
@@ -253,7 +255,7 @@ def period_of(settings: Settings) -> float:
 
 
 def _schedule(cron_job: Obj) -> cron.Schedule | None:
-    """The schedule of a CronJob, if it has one by the calendar."""
+    """The schedule of a CronJob; None for an @every schedule, and for one that cannot be parsed."""
     spec = cron_job.get("spec") or {}
     try:
         schedule = cron.parse_in_zone(str(spec.get("schedule")), spec.get("timeZone"))
@@ -263,7 +265,7 @@ def _schedule(cron_job: Obj) -> cron.Schedule | None:
 
 
 def _is_steady(zone: cron.Zone, start: int, end: int) -> bool:
-    """Whether the clocks of a zone are not changed between two moments."""
+    """Whether the zone has no change of its clocks between two moments."""
     at, offset = start, zone.offset(start)
     while (at := zone.span(at)[1]) <= end:
         if zone.offset(at) != offset:
@@ -272,8 +274,8 @@ def _is_steady(zone: cron.Zone, start: int, end: int) -> bool:
 
 
 def _day(last: _Moment, now: _Moment, drawn: Sequence[tuple[int, int]]) -> _Day | None:
-    """The day between two moments; None for one that cannot be written again: work from before it has not
-    ended, a pod has no node at its end, or not every draw of a name is that of a pod."""
+    """The day between two moments. None if it cannot be repeated: work of the day before has not ended, a pod
+    has no node at the end of the day, or a drawn name is not a pod's."""
     works, pods = now.works[len(last.works) :], now.pods[len(last.pods) :]
     ended_works, ended_pods = [*last.open_works.values()], [*last.open_pods.values()]
     if any(work.ended is None for work in ended_works) or any(pod.ended is None for pod in ended_pods):
@@ -300,31 +302,31 @@ def _day(last: _Moment, now: _Moment, drawn: Sequence[tuple[int, int]]) -> _Day 
 
 
 def _are_alike(one: _Day, other: _Day) -> bool:
-    """Whether two days are the same but for their date and the names of pods."""
+    """Whether two days are equal except for the date and the names of pods."""
     seconds = other.end - one.end
     if [bits for bits, _ in one.drawn] != [bits for bits, _ in other.drawn]:
         return False
     if one[3:6] != other[3:6]:
         return False
     return all(
-        _told(_later(before, seconds)) == _told(line)
+        _values(_later(before, seconds)) == _values(line)
         for lines, others in ((one.works, other.works), (one.ended_works, other.ended_works))
         for before, line in zip(lines, others, strict=True)
     ) and all(
-        _told(_later(before, seconds)) == _told(line)
+        _values(_later(before, seconds)) == _values(line)
         for pods, more in ((one.pods, other.pods), (one.ended_pods, other.ended_pods))
         for before, line in zip(pods, more, strict=True)
     )
 
 
-def _told(line: WorkLine | PodLine) -> list[Any]:
-    """A line without its names, which follow from its times."""
+def _values(line: WorkLine | PodLine) -> list[Any]:
+    """The values of a line without its names, which follow from the times."""
     kept = [each.name for each in fields(line) if each.name not in ("name", "called", "owner", "pods")]
     return [line.namespace, *(getattr(line, name) for name in kept)]
 
 
 def _later(line: _LINE, seconds: float) -> _LINE:
-    """A copy of a line, so many seconds later."""
+    """A copy of a line whose times are `seconds` later."""
     found = copy(line)
     for name in _TIMES:
         at = getattr(found, name, None)
@@ -334,7 +336,7 @@ def _later(line: _LINE, seconds: float) -> _LINE:
 
 
 def _end(line: _LINE, then: _LINE, seconds: float) -> None:
-    """Has an open line go on and end as another one did, so many seconds later."""
+    """Completes an open line like another one, `seconds` later."""
     later = _later(then, seconds)
     for each in fields(line):
         if each.name not in _MADE:
@@ -342,14 +344,15 @@ def _end(line: _LINE, then: _LINE, seconds: float) -> None:
 
 
 def _rename(lines: dict[str, _LINE], keys: Mapping[int, str]) -> None:
-    """Gives lines other keys, by the id of each, and keeps the order."""
+    """Gives lines new keys, found by the `id` of each line, and keeps the order."""
     renamed = {keys.get(id(line), key): line for key, line in lines.items()}
     lines.clear()
     lines.update(renamed)
 
 
 def _means(rule: Rule, job: str, pod: str) -> tuple[bool, bool]:
-    """Whether name and Job of a pod are those that a rule asks for."""
+    """Whether the rule's name pattern matches the pod or its Job, and whether its Job pattern matches the
+    Job."""
     return fnmatchcase(pod, rule.name) or job == rule.name, fnmatchcase(job, rule.job)
 
 
@@ -357,14 +360,14 @@ def _means(rule: Rule, job: str, pod: str) -> tuple[bool, bool]:
 
 
 def _is_same(last: _Moment, now: _Moment, seconds: float) -> bool:
-    """Whether the objects of two moments are the same, except that Jobs have later names, pods and Jobs other
-    uids, and times are the same or later by the time between."""
+    """Whether the objects of two moments are the same, except that Jobs have later names, Jobs and pods have
+    other uids, and times are the same or `seconds` later."""
     pairs = _pairs(last, now, seconds)
     return pairs is not None and _Likeness(pairs, seconds).holds(pairs)
 
 
 def _pairs(last: _Moment, now: _Moment, seconds: float) -> list[tuple[Obj, Obj]] | None:
-    """The objects of `last` with those of `now` in their places; None if one has no other."""
+    """Each object of `last` with the one of `now` in its place; None if an object has no counterpart."""
     found: list[tuple[Obj, Obj]] = []
     for (storage, namespace, name), obj in last.objects.items():
         if storage == _PODS:
@@ -384,18 +387,18 @@ def _pairs(last: _Moment, now: _Moment, seconds: float) -> list[tuple[Obj, Obj]]
 
 
 def _pods(moment: _Moment) -> list[Obj]:
-    """The pods, in the order in which they were made."""
+    """The pods in the order of their creation."""
     pods = [obj for (storage, _, _), obj in moment.objects.items() if storage == _PODS]
     return sorted(pods, key=lambda pod: moment.places.get(pod["metadata"]["uid"], -1))
 
 
 class _Likeness:
-    """Compares what is in pairs of objects."""
+    """Compares the contents of pairs of objects."""
 
     def __init__(self, pairs: Sequence[tuple[Obj, Obj]], seconds: float) -> None:
         self._seconds = int(seconds)
         self._known: dict[str, str] = {}
-        """Texts of the first moment, with those that take their place."""
+        """Texts of the first moment, each with its replacement at the second."""
         for one, other in pairs:
             for name in ("uid", "name"):
                 if name in one["metadata"]:
@@ -422,7 +425,7 @@ class _Likeness:
         return bool(one == other) or (isinstance(one, str) and self._later(one) == other)
 
     def _later(self, text: str) -> str:
-        """The text in the place of another: a name, uid or time, or one with the minute of a Job's name."""
+        """The text that replaces a name, uid or time, or a text with the minute of a Job's name."""
         found = self._known.get(text)
         if found is None:
             if _IS_TIME(text):

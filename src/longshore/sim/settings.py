@@ -31,7 +31,7 @@ _NODE_FIELDS: Final = ("mtbf", "repair", "at", "for", "name")
 _OUTCOME_FIELDS: Final = ("default", "evictions", "expect", "nodes", "pods")
 
 
-class Settings(msgspec.Struct, frozen=True):
+class SimSettings(msgspec.Struct, frozen=True):
     """One question: what would happen?"""
 
     objects: Sequence[Obj]
@@ -48,7 +48,8 @@ class Settings(msgspec.Struct, frozen=True):
     nodes: Sequence[Obj] = ()
     """Used if the manifests have no nodes."""
     rules: Sequence[Rule] = ()
-    """How pods go. The latest rule that matches counts; without one, the pod's annotations."""
+    """Rules about how pods run and end. The last rule that matches counts; without one, the pod's
+    annotations."""
     troubles: Troubles = Troubles()
     """Moments of failures are in seconds from the start."""
     windows: tuple[Expectation, ...] = ()

@@ -19,13 +19,13 @@ from longshore.sim import over_time
 from longshore.sim.chronicle import Chronicle, PodLine, WorkLine
 
 if TYPE_CHECKING:
-    from longshore.sim.settings import Settings
+    from longshore.sim.settings import SimSettings
     from longshore.testing.troubles import NodeFailure
 
 _MAX_SKIPS_TOLD: Final = 100
 _LATE_SECONDS: Final = 60.0
 STARTING_SECONDS: Final = 1.0
-"""Work that starts within this time was starting, not waiting."""
+"""Work that starts within this time did not wait."""
 
 
 class JobRow(msgspec.Struct):
@@ -67,27 +67,27 @@ class CronJobRow(msgspec.Struct):
     failed: int
     skipped: list[SkippedRun]
     longest: float
-    """Seconds from the creation of a run to its end, of the run for which that is longest."""
+    """The longest time from the creation of a run to its end, in seconds."""
     longest_wait: float = 0.0
-    """Seconds from the creation of a run until its first pod runs, likewise."""
+    """The longest time from the creation of a run to the start of its first pod, in seconds."""
     longest_run: float = 0.0
-    """Seconds from there to its end, likewise."""
+    """The longest time from the start of a run's first pod to the end of the run, in seconds."""
     earliest_end: float | None = None
-    """The end of the run that ends soonest after its time."""
+    """The end of the run that ends soonest after its scheduled time."""
     latest_end: float | None = None
-    """The end of the run that ends latest after its time."""
+    """The end of the run that ends latest after its scheduled time."""
     last_end: float | None = None
     """The end of the run that ends last."""
     more_skipped: int = 0
     """How many runs are skipped beyond those that are listed."""
     late: int = 0
-    """How many runs began more than a minute after their time."""
+    """How many runs began more than a minute after their scheduled time."""
     latest: float = 0.0
     """The seconds by which the latest run was late."""
     replaced: int = 0
-    """How many runs the next one ended (concurrencyPolicy Replace)."""
+    """How many runs were ended by the next run (concurrencyPolicy Replace)."""
     clock_changes: list[str] = []
-    """Times that a change of the clock removes from the schedule, or brings twice."""
+    """Scheduled times that a clock change (such as DST) removes or repeats."""
 
 
 class QueueRow(msgspec.Struct):
@@ -98,17 +98,17 @@ class QueueRow(msgspec.Struct):
     mean_wait: float
     longest_wait: float
     over_time: list[float] = []
-    """The share of all nodes that its pods request, of the resource of which they request the most: means of
-    equal slices of the time (`over_time.py`)."""
+    """The share of all nodes that the queue's pods request: of the resource with the largest share, as means
+    of equal slices of the time (`over_time.py`)."""
 
 
 class NodeRow(msgspec.Struct):
     name: str
     pods: int
     used: dict[str, float]
-    """The used share of its capacity, by resource, over the whole time."""
+    """The used share of the node's capacity over the whole time, by resource."""
     over_time: list[float] = []
-    """The share that is requested, of the resource of which the most is: means of equal slices."""
+    """The requested share of the resource with the largest share, as means of equal slices of the time."""
 
 
 class Bar(msgspec.Struct):
@@ -138,7 +138,7 @@ class FailureRow(msgspec.Struct):
 
 
 class WindowRow(msgspec.Struct):
-    """A time of day before which work has to be done, in the night that ends latest."""
+    """A deadline at a time of day, and the night in which its work ended latest."""
 
     before: str
     at: float
@@ -148,7 +148,7 @@ class WindowRow(msgspec.Struct):
     work: str
 
 
-class Result(msgspec.Struct):
+class SimResult(msgspec.Struct):
     seed: int
     start: str
     """RFC 3339, in the zone."""
@@ -162,11 +162,11 @@ class Result(msgspec.Struct):
     bars: list[Bar]
     node_failures: list[FailureRow]
     unsaid: list[str]
-    """Work without a rule or annotation: its pods took the default, a minute and success."""
+    """Work without a rule or annotation: its pods ran for a minute and succeeded, by default."""
     remarks: list[str] = []
     windows: list[WindowRow] = []
     waiting: list[float] = []
-    """Pods that wait for a node: means of equal slices."""
+    """The number of pods that wait for a node: means of equal slices of the time."""
 
     def clock(self, seconds: float) -> datetime:
         """The time of day in the zone, `seconds` after the start."""
@@ -175,14 +175,14 @@ class Result(msgspec.Struct):
 
 
 def of(
-    settings: Settings,
+    settings: SimSettings,
     chronicle: Chronicle,
     nodes: Sequence[Obj],
     began: float,
     ended: float,
     failures: Sequence[NodeFailure],
-) -> Result:
-    """The rows of what was noted between two moments of the virtual clock."""
+) -> SimResult:
+    """Makes the rows from the chronicle between two moments of the virtual clock."""
     seconds = ended - began
     for line in chronicle.pods.values():
         if line.bound is None and line.ended is None:
@@ -199,7 +199,7 @@ def of(
     for line in chronicle.pods.values():
         if line.bound is not None:
             on_nodes.setdefault(line.node, []).append(line)
-    answer = Result(
+    answer = SimResult(
         seed=settings.seed,
         start=settings.start.astimezone(zone).isoformat(),
         zone=settings.zone,
@@ -238,7 +238,7 @@ def _since(moment: float | None, began: float) -> float | None:
     return None if moment is None else max(moment - began, 0.0)
 
 
-def _job(work: WorkLine, began: float, settings: Settings) -> JobRow:
+def _job(work: WorkLine, began: float, settings: SimSettings) -> JobRow:
     state = work.result or ("running" if work.started is not None else "waiting")
     row = JobRow(
         name=_named(work.namespace, work.reference),
@@ -259,14 +259,14 @@ def _job(work: WorkLine, began: float, settings: Settings) -> JobRow:
 
 
 def _waited_for(work: WorkLine) -> str:
-    """Why it did not start at once; empty for work that has not started."""
+    """Why the work did not start at once; empty if it has not started."""
     if work.started is None or work.started - work.created <= STARTING_SECONDS:
         return ""
     pod = work.pods[0].waits_for if work.pods and not work.group else ""
     return pod or work.waits_for
 
 
-def _late(work: WorkLine, settings: Settings, began: float) -> float:
+def _late(work: WorkLine, settings: SimSettings, began: float) -> float:
     """Seconds from the time of a CronJob's schedule to the creation of its Job."""
     if work.scheduled is None:
         return 0.0
@@ -279,7 +279,9 @@ def _place(cron_job: Obj) -> tuple[str, str]:
     return meta["namespace"], f"cronjob/{meta['name']}"
 
 
-def _cron_job(obj: Obj, mine: list[WorkLine], settings: Settings, began: float, seconds: float) -> CronJobRow:
+def _cron_job(
+    obj: Obj, mine: list[WorkLine], settings: SimSettings, began: float, seconds: float
+) -> CronJobRow:
     meta, spec = obj["metadata"], obj["spec"]
     row = CronJobRow(
         name=_named(meta["namespace"], f"cronjob/{meta['name']}"),
@@ -427,12 +429,11 @@ def _bar(line: PodLine, began: float) -> Bar:
 def _clock_changes(
     schedule: cron.Schedule, zone: cron.Zone, start: int, end: int, ran: Set[int]
 ) -> Iterator[str]:
-    """Says which runs a schedule leaves out, or has twice, because clocks are set forward or back between two
-    moments. `ran` are the times at which it did run.
+    """Says which scheduled times fall out or come twice because clocks are set forward or back between two
+    moments. `ran` are the times of actual runs.
 
-    Such runs are not skipped: the schedule itself has no such time, as with Kubernetes. They are reported to
-    help people plan a night.
-    """
+    Such runs do not count as skipped: as in Kubernetes, the schedule has no such time. They are reported to
+    help people plan a night."""
     zone = schedule.zone or zone
     for at, gap in _changes(zone, start, end):
         before = zone.offset(at - 1)

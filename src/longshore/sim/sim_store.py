@@ -1,9 +1,9 @@
 """A store for simulations: nothing is kept on disk, so a write is durable the moment it is made.
 
-A shortcut: without shortcuts a simulation uses the usual store, in memory. This one has no batches, no
-writers that wait for them, and no JSON: an object is encoded only when it has to make room. A simulation does
-not need owners of fields, so objects are stored without managedFields, and a change adds none. A Job of a
-CronJob took 2.58 ms of CPU with the usual store, and 2.22 ms with this one (bench/sim.py).
+A shortcut: without shortcuts a simulation uses the usual store, in memory. This store has no batches, no
+writers that wait for them, and no JSON: an object is encoded only when too many objects are decoded. A
+simulation does not need owners of fields, so objects are stored without managedFields, and a change adds
+none. A Job of a CronJob took 2.58 ms of CPU with the usual store, and 2.22 ms with this one (bench/sim.py).
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from longshore.store.window import Window
 
 _LIMITS: Final = Limits(window_events=1024, lag_events=1 << 30, lag_bytes=1 << 40)
 """Watchers in the same process read changes in the next turn of the loop, however many a turn brings."""
-_DECODED_ENTRIES: Final = 16_384
+_MAX_DECODED_ENTRIES: Final = 16_384
 """Objects that are kept decoded; beyond that, those that only the store refers to are encoded."""
 _UNSHARED_REFERENCES: Final = 2
 """References to a view that only its entry holds: the entry's, and that of `getrefcount` itself."""
 
 
 class SimStore(Store):
-    """Begins empty. A write can be read at once, and watchers get it in a later turn of the loop."""
+    """An empty store at first. A write can be read at once; watchers get it in a later turn of the loop."""
 
     def __init__(self) -> None:
         found = Contents(_LIMITS, FIRST_REVISION, journalled=False)
@@ -43,7 +43,7 @@ class SimStore(Store):
         self._hub: Hub = _UnweighedHub(_LIMITS.lag_events, _LIMITS.lag_bytes)
         self._durable_batch = Batch()
         self._durable_batch.finish(None)
-        self.latest = self.get  # nothing is ever on its way
+        self.latest = self.get  # every write is durable at once
 
     def _stage(self, key: Key, obj: Obj, previous: Entry | None, kind: EventType, joined: bool) -> Staged:
         found = self._contents
@@ -76,20 +76,20 @@ _BYTES: Final = Entry.__dict__["raw"]
 
 
 class _Decoded(Decoded):
-    """Limits by number the objects that only the store holds decoded: to know the bytes of an object would
-    mean to encode it."""
+    """Limits the number of decoded objects to which only the store refers. Not their bytes, since only
+    encoding an object would tell its size."""
 
     __slots__ = ()
 
     def keep(self, entry: Entry) -> None:
         kept = self._kept
         kept[entry.revision] = entry
-        if len(kept) > _DECODED_ENTRIES:
-            for _ in range(2):  # one for this entry, and one for those whose holders have let go
+        if len(kept) > _MAX_DECODED_ENTRIES:
+            for _ in range(2):  # one for this entry, and one for entries whose other references are gone
                 revision, oldest = kept.popitem(last=False)
                 if getrefcount(oldest._obj) > _UNSHARED_REFERENCES:
                     kept[revision] = oldest
-                elif oldest.raw:  # encoded by asking, or nothing would be left of it
+                elif oldest.raw:  # reading `raw` encodes the object, which may be dropped then
                     force_setattr(oldest, "_obj", None)
 
     def replaced(self, entry: Entry) -> None:

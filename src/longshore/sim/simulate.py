@@ -31,8 +31,8 @@ from longshore.scripts.runs import Outcome, Run
 from longshore.sim import sim_result
 from longshore.sim.chronicle import Chronicle
 from longshore.sim.repeated_days import Differs, NotedDice, RepeatedDays
-from longshore.sim.settings import DEFAULT_RUN_SECONDS, Settings, check_node, nodes
-from longshore.sim.sim_result import Result
+from longshore.sim.settings import DEFAULT_RUN_SECONDS, SimSettings, check_node, nodes
+from longshore.sim.sim_result import SimResult
 from longshore.sim.sim_store import SimStore
 from longshore.store import Store
 from longshore.testing.scripted_node import ScriptedNode
@@ -59,7 +59,7 @@ Progress = Callable[[float], None]
 """Called with the seconds that have passed."""
 
 
-def simulate(settings: Settings, progress: Progress | None = None) -> Result:
+def simulate(settings: SimSettings, progress: Progress | None = None) -> SimResult:
     """Simulates, and returns the answer. Raises StatusError for a manifest that the API refuses."""
     if settings.shortcuts:
         with suppress(Differs):
@@ -67,11 +67,13 @@ def simulate(settings: Settings, progress: Progress | None = None) -> Result:
     return in_full(settings, progress)
 
 
-def in_full(settings: Settings, progress: Progress | None = None, *, leaves_out: bool = False) -> Result:
+def in_full(
+    settings: SimSettings, progress: Progress | None = None, *, leaves_out: bool = False
+) -> SimResult:
     """Plays everything, or `leaves_out` days that repeat the day before; then it may raise `Differs`."""
     start = settings.start.astimezone(UTC) - timedelta(seconds=_LEAD_SECONDS)
 
-    async def play(clock: VirtualClock) -> Result:
+    async def play(clock: VirtualClock) -> SimResult:
         return await _play(settings, clock, progress, leaves_out)
 
     with _collecting_seldom():
@@ -94,8 +96,8 @@ def _collecting_seldom() -> Iterator[None]:
 
 
 async def _play(
-    settings: Settings, clock: VirtualClock, progress: Progress | None, leaves_out: bool
-) -> Result:
+    settings: SimSettings, clock: VirtualClock, progress: Progress | None, leaves_out: bool
+) -> SimResult:
     clock.rng = dice = NotedDice(settings.seed)
     chronicle = Chronicle(clock)
     scripts = _scripts(settings, chronicle)
@@ -124,7 +126,7 @@ async def _play(
     return answer
 
 
-def _scripts(settings: Settings, chronicle: Chronicle) -> Scripts:
+def _scripts(settings: SimSettings, chronicle: Chronicle) -> Scripts:
     return Scripts(
         random.Random(f"outcomes {settings.seed}"),
         settings.rules,
@@ -133,7 +135,7 @@ def _scripts(settings: Settings, chronicle: Chronicle) -> Scripts:
 
 
 def world_of(
-    settings: Settings, clock: VirtualClock, chronicle: Chronicle, scripts: Scripts | None = None
+    settings: SimSettings, clock: VirtualClock, chronicle: Chronicle, scripts: Scripts | None = None
 ) -> World:
     """Makes the world in which a question is played; its parts report to the chronicle."""
     store = SimStore() if settings.shortcuts else Store.open(None)
@@ -171,8 +173,8 @@ def world_of(
     )
 
 
-def _nodes(settings: Settings) -> list[Obj]:
-    """The nodes of the manifests, or else those of the question. Raises ValueError for an odd one."""
+def _nodes(settings: SimSettings) -> list[Obj]:
+    """The nodes of the manifests, or else those of the question. Raises ValueError for a malformed Node."""
     given = [obj for obj in settings.objects if obj["kind"] == "Node"]
     for node in given:
         check_node(node)
@@ -195,9 +197,9 @@ def _unruled(chronicle: Chronicle, pod: Obj) -> Outcome:
     return Run(DEFAULT_RUN_SECONDS)
 
 
-async def _create_all(plane: Plane, settings: Settings, chronicle: Chronicle) -> None:
-    """Creates the manifests and missing namespaces: work at the start, and what work relies on a second
-    before. Tells the chronicle of kinds that longshore does not have. Raises StatusError, or ValueError if a
+async def _create_all(plane: Plane, settings: SimSettings, chronicle: Chronicle) -> None:
+    """Creates the manifests and missing namespaces: work at the start, and other objects a second before.
+    Notes kinds that longshore does not have in the chronicle. Raises StatusError, or ValueError if a
     StatusError would not name the object."""
     objects = [obj for obj in settings.objects if obj["kind"] != "Node"]
 
@@ -236,7 +238,7 @@ def _begins_at_the_start(obj: Obj) -> bool:
 
 
 async def _until(plane: Plane, moment: float) -> None:
-    """Sleeps until `moment`. Sleeps again if a sleep ends a little early, which would be in the second
+    """Sleeps until `moment`. Sleeps again if a sleep ends early: even a little early would be in the second
     before."""
     while (left := moment - plane.clock.monotonic()) > 0:
         await plane.clock.sleep(left)
@@ -257,7 +259,7 @@ async def _create(plane: Plane, objects: list[Obj], chronicle: Chronicle) -> Non
             if k not in ("uid", "resourceVersion", "creationTimestamp")
         }
         namespace = (meta.get("namespace") or "default") if row.namespaced else ""
-        typed = "uid" not in obj["metadata"]  # a server that is newer may store fields that longshore lacks
+        typed = "uid" not in obj["metadata"]  # a newer server's Node may have unknown fields
         try:
             await plane.client.create(what, {**body, "metadata": meta}, namespace, strict=typed)
         except StatusError as err:
@@ -267,15 +269,15 @@ async def _create(plane: Plane, objects: list[Obj], chronicle: Chronicle) -> Non
 
 
 async def _wait(
-    settings: Settings,
+    settings: SimSettings,
     chronicle: Chronicle,
     world: World,
     days: RepeatedDays | None,
     progress: Progress | None,
 ) -> float:
-    """Lets time pass until the end, or until nothing is left to do, or nothing can happen any more.
+    """Lets time pass until the end, or until all work has ended or nothing can happen any more.
 
-    Returns the moment up to which the answer counts: the end of the last work, if nothing is left to do."""
+    Returns the moment at which the result ends: the end of the last work, if all work has ended."""
     clock = world.clock
     end, quiet_since, seen = _LEAD_SECONDS + settings.seconds, clock.monotonic(), -1
     quiet_seconds = _quiet_seconds(settings)
@@ -294,7 +296,7 @@ async def _wait(
     return chronicle.now()
 
 
-def _quiet_seconds(settings: Settings) -> float:
+def _quiet_seconds(settings: SimSettings) -> float:
     """Seconds without a change after which nothing can happen any more; includes the repair of a node and the
     deadline of a Job that waits."""
     specs = [obj["spec"] for obj in settings.objects if isinstance(obj.get("spec"), dict)]
@@ -307,15 +309,13 @@ def _quiet_seconds(settings: Settings) -> float:
 
 
 class _SimClient(LocalClient):
-    """The client of all parts of a simulated plane. It leaves out what no simulation needs: months pass in
-    seconds.
+    """The client of all parts of a simulated plane. For speed, it leaves out work that no simulation needs.
 
     Its Api has `quiet_watches`: bookmarks and renewals of watches were most of what happens in an idle day.
     Shortcuts leave out three things more: Events go to `heard` and are not stored, fields have no owners
     (`owns_fields`), and statuses, which only controllers and nodes write here, are not validated
     (`judges_statuses`). A CronJob's Job takes 7,544 calls (bench/sim.py --calls); Events would add 2,129,
-    owners of fields 773, and validation 259.
-    """
+    owners of fields 773, and validation 259."""
 
     def __init__(self, api: Api, heard: Hears) -> None:
         super().__init__(api)

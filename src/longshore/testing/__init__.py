@@ -1,4 +1,4 @@
-"""Fakes and proofs for tests of what is built on longshore: nodes that run nothing, clients that die.
+"""Fakes and proofs for tests of programs that use longshore: nodes that run nothing, clients that die.
 
 All of them work on any clock; on the virtual clock (`machinery.time.virtual`) a day takes a second, and the
 same seed gives the same run. Imports only what every operating system has.
@@ -73,7 +73,7 @@ _PROOFS = {
     "an_api": "stories",
     "beside": "stories",
 }
-"""Names that a cluster for tests does not need, by module: each is loaded at its first use."""
+"""Names that a cluster for tests does not need, by module. Each is imported at its first use."""
 
 
 def __getattr__(name: str) -> object:

@@ -1,4 +1,4 @@
-"""The clock of a cluster, as a test moves it."""
+"""The clock of a cluster, which a test moves."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __tracebackhide__ = True
 """Reports of pytest end at the line of the test that called; `--full-trace` shows the rest."""
 
 _STEP_SECONDS: Final = 0.01
-"""How often a patched clock follows one that flows, in real seconds."""
+"""Real seconds between two updates of a patched clock while time flows."""
 
 
 class ClusterClock:
-    """`c.clock`: time stands still until one of these lets it pass. With clock="real" it can only be read."""
+    """`c.clock`. Time stands still until a method lets it pass; with clock="real" it can only be read."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -45,8 +45,8 @@ class ClusterClock:
         return self.advance(left)
 
     def until(self, what: str, at_most: Duration, *, namespace: str = "default") -> datetime:
-        """Lets time pass until an object is so far: `c.clock.until("job/x complete", at_most="1d")`. Raises
-        `WaitFailed` when it can never be, or is not in so long."""
+        """Lets time pass until a condition of an object is true: `c.clock.until("job/x complete",
+        at_most="1d")`. Raises `WaitFailed` if it can never become true, or is not true after `at_most`."""
         self._held()
         if not isinstance(what, str):
             raise ValueError(
@@ -62,8 +62,8 @@ class ClusterClock:
         return self.now()
 
     def set(self, moment: str | datetime, zone: str = "UTC") -> datetime:
-        """Sets the clock, as a person or NTP does, forward or back: nothing between is run, and timers that
-        wait do not notice. Best done before there are objects whose times count."""
+        """Sets the clock forward or back, as a person or NTP does: the time between is not played, and
+        pending timers do not notice. Best done before there are objects with times that matter."""
         self._held()
         clock = self._cluster.inside.clock
         assert isinstance(clock, VirtualClock), "held"
@@ -77,9 +77,9 @@ class ClusterClock:
 
     @contextmanager
     def patched(self) -> Iterator[None]:
-        """Moves the test's own `time.time()`, `datetime.now()` and the like with the cluster's clock during
-        the block, in all threads of this process: for code that compares its time with the cluster's. Takes
-        the package time-machine; `time.monotonic()` and `time.sleep()` stay real."""
+        """Makes `time.time()`, `datetime.now()` and the like follow the cluster's clock during the block, in
+        all threads of this process: for code that compares its time with the cluster's. Needs the package
+        time-machine; `time.monotonic()` and `time.sleep()` stay real."""
         try:
             time_machine = importlib.import_module("time_machine")
         except ModuleNotFoundError:
@@ -106,8 +106,8 @@ class ClusterClock:
 
     @contextmanager
     def flowing(self, speed: float = 1.0) -> Iterator[None]:
-        """Lets time flow during the block, `speed` times as fast as real time: for code that waits by itself,
-        by polling or watching, and would else wait for ever. At its end the speed is that of before."""
+        """Lets time flow during the block, `speed` times as fast as real time: for code that polls or
+        watches, and would otherwise wait for ever. The end of the block restores the speed of before."""
         if speed <= 0:
             raise ValueError(f"speed {speed}: it must be more than 0")
         loop = self._held()
@@ -120,7 +120,7 @@ class ClusterClock:
     def _held(self) -> HeldLoop:
         loop = self._cluster.loop.loop
         if not isinstance(loop, HeldLoop):
-            raise RuntimeError('this cluster is on the real clock, which nobody moves: take clock="virtual"')
+            raise RuntimeError('this cluster has the real clock, which cannot be moved: take clock="virtual"')
         return loop
 
 

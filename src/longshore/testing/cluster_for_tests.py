@@ -1,12 +1,13 @@
-"""A whole Kubernetes for one test: real HTTPS API, real controllers, pods that do what the test says.
+"""A whole Kubernetes for one test: a real HTTPS API, real controllers, and pods that follow the test's
+script.
 
     with Cluster() as c:
         c.pods.script("report-*", Exit(1, after="3s"), Exit(0))
         c.apply("report-job.yaml")
         c.wait("job/report", "Complete", timeout="1m")
 
-It lives in a thread with an event loop of its own, so every sort of client works with it, in this process or
-another. Its methods may be called from any thread, also from code that runs an event loop (they block it).
+It runs in a thread with its own event loop, so clients of every kind work with it, in this process or
+another. Its methods may be called from any thread. Called in an event loop, they block it.
 """
 
 from __future__ import annotations
@@ -42,15 +43,15 @@ from longshore.testing import (
 )
 from longshore.testing.cluster_clock import ClusterClock, moment_of
 from longshore.testing.cluster_pods import ClusterPods
-from longshore.testing.cluster_snapshots import Snapshot
+from longshore.testing.cluster_snapshots import ClusterSnapshot
 from longshore.testing.held_loop import HeldLoop, LoopThread, in_thread
 from longshore.testing.injected_faults import ClusterFaults
 from longshore.testing.installation import Installation
 from longshore.testing.ready_clients import ClientName
 from longshore.testing.scripted_answers import ClusterAnswers
 from longshore.testing.seen_requests import SeenRequests
-from longshore.testing.settings import ClockName, NodeName, Settings
-from longshore.testing.wait_verdicts import Condition, Verdict, check_condition, judge
+from longshore.testing.settings import ClockName, ClusterSettings, NodeName
+from longshore.testing.wait_verdicts import Condition, WaitVerdict, check_condition, judge
 from longshore.up.startup import resting_collector
 
 __tracebackhide__ = True
@@ -60,7 +61,7 @@ MANAGER = "longshore-testing"
 
 
 class WaitFailed(AssertionError):
-    """The condition did not come true. Look at the story in the message: status, pods, events, why."""
+    """The condition did not become true. See the story in the message: status, pods, events, why."""
 
     def __init__(self, message: str = "", about: object_names.Named | None = None) -> None:
         super().__init__(message or self.__doc__)
@@ -69,7 +70,7 @@ class WaitFailed(AssertionError):
 
 
 class Cluster:
-    """To be used in a `with` or `async with` block, or with `start` and `close`. The options: `Settings`."""
+    """For a `with` or `async with` block, or with `start` and `close`. Options are in `settings.py`."""
 
     _was_any: ClassVar[bool] = False
     """Whether this process has started a cluster before."""
@@ -86,9 +87,9 @@ class Cluster:
         patience: Duration = "60s",
         seed: int = 0,
     ) -> None:
-        self.settings = Settings(clock, node, controllers, volcano, strict, start, patience, seed)
+        self.settings = ClusterSettings(clock, node, controllers, volcano, strict, start, patience, seed)
         self.clock: ClusterClock = ClusterClock(self)
-        """Moves time; only reads it on the real clock."""
+        """Moves the virtual clock; the real clock can only be read."""
         self.pods: ClusterPods = ClusterPods(self)
         """Scripts how pods run and end."""
         self.faults: ClusterFaults = ClusterFaults(self)
@@ -101,8 +102,8 @@ class Cluster:
     # ---- beginning and end
 
     def start(self, *, port: int = 0, door: bool = False) -> Self:
-        """Starts it; returns when it takes work. A `port` of 0 is any free one. `door` serves `/testing/` to
-        tests in other languages."""
+        """Starts the cluster; returns when it is ready. A `port` of 0 means any free one. `door` serves
+        `/testing/` to tests in other languages."""
         if self._loop is not None:
             raise RuntimeError("this cluster runs already; make another one: Cluster()")
         shown, settings = identity.shared(), self.settings
@@ -124,7 +125,7 @@ class Cluster:
             self._inside.door = LanguageDoor(self)
         try:
             is_first, Cluster._was_any = not Cluster._was_any, True
-            with resting_collector(stays=is_first):  # its modules; the cluster itself may go soon
+            with resting_collector(stays=is_first):  # modules stay, even if the cluster ends soon
                 self._loop.run(self._inside.start())
                 if is_held:
                     self.settle()
@@ -135,7 +136,7 @@ class Cluster:
         return self
 
     def close(self) -> None:
-        """Ends it and all that it started. Closing twice is fine."""
+        """Ends the cluster with all its parts. Closing twice is fine."""
         if self._loop is None or self._inside is None:
             return
         loop, inside = self._loop, self._inside
@@ -168,14 +169,14 @@ class Cluster:
 
     @property
     def loop(self) -> LoopThread[asyncio.AbstractEventLoop]:
-        """The thread it lives in."""
+        """The thread of the cluster."""
         if self._loop is None:
             raise RuntimeError("this cluster does not run: use it in a with block, or call start()")
         return self._loop
 
     @property
     def inside(self) -> Installation:
-        """The plane, the server and the node: to be touched in the cluster's own thread only."""
+        """The plane, the server and the node. Use them only in the cluster's own thread."""
         if self._inside is None:
             raise RuntimeError("this cluster does not run: use it in a with block, or call start()")
         return self._inside
@@ -185,7 +186,8 @@ class Cluster:
         self.pass_time(0.0)
 
     def pass_time(self, seconds: float) -> None:
-        """Lets time pass on the virtual clock, to the first mistake of the test's own, which is raised."""
+        """Lets time pass on the virtual clock, until the first error of the test's own code, which is
+        raised."""
         inside = self.inside
         if isinstance(loop := self.loop.loop, HeldLoop):
             self.loop.run(loop.advance(seconds, lambda: inside.mistake is not None))
@@ -198,7 +200,7 @@ class Cluster:
             raise mistake
 
     def do(self, work: Coroutine[Any, Any, None]) -> None:
-        """Does work in the cluster's thread, with as much of the virtual clock's time as it waits for."""
+        """Runs work in the cluster's thread, and lets as much virtual time pass as the work waits for."""
         loop = self.loop.loop
         self.loop.run(loop.let_pass(work) if isinstance(loop, HeldLoop) else work)
         self.settle()
@@ -217,12 +219,12 @@ class Cluster:
 
     @property
     def kubeconfig(self) -> Path:
-        """A file that every client understands. It goes with the cluster."""
+        """The path of a kubeconfig for every client. It is deleted with the cluster."""
         return self.inside.directory / "kubeconfig"
 
     @cached_property
     def kubeconfig_dict(self) -> dict[str, Any]:
-        """The content of that file."""
+        """The content of the kubeconfig."""
         import yaml
 
         found: dict[str, Any] = yaml.safe_load(self._kubeconfig_text)
@@ -251,20 +253,20 @@ class Cluster:
         return self.inside.requests
 
     def client(self, library: ClientName) -> Any:
-        """A client of a library that is installed, ready to be used: `kubernetes` (an ApiClient),
-        `kubernetes_asyncio` (a coroutine that gives one), `kr8s` or `lightkube`."""
+        """A configured client of an installed library: `kubernetes` (an ApiClient), `kubernetes_asyncio` (a
+        coroutine that gives one), `kr8s` or `lightkube`."""
         return ready_clients.make(library, self.kubeconfig)
 
     # ---- the state as a whole
 
-    def snapshot(self) -> Snapshot:
-        """The whole state as it is now: objects, time, scripts, running pods."""
+    def snapshot(self) -> ClusterSnapshot:
+        """The present state as a whole: objects, time, scripts, running pods."""
         self.settle()
         return self.loop.call(lambda: cluster_snapshots.take(self.inside))
 
-    def restore(self, snapshot: Snapshot) -> None:
-        """Goes back to a snapshot, of this cluster or of another. Connections are cut, requests forgotten,
-        faults and answers by hand cleared."""
+    def restore(self, snapshot: ClusterSnapshot) -> None:
+        """Restores a snapshot, of this cluster or of another one. Cuts connections, forgets requests, and
+        clears faults and answers by hand."""
         self.loop.run(cluster_snapshots.put_back(self.inside, snapshot))
         self.settle()
 
@@ -280,12 +282,14 @@ class Cluster:
             raise AssertionError("\n".join(["these promises are broken:", *found]))
 
     def unused(self) -> builtins.list[str]:
-        """The scripts, answers and faults of the test that never met anything: most often misspelt."""
+        """The scripts, answers and faults of the test that matched nothing, most often because of a
+        misspelling."""
         return self.loop.call(self.inside.unused)
 
     def check_test(self) -> None:
-        """Raises what a script function raised, unless another call did. If the cluster is `strict`, raises
-        AssertionError when anything is `unused`. The end of a `with` block and of a test does this."""
+        """Raises the error of a script function, unless another call raised it already. If the cluster is
+        `strict`, raises AssertionError when anything is `unused`. The end of a `with` block and of a test
+        does this."""
         self._raise_mistake()
         if self.settings.strict and (unused := self.unused()):
             raise AssertionError("\n".join(["the test ordered what never met anything:", *unused]))
@@ -299,8 +303,8 @@ class Cluster:
     def apply(
         self, manifest: Mapping[str, Any] | str | os.PathLike[str], *, namespace: str = "default"
     ) -> dict[str, Any] | list[dict[str, Any]]:
-        """Creates or changes what a dict, a YAML text or a file describes, and returns it as it is then: one
-        object for a dict, else a list."""
+        """Creates or updates the objects in a dict, a YAML text or a file, and returns the stored objects:
+        one for a dict, else a list."""
         made = []
         for obj in object_names.manifests(manifest):
             made.append(self.loop.run(self._apply(obj, namespace)))
@@ -316,7 +320,8 @@ class Cluster:
         return object_names.plain(row, await self._client.apply(row, obj, where, manager=MANAGER, force=True))
 
     def get(self, name: str, *, namespace: str = "default") -> dict[str, Any]:
-        """One object as a plain dict: `c.get("job/x")`. Raises StatusError with code 404 without one."""
+        """One object as a plain dict: `c.get("job/x")`. Raises StatusError with code 404 if it does not
+        exist."""
         self.settle()
         return self.loop.run(self._get(name, namespace))
 
@@ -339,7 +344,7 @@ class Cluster:
         return self.loop.run(listed())
 
     def delete(self, name: str, *, namespace: str = "default") -> None:
-        """Deletes an object and, in the background, what it owns; as `kubectl delete` does."""
+        """Deletes an object and, in the background, its dependents, as `kubectl delete` does."""
         from longshore.client import DeleteOptions
 
         async def deleted() -> None:
@@ -382,9 +387,10 @@ class Cluster:
     def wait(
         self, name: str, condition: Condition, timeout: Duration = "60s", *, namespace: str = "default"
     ) -> dict[str, Any]:
-        """Waits until an object is so far, by the cluster's clock, and returns it: `c.wait("job/x",
-        "Complete", timeout="10s")`. Raises `WaitFailed` at once when that can never be, and after the time
-        when it was not; the message has the story. For the words of conditions see `wait_verdicts.py`."""
+        """Waits until a condition of an object is true, and returns the object: `c.wait("job/x", "Complete",
+        timeout="10s")`. Raises `WaitFailed` at once if the condition can never become true, else after the
+        timeout, which is by the cluster's clock. The message has the story. For the words of conditions see
+        `wait_verdicts.py`."""
         length = seconds(timeout)
         verdict, named = self.loop.run(self._waited(name, condition, length, namespace))
         self._raise_mistake()
@@ -398,9 +404,9 @@ class Cluster:
 
     async def _waited(
         self, name: str, condition: Condition, length: float, namespace: str
-    ) -> tuple[Verdict, object_names.Named]:
+    ) -> tuple[WaitVerdict, object_names.Named]:
         named = object_names.one(name, namespace, await self._client.resources())
-        seen: list[Verdict] = []
+        seen: list[WaitVerdict] = []
         was_there = False
         check_condition(named.resource, condition, self._stored(named))
 
@@ -424,14 +430,14 @@ class Cluster:
         return self.loop.run(cluster_stories.report(self.inside, name, namespace))
 
     def summary(self, after: BaseException | None = None) -> str:
-        """Everything a person wants to see of a cluster after a failure: objects, events, why, requests, and
-        how to repeat the run. The story in the error `after` is left out."""
+        """The state of a cluster after a failure, for a person: objects, events, why, requests, and how to
+        repeat the run. Leaves out the story that is already in the error `after`."""
         about = after.about if isinstance(after, WaitFailed) else None
         return self.loop.run(cluster_stories.summary(self.inside, about))
 
     @property
     def _client(self) -> LocalClient:
-        """A client that calls the API without HTTP; no fault strikes it."""
+        """A client that calls the API without HTTP and without faults."""
         return self.inside.own_client
 
 

@@ -22,7 +22,7 @@ _KILLED: Final = (137, 9)
 
 
 class PodHandle:
-    """One pod, which does by hand what its script leaves open: `c.pods["x"].fail(3)`."""
+    """One pod, whose end a test decides by hand: `c.pods["x"].fail(3)`."""
 
     def __init__(self, cluster: Cluster, name: str, namespace: str) -> None:
         self._cluster, self.name, self.namespace = cluster, name, namespace
@@ -55,9 +55,10 @@ class PodHandle:
         self._cluster.settle()
 
     def crash_node(self, noticed: Duration = "40s") -> None:
-        """The machine it runs on goes down, with all its pods. The cluster notices it after 40 s, deletes the
-        pods when they tolerate it no longer, by default 300 s later, and ten seconds after these the machine
-        comes up again. With `noticed=0` it comes up at once, and only how its containers ended is lost."""
+        """The pod's machine goes down, with all its pods. The cluster notices this after `noticed`, and
+        deletes the pods when their toleration ends, by default 300 s later. The machine comes up again 10 s
+        after that. With `noticed=0` it comes up at once, and only the exit codes of its containers are lost.
+        """
         inside, quiet = self._cluster.inside, seconds(noticed)
         if not quiet:
             self._cluster.do(inside.crash_node())
@@ -88,8 +89,8 @@ class PodHandle:
         if not keys:
             phase = (pod.get("status") or {}).get("phase")
             raise RuntimeError(
-                f"pod {self.name} does not run: it is {phase}; a pod that is to wait for the test's hand "
-                f'needs a script before it starts: c.pods.script("{self.name}", Run.forever())'
+                f"pod {self.name} does not run: it is {phase}; to end a pod by hand, script it "
+                f'before it starts: c.pods.script("{self.name}", Run.forever())'
             )
         return keys
 
@@ -117,9 +118,9 @@ class ClusterPods:
         index: int | None = None,
         container: str = "",
     ) -> None:
-        """Says how pods go: `c.pods.script("worker-*", Exit(1, after="3s"), Exit(0))`, or without a name
-        `c.pods.script(Exit(1), job="report")`. Several runs are attempts, a function takes the pod and gives
-        a run. The latest script that matches counts; see `Rule` for what each argument means."""
+        """Says how pods run and end: `c.pods.script("worker-*", Exit(1, after="3s"), Exit(0))`, or without a
+        name `c.pods.script(Exit(1), job="report")`. Several runs are attempts; a function takes the pod and
+        returns a run. The last script that matches counts. See `Rule` for the arguments."""
         which, told = (name, runs) if isinstance(name, str) else ("*", (name, *runs))
         told = tuple(map(self._watched, told))
         rule = Rule(which, told, namespace, labels, image, job, index, container)
@@ -135,15 +136,16 @@ class ClusterPods:
         labels: str = "",
         container: str = "",
     ) -> None:
-        """Says how commands go that are run in these pods, as by `kubectl exec`: `c.pods.exec("db-*",
-        Exec(output="14"), command="psql *")`. Patterns are a shell's; that of the command is for all of its
-        words. The latest that matches counts; without one a command succeeds and prints nothing."""
+        """Says how commands end that are run in pods, as by `kubectl exec`: `c.pods.exec("db-*",
+        Exec(output="14"), command="psql *")`. Patterns are those of a shell; `command` must match all words
+        of the command. The last call that matches counts; without one a command succeeds and prints nothing.
+        """
         which = Rule(name, namespace=namespace, labels=labels, container=container or "*")
         rule = CommandRule(which, command, answer)
         self._cluster.loop.call(lambda: self._cluster.inside.scripts.commands.append(rule))
 
     def default(self, run: Outcome) -> None:
-        """Says how pods without a matching script go. Without it they succeed at once."""
+        """Says how pods without a matching script run and end. By default they succeed at once."""
 
         def change() -> None:
             self._cluster.inside.scripts.default = Rule(runs=(run,))
@@ -151,7 +153,7 @@ class ClusterPods:
         self._cluster.loop.call(change)
 
     def _watched(self, run: Attempt) -> Attempt:
-        """A script function whose mistakes reach the test; its pod then waits for the test's end."""
+        """A script function whose errors are raised in the test. The pod of such an error keeps running."""
         if isinstance(run, Run | Chance) or not callable(run):
             return run
 

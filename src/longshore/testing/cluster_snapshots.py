@@ -1,8 +1,8 @@
 """The whole state of a cluster at one moment, to begin many tests from it.
 
 A snapshot has the objects, the time, the running containers of the scripted machine with the rest of their
-runs, the scripts with how often each was used, and the dice. It has no connections: after a restore clients
-connect again, and watches start anew, because versions go on from where they are.
+runs, the scripts with their numbers of uses, and the dice. It has no connections: after a restore clients
+connect again, and watches start anew, because resourceVersions continue from the present one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from longshore.machinery.time.virtual import VirtualClock
-from longshore.node.runtime import Container, Key, State
+from longshore.node.runtime import Container, ContainerState, Key
 from longshore.scripts.pod_rules import CommandRule, Rule
 from longshore.scripts.runs import Run
 from longshore.store import Key as StoreKey
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from longshore.testing.installation import Installation
 
 
-class Snapshot(msgspec.Struct, frozen=True):
-    """The state that `Cluster.restore` takes, of this cluster or of another one of the process."""
+class ClusterSnapshot(msgspec.Struct, frozen=True):
+    """A state for `Cluster.restore`, of any cluster of this process."""
 
     objects: list[tuple[StoreKey, int, bytes]]
     revision: int
@@ -44,19 +44,19 @@ class Snapshot(msgspec.Struct, frozen=True):
     used: Counter[tuple[int, tuple[object, ...]]]
     dice: Any
     script_dice: Any
-    """State of the dice for scripts that leave something open."""
-    states: dict[Key, State]
+    """State of the dice for durations that scripts leave open."""
+    states: dict[Key, ContainerState]
     runs: dict[Key, Run]
     containers: dict[Key, Container]
     ends: dict[Key, End]
-    """How each running container ends by itself, and in how many seconds."""
+    """When, in seconds from now, and how each running container ends by itself."""
     ledger: Ledger
 
 
-def take(inside: Installation) -> Snapshot:
+def take(inside: Installation) -> ClusterSnapshot:
     """Takes a snapshot. Call it when nothing is left to do at this moment."""
     machine, scripts = inside.node.machine, inside.scripts
-    return Snapshot(
+    return ClusterSnapshot(
         inside.store.objects(),
         inside.store.revision,
         inside.clock.timestamp(),
@@ -74,7 +74,7 @@ def take(inside: Installation) -> Snapshot:
     )
 
 
-async def put_back(inside: Installation, snapshot: Snapshot) -> None:
+async def put_back(inside: Installation, snapshot: ClusterSnapshot) -> None:
     """Restores the snapshot into the cluster."""
     await inside.pause()
     machine, scripts, clock = inside.node.machine, inside.scripts, inside.clock

@@ -19,15 +19,15 @@ from longshore.machinery.time.clock import Clock
 
 WRITES = ("create", "update", "update_status", "patch", "apply", "delete", "delete_collection")
 _LINGERING_SECONDS = 2.0
-"""Seconds after which a process that writes nothing more dies anyhow."""
+"""Seconds after which a process dies even without another write."""
 
 
 class Death(Enum):
     UNSEEN = "before the answer is seen"
-    """The write takes place, and the process ends."""
+    """The write takes place, and the process dies before it sees the answer."""
     SEEN = "after the answer is seen"
-    """The process sees the answer, goes on, and ends at its next write or, with ordered writes, when it would
-    wait for them. Until then further writes are answered, and lost."""
+    """The process sees the answer, continues, and dies at its next write or, with ordered writes, when it
+    would wait for them. Until then further writes are answered, but lost."""
 
 
 class OneByOne:
@@ -40,7 +40,8 @@ class OneByOne:
 
 
 class MortalClient(OneByOne):
-    """A client whose `last` write is the last that ever reaches the server. `dead` is set when it dies."""
+    """A client of which only the first `last` writes reach the server; 0 means all. `dead` is set when it
+    dies."""
 
     def __init__(self, client: Client, clock: Clock, last: int = 0, death: Death = Death.SEEN) -> None:
         self.writes = 0
@@ -56,17 +57,17 @@ class MortalClient(OneByOne):
         return self if inner is self._client else _MortalInOrder(self, inner)
 
     def spare(self) -> None:
-        """Lets it live on: no write is its last."""
+        """Removes the limit: no write is the last."""
         self._last = 0
 
     async def live_on(self) -> None:
-        """Blocks for ever if the process has made its last write."""
+        """Blocks for ever after the last write."""
         if self.over:
             self.dead.set()
             await _forever()
 
     async def once(self, write: Coroutine[Any, Any, Any]) -> Any:
-        """Counts a write and makes it. If it is the last, the process sees its answer or ends before that."""
+        """Counts a write and makes it. After the last write, returns its answer or dies before that."""
         self.writes += 1
         is_last = self.writes == self._last
         if is_last:
@@ -126,7 +127,7 @@ async def until_dead(work: Coroutine[Any, Any, None], mortal: MortalClient) -> N
     finally:
         waiting.cancel()
         task.cancel()
-        _dying.add(task)  # it may wait a while for answers that never come, and is not waited for
+        _dying.add(task)  # the task may wait for answers that never come, so it is not awaited
         task.add_done_callback(_dying.discard)
 
 

@@ -28,7 +28,7 @@ class Moment(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Until(msgspec.Struct, forbid_unknown_fields=True):
-    """An object and what is to be true of it, as `job/x complete`."""
+    """An object and a condition of it, as `job/x complete`."""
 
     what: str
     at_most: Duration
@@ -36,7 +36,7 @@ class Until(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Flow(msgspec.Struct, forbid_unknown_fields=True):
-    """How many times as fast as real time the clock goes; 0 holds it."""
+    """The speed of the clock, as a multiple of real time; 0 stops it."""
 
     speed: float
 
@@ -51,7 +51,7 @@ class Wait(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Object(msgspec.Struct, forbid_unknown_fields=True):
-    """One object, such as `job/x`; where it may be empty, all of the namespace."""
+    """One object, such as `job/x`. If it may be empty, empty means all objects of the namespace."""
 
     object: str = ""
     namespace: str = "default"
@@ -64,7 +64,7 @@ class Snapshot(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Command(msgspec.Struct, forbid_unknown_fields=True):
-    """Which pods and commands, by patterns of the shell, and how they go."""
+    """Pods and commands, by patterns of the shell, and the result of the commands."""
 
     name: str
     command: str = "*"
@@ -79,7 +79,7 @@ class Command(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Answer(msgspec.Struct, forbid_unknown_fields=True):
-    """A method with a path, and the answer: a document, or a text that is sent as it is."""
+    """A method with a path, and the answer: a document, or a text that is sent unchanged."""
 
     on: str
     body: dict[str, Any] | list[Any] | str = ""
@@ -99,7 +99,7 @@ class Whose(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Conflict(msgspec.Struct, forbid_unknown_fields=True):
-    """How often, and which requests: a method and a resource."""
+    """How often a conflict strikes, and which requests: a method and a resource."""
 
     times: int = 1
     on: str = "PUT *"
@@ -107,7 +107,7 @@ class Conflict(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Unavailable(msgspec.Struct, forbid_unknown_fields=True):
-    """For how long by the cluster's clock, and which requests."""
+    """How long the server is unavailable by the cluster's clock, and for which requests."""
 
     for_: Duration = msgspec.field(name="for")
     on: str = "*"
@@ -115,7 +115,7 @@ class Unavailable(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Throttle(msgspec.Struct, forbid_unknown_fields=True):
-    """The code (429, 500 or 503), when to come again, and how often; null for always."""
+    """The code (429, 500 or 503), the time until the next try, and how often; null for always."""
 
     code: int = 429
     retry_after: Duration = 1.0
@@ -125,7 +125,7 @@ class Throttle(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Slow(msgspec.Struct, forbid_unknown_fields=True):
-    """By how much longer requests take."""
+    """How much longer requests take."""
 
     delay: Duration
     times: int | None = None
@@ -140,6 +140,6 @@ class Fail(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class CrashNode(msgspec.Struct, forbid_unknown_fields=True):
-    """When the cluster notices; 0 if the machine is back at once."""
+    """The time until the cluster notices the crash; 0 if the machine is back at once."""
 
     noticed: Duration = "40s"

@@ -1,4 +1,4 @@
-"""A client that has bad days, by dice: refusals, lost answers, broken and forgotten watches, caches that lag.
+"""A client with random faults: refusals, lost answers, broken and expired watches, caches that lag.
 
 | fault | what it does |
 | --- | --- |
@@ -11,7 +11,7 @@
 | broken | a watch ends without a word or with an error |
 | lag | a watch delivers changes seconds late, each stream with its own delay |
 
-With the same seed on the virtual clock the same things go wrong at the same moments.
+With the same seed on the virtual clock the same faults strike at the same moments.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _LOST_ANSWER, _SLOW_WRITE = "lost answer", "slow"
 
 
 class FaultyClient(OneByOne):
-    """`rate` is the share of requests that go wrong (0.1 is one in ten), `lag` the longest delay of a watched
-    change, in seconds. Changes keep their order, so the delays of one watch add up."""
+    """`rate` is the share of requests that a fault strikes (0.1 is one in ten), `lag` the longest delay of a
+    watched change, in seconds. Changes keep their order, so the delays of one watch add up."""
 
     slow_seconds: ClassVar = 3.0
     """The longest delay of a slow write in seconds, and of its answer after that."""

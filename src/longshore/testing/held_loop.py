@@ -3,12 +3,12 @@
 Time passes in one of two ways. `advance` lets it jump from timer to timer up to a moment; between two jumps
 everything that is due is done. `flow` lets it pass as real time does, or several times as fast.
 
-Before a jump nothing may be left to do at this moment. That is so when
+Before a jump nothing may be left to do at this moment. So a jump waits until
 
 1. the loop has nothing ready to run (a write on its way to the journal in memory is ready to run),
 2. no socket has anything to read, and no other thread has called into the loop,
 3. no thread of the loop's pool works,
-4. no request is received by half,
+4. no request is partly received,
 5. clients that just received something, such as a change they watch, had `ANSWER_SECONDS` of real time
    to react; each new request starts this time again.
 
@@ -36,7 +36,7 @@ from longshore.machinery.time.clock import RealClock
 from longshore.machinery.time.virtual import Jumping, Ready, VirtualLoop
 
 ANSWER_SECONDS: Final = 0.02
-"""Real seconds that clients have to react to a change before time goes on."""
+"""Real seconds that clients have to react to a change before time passes."""
 _HALF_REQUEST_SECONDS: Final = 5.0
 """Real seconds to wait for the rest of a request, or for a thread."""
 _SOON_SECONDS: Final = 1e-6
@@ -44,14 +44,14 @@ _STEP_SECONDS: Final = 1.0
 
 
 class Outside:
-    """The clients outside the loop, as far as they can be observed. The server of a cluster overrides it."""
+    """The clients outside the loop, as far as they can be observed. The server of a cluster is a subclass."""
 
     def __init__(self) -> None:
         self.told = False
-        """Whether something was sent to a client since the last look."""
+        """Whether anything was sent to a client since the last check."""
 
     def is_sending(self) -> bool:
-        """Whether a request is received by half."""
+        """Whether a request is partly received."""
         return False
 
 
@@ -111,7 +111,7 @@ class _Way(msgspec.Struct):
 
 
 class HeldLoop(VirtualLoop):
-    """An event loop whose time a test moves. `outside` says whether a jump has to wait for clients."""
+    """An event loop whose time a test moves. A jump waits for the clients that `outside` observes."""
 
     def __init__(self) -> None:
         self.outside = Outside()
@@ -124,14 +124,14 @@ class HeldLoop(VirtualLoop):
         self._real_timers: list[RealTimer] = []
         self._real_count = itertools.count()
         self.stands_since = time.monotonic()
-        """The real moment since which time stands still, if it does."""
+        """The real moment at which time stopped; meaningless while it passes."""
         self.followers: list[Callable[[], object]] = []
         """Called whenever time has moved."""
         super().__init__(_Holding(self))
 
     async def advance(self, seconds: float, is_there: Callable[[], bool] | None = None) -> bool:
-        """Lets `seconds` pass, or less if `is_there` becomes true at a moment when nothing is left to do.
-        Returns whether it became true; without `is_there`, False."""
+        """Lets `seconds` pass, or less if `is_there` is true at a moment when nothing is left to do. Returns
+        whether it was true; False without `is_there`."""
         async with self._turn:
             self._way = way = _Way(self.time() + seconds, is_there, self.create_future())
             try:
@@ -141,7 +141,8 @@ class HeldLoop(VirtualLoop):
                 self.stands_since = time.monotonic()
 
     async def let_pass(self, work: Coroutine[Any, Any, None]) -> None:
-        """Runs `work`, and lets as much time pass as it waits for. Calls inside `work` share that time."""
+        """Runs `work`, and lets time pass while it waits. Calls of this method inside `work` share that
+        time."""
         if self._has_time:
             await work
             return
@@ -165,13 +166,13 @@ class HeldLoop(VirtualLoop):
         return self._way is None and not self._speed and not self._is_let_go
 
     def call_later_real(self, seconds: float, fn: Callable[[], object]) -> RealTimer:
-        """Calls a function in so many real seconds, whatever the loop's own time does."""
+        """Calls a function after `seconds` of real time, independent of the loop's time."""
         timer = RealTimer(time.monotonic() + seconds, next(self._real_count), fn)
         heapq.heappush(self._real_timers, timer)
         return timer
 
     def flow(self, speed: float) -> float:
-        """Lets time pass `speed` times as fast as real time; 0 holds it. Returns the speed before."""
+        """Lets time pass `speed` times as fast as real time; 0 stops it. Returns the speed before."""
         self.flow_on()
         before = self._speed
         self._speed, self._flowing_since = speed, time.monotonic()
@@ -179,7 +180,8 @@ class HeldLoop(VirtualLoop):
         return before
 
     def let_go(self) -> None:
-        """Stops holding time, for the end: each timer is due as soon as nothing else is left to do."""
+        """Ends the control of time, when the cluster closes: each timer is due as soon as nothing else is
+        left to do."""
         self._is_let_go = True
 
     def run_in_executor(  # type: ignore[override] # as typeshed's, but for the types of the arguments
@@ -207,7 +209,8 @@ class HeldLoop(VirtualLoop):
         return 0.0
 
     def pass_time(self, timeout: float | None) -> bool:
-        """Jumps as far as `advance` asked for, or notes its end. False if no call asks for time."""
+        """Jumps as far as the call of `advance` allows, or ends the call. Returns False if no call lets time
+        pass."""
         if self._is_let_go and timeout is not None:
             self.jump(timeout)
             return True
@@ -222,7 +225,7 @@ class HeldLoop(VirtualLoop):
                 way.arrived.set_result(False)
             else:
                 self.jump(left if timeout is None else min(timeout, left))
-        except Exception as err:  # the question of a caller, who gets the answer
+        except Exception as err:  # the caller of `advance` gets the error
             way.arrived.set_exception(err)
         return True
 
@@ -238,7 +241,7 @@ class HeldLoop(VirtualLoop):
         return bool(self._real_timers)
 
     def call_due(self) -> bool:
-        """Calls soon what is due by real time; whether anything was."""
+        """Schedules the calls that are due by real time; returns whether any was due."""
         timers, found = self._real_timers, False
         while timers and (timers[0].fn is None or timers[0].due <= time.monotonic()):
             if (fn := heapq.heappop(timers).fn) is not None:
@@ -256,7 +259,7 @@ class HeldLoop(VirtualLoop):
 
 
 class _Holding(Jumping):
-    """A selector that waits for sockets and threads while no time may pass."""
+    """A selector that waits for sockets and threads while the loop's time may not pass."""
 
     def __init__(self, loop: HeldLoop) -> None:
         super().__init__(loop.jump)
@@ -341,7 +344,7 @@ class LoopThread(Generic[L]):
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """Does work in a thread, while the caller's loop goes on: asyncio's or trio's."""
+    """Runs work in a thread while the caller's loop, asyncio's or trio's, continues."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -1,9 +1,9 @@
-"""The certificate authority that all clusters of one process share, and what servers show of it.
+"""The certificate authority that all clusters of one process share, and the certificate of their servers.
 
 Loading the certificate library and making keys takes 60 to 80 ms of CPU, so the server's key and certificate
-are kept for the next process: one file in the user's cache directory, for the user alone, new every year. The
-authority's own key is never kept, so that nothing more can be signed with it. If there is no such directory,
-or it belongs to another user, each process makes its own.
+are kept for the next process: one file in the user's cache directory, readable by the user only, and renewed
+every year. The authority's own key is never kept, so that nothing more can be signed with it. If there is no
+such directory, or it belongs to another user, each process makes its own.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 _DAYS: Final = 3650
-"""Days of validity, longer than a file is used or a process runs: these certificates are never renewed."""
+"""Days of validity: longer than a file is used or a process runs, because these certificates are never
+renewed."""
 _COMMENT: Final = b"# "
 _LOCK: Final = threading.Lock()
 
@@ -47,9 +48,9 @@ def _found() -> Identity:
         if not kept.exists():
             _keep(kept, _made(now))
         return _read(kept)
-    except ssl.SSLError:  # half of a file, of a machine that went down
+    except ssl.SSLError:  # the machine crashed while the file was written
         kept.unlink(missing_ok=True)
-    except (OSError, RuntimeError):  # no home, no room, or not ours
+    except (OSError, RuntimeError):  # no home, a full disk, or another user's directory
         pass
     with tempfile.TemporaryDirectory(prefix="longshore-") as folder:
         file = Path(folder) / "identity.pem"

@@ -1,4 +1,4 @@
-"""Faults on demand: which requests go wrong, how, for which clients and how often. Pure except for its clock.
+"""Faults on demand: which requests fail, how, for which clients and how often. Pure except for the clock.
 
 A fault names a method and a resource: `PUT jobs/status`, `POST pods`, `GET *`, `*`. It strikes clients over
 HTTP, the controllers, or both. Of several pending faults that match, the first refusal counts, and delays add
@@ -50,7 +50,7 @@ METHODS: Final = {
 
 
 class Fault(msgspec.Struct, eq=False, dict=True):
-    """One kind of fault. `happened` says how often it struck."""
+    """One fault. `happened` counts how often it struck."""
 
     on: str
     who: Who
@@ -58,9 +58,9 @@ class Fault(msgspec.Struct, eq=False, dict=True):
     """Makes the refusal; with None the fault only delays."""
     delay: float = 0.0
     times: int | None = None
-    """How many more requests it strikes; None for no limit."""
+    """The number of requests that it will still strike; None for no limit."""
     until: float | None = None
-    """The moment of the monotonic clock at which it stops striking; None for no such moment."""
+    """The moment, by the monotonic clock, at which the fault ends; None if it does not end by time."""
     happened: int = 0
 
     def __post_init__(self) -> None:
@@ -198,7 +198,7 @@ def unavailable() -> Exception:
 
 
 def refused(code: int, retry_after: float) -> Exception:
-    """A refusal that says when to try again."""
+    """A refusal with the time until the next try."""
     error = words.throttled() if code == 429 else unavailable() if code == 503 else words.broken()
     assert isinstance(error, StatusError)
     details = {"retryAfterSeconds": max(int(retry_after), 1)} if retry_after else None
@@ -223,7 +223,7 @@ class ClusterFaults:
         return self._add(Fault(on, who, words.conflict, times=times))
 
     def unavailable(self, for_: Duration, on: str = "*", who: Who = "all") -> Fault:
-        """A 503 to everything, for so long by the cluster's clock."""
+        """A 503 to every matching request, for a time by the cluster's clock."""
         until = self._cluster.inside.clock.monotonic() + seconds(for_)
         return self._add(Fault(on, who, unavailable, until=until))
 
@@ -241,7 +241,7 @@ class ClusterFaults:
         return self._add(Fault(on, who, partial(refused, code, seconds(retry_after)), times=times))
 
     def slow(self, delay: Duration, times: int | None = None, on: str = "*", who: Who = "all") -> Fault:
-        """Each request takes so much longer, by the cluster's clock."""
+        """Delays each matching request, by the cluster's clock."""
         return self._add(Fault(on, who, None, delay=seconds(delay), times=times))
 
     def drop_watch(self, who: Who = "all") -> None:
@@ -263,8 +263,8 @@ class ClusterFaults:
         self._cluster.settle()
 
     def crash_controllers(self) -> None:
-        """Controllers, schedulers and the node's agent die in the middle of what they do, and start again
-        with nothing but what is stored. As much time passes as faults keep them from starting."""
+        """Controllers, schedulers and the node's agent die at any point of their work, and start again from
+        stored objects only. Time passes while faults keep them from starting."""
         self._cluster.do(self._cluster.inside.crash_controllers())
 
     def restart(self) -> None:
@@ -272,7 +272,7 @@ class ClusterFaults:
         self._cluster.do(self._cluster.inside.restart())
 
     def clear(self) -> None:
-        """Everything works again."""
+        """Removes all faults."""
         self._cluster.loop.call(self._cluster.inside.faults.clear)
 
     def _add(self, fault: Fault) -> Fault:

@@ -1,8 +1,8 @@
 """The world and the HTTP server of a cluster for tests. Runs on the cluster's event loop.
 
-Parts of it can die and come back over the same objects: the controllers, the whole server (on its old port),
-and, with the objects of a snapshot, everything. The scripted machine survives all of that, as containers
-survive `kill -9` of longshore.
+Parts of it can die and start again over the same objects: the controllers, the whole server (on its old
+port), and, with the objects of a snapshot, everything. The scripted machine survives all of that, as
+containers survive `kill -9` of longshore.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from longshore.testing.observed_front import ObservedFront
 from longshore.testing.scripted_answers import HandAnswer
 from longshore.testing.scripted_node import ScriptedNode
 from longshore.testing.seen_requests import SeenRequests
-from longshore.testing.settings import Settings
+from longshore.testing.settings import ClusterSettings
 from longshore.testing.still_time import StillTime
 from longshore.testing.world import MemoryDirectories, SeededKeys, World
 from longshore.up import listening
@@ -57,14 +57,14 @@ CAPACITY: Final = Capacity({"cpu": "1000", "memory": "4Ti", "ephemeral-storage":
 """The node's capacity, larger than most tests need."""
 _NEVER_SECONDS: Final = 1e9
 _PATIENT: Final = Timeouts(**dict.fromkeys(Timeouts._fields, _NEVER_SECONDS))._replace(stop=0.0)
-"""Timeouts that never strike, for the virtual clock: a month may pass on it while a client thinks."""
+"""Timeouts that never end a request: on the virtual clock a month may pass before a client's next byte."""
 _BRISK: Final = Timeouts(stop=0.0)
 
 
 class Installation:
     """The running parts of a cluster: call `start`, and `stop` at the end."""
 
-    def __init__(self, settings: Settings, clock: Clock, directory: Path, identity: Identity) -> None:
+    def __init__(self, settings: ClusterSettings, clock: Clock, directory: Path, identity: Identity) -> None:
         self.settings, self.clock, self.directory = settings, clock, directory
         self.rng = random.Random(settings.seed)
         self.token = secrets.token_hex(16)
@@ -83,10 +83,10 @@ class Installation:
         self.answers: list[HandAnswer] = []
         """Answers by hand."""
         self._silence: asyncio.Task[None] | None = None
-        """Plays a machine that is down."""
+        """The task that simulates a machine that is down."""
         self.still = StillTime(clock, seconds(settings.patience))
         self.mistake: Exception | None = None
-        """The first mistake of the test's own that is not raised yet, such as that of a script function."""
+        """The first error of the test's own code, such as a script function, that is not raised yet."""
 
     @property
     def url(self) -> str:
@@ -95,7 +95,7 @@ class Installation:
     # ---- beginning and end
 
     async def start(self) -> None:
-        """Starts everything and returns when it takes work."""
+        """Starts all parts and returns when they are ready."""
         self._serve()
         await self.plane.prepare()
         await self._listen()
@@ -111,8 +111,8 @@ class Installation:
     # ---- parts that die and come back
 
     async def crash_controllers(self) -> None:
-        """Controllers, schedulers and the node's agent end in the middle of what they do, and start again
-        with nothing but what is stored. Clients notice nothing."""
+        """Controllers, schedulers and the node's agent die at any point of their work, and start again from
+        stored objects only. Clients notice nothing."""
         await self._running.aclose()
         self._new_plane()
         await self._run()
@@ -125,7 +125,7 @@ class Installation:
         await self._run()
 
     async def pause(self) -> None:
-        """Ends everything but the objects and the machine; `resume` goes on."""
+        """Ends all parts except the store and the machine, until `resume`."""
         await self._serving.aclose()
         await self._running.aclose()
 
@@ -138,15 +138,16 @@ class Installation:
         await self._run()
 
     async def crash_node(self) -> None:
-        """Crashes the node's machine: its agent starts again, and how its containers ended is lost."""
+        """Crashes the node's machine: its agent starts again, and the exit codes of its containers are
+        lost."""
         await self._running.aclose()
         self.node.machine.lose()
         self._new_plane()
         await self._run()
 
     def lose_node(self, noticed: float) -> None:
-        """The node's machine goes down: it is noticed after so many seconds, and is up again when its pods
-        are evicted."""
+        """Takes the node's machine down. The cluster notices after `noticed` seconds; the machine is up again
+        once its pods are evicted."""
         self.node.machine.lose()
         self._silence = asyncio.ensure_future(self._silent(noticed))
 
@@ -158,11 +159,11 @@ class Installation:
     # ---- looking and waiting
 
     def blame(self, err: Exception) -> None:
-        """Notes a mistake of the test's own. The next call that lets time pass raises it."""
+        """Notes an error of the test's own code. The next call that lets time pass raises it."""
         self.mistake = self.mistake or err
 
     def unused(self) -> list[str]:
-        """The scripts, answers and faults of the test that never met anything."""
+        """The scripts, answers and faults of the test that matched nothing."""
         scripts = self.scripts
         rules = [rule for rule in (*scripts.rules, *scripts.commands) if rule not in scripts.met]
         answers = [str(each) for each in self.answers if not each.happened]
@@ -180,8 +181,8 @@ class Installation:
         return entry.obj if entry is not None else None
 
     async def until(self, is_there: Callable[[], bool], seconds: float) -> bool:
-        """Waits until `is_there()` is true, for `seconds` at most; tests every change. Returns whether it
-        was."""
+        """Waits until `is_there()` is true, for at most `seconds`, and checks it at every change. Returns
+        whether it was true."""
         loop = asyncio.get_running_loop()
         if isinstance(loop, HeldLoop):
             return await loop.advance(seconds, is_there)
@@ -266,5 +267,5 @@ class Installation:
             raise RuntimeError('node="process" needs Linux, whose processes it runs; take node="scripted"')
         server = Server(listening.LOOPBACK, self.port, self.plane.parts.ca)
         images = images_file.ImagesFile(files.default_data_dir() / images_file.NAME)
-        place = node.Place(machine.name(), self.directory / "node", server, images)
+        place = node.NodePlace(machine.name(), self.directory / "node", server, images)
         return partial(node.run, Options(in_memory=True, on_stop="kill", isolation="process"), place)

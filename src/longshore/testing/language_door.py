@@ -1,4 +1,4 @@
-"""The door for tests in other languages: everything that the fixture does, over HTTP, below `/testing/`.
+"""The door for tests in other languages: all functions of the fixture over HTTP, below `/testing/`.
 
 `OPERATIONS` lists the requests; `GET /testing/openapi.json` describes them for generators of clients. Bodies
 are strict: an unknown field or a wrong type is a 400 that names it. A wait that fails is a 409 with its
@@ -34,7 +34,7 @@ from longshore.scripts.script_documents import Script
 from longshore.testing import door_bodies as bodies
 from longshore.testing.cluster_for_tests import Cluster
 from longshore.testing.held_loop import HeldLoop
-from longshore.testing.settings import Settings
+from longshore.testing.settings import ClusterSettings
 
 if TYPE_CHECKING:
     from longshore.apiserver.http.request import Request
@@ -63,7 +63,7 @@ class LanguageDoor:
         self.snapshots: list[Any] = []
 
     async def answer(self, request: Request, user: User) -> Ready:
-        """Does what the request asks for, and returns the answer."""
+        """Carries out a request, and returns the answer."""
         if _ADMINISTRATORS not in user.groups:
             return _reply(403, {"message": "only the administrator may use /testing/"})
         path = request.target.partition("?")[0].removeprefix(PREFIX)
@@ -248,7 +248,7 @@ def openapi() -> dict[str, Any]:
 
 
 def _has_fields(body: type[Any]) -> bool:
-    """Whether a body has fields of its own, and not those of a script file."""
+    """Whether a body has its own fields, and not those of a script file."""
     return isinstance(body, type) and issubclass(body, msgspec.Struct)
 
 
@@ -265,7 +265,7 @@ def _but(given: Any, field: str) -> dict[str, Any]:
 
 
 def _done(result: object) -> None:
-    """Leaves out a result that is no document."""
+    """Drops a result that cannot be a document."""
 
 
 def _reply(code: int, document: Any) -> Ready:
@@ -290,7 +290,7 @@ async def _in_thread(work: Callable[[], Any]) -> Any:
     def run() -> None:
         try:
             result, problem = work(), None
-        except Exception as err:  # told to the client
+        except Exception as err:  # the client gets the error
             result, problem = None, err
         loop.call_soon_threadsafe(settle, result, problem)
 
@@ -324,7 +324,7 @@ def run(file: Path, port: int, stopped: threading.Event) -> None:
         cluster.close()
 
 
-def read(file: Path) -> tuple[Settings, Script]:
+def read(file: Path) -> tuple[ClusterSettings, Script]:
     """Reads the settings of a cluster and its script. Raises ValueError with the field, the value and the
     rule, or OSError if the file cannot be read."""
     try:
@@ -334,10 +334,12 @@ def read(file: Path) -> tuple[Settings, Script]:
     return script_of(document)
 
 
-def script_of(document: object) -> tuple[Settings, Script]:
-    known = Settings.__struct_fields__
+def script_of(document: object) -> tuple[ClusterSettings, Script]:
+    known = ClusterSettings.__struct_fields__
     found = script_documents.mapping(document, "the script", (*known, "default", "pods"))
-    return Settings(**{key: found[key] for key in known if key in found}), script_documents.script_of(found)
+    return ClusterSettings(**{key: found[key] for key in known if key in found}), script_documents.script_of(
+        found
+    )
 
 
 def _follow(cluster: Cluster, script: Script) -> None:

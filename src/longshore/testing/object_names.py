@@ -1,4 +1,5 @@
-"""Objects as tests name them (`job/x`, `cronjob/y`, `vcjob/z`, `pods`), and as they give them: manifests.
+"""Finds the objects that tests name (`job/x`, `cronjob/y`, `vcjob/z`, `pods`), and reads the manifests they
+pass.
 
 Kinds are those that the API serves.
 """

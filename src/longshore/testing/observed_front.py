@@ -1,6 +1,6 @@
-"""The front of a cluster for tests: notes every request, and lets some go wrong.
+"""The front of a cluster for tests: records every request, and injects faults.
 
-Answers as `ApiFront` does. Faults strike before it, as in a proxy on a bad day.
+Answers as `ApiFront` does. Faults strike before that, as in a proxy.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class ObservedFront(ApiFront):
         self._door, self._still, self._answers = door, still, answers
         self.outside = ServerOutside()
         self.streams: set[Connection] = set()
-        """Connections on which an answer goes on: watches and logs."""
+        """Connections with an unfinished answer: watches and logs."""
         self.watching.fanout = _EagerFanout()
         self._clock, self._requests, self._faults = clock, requests, faults
 
@@ -181,7 +181,7 @@ class ObservedFront(ApiFront):
                 await stream.run(noted)
         except StatusError as err:
             if not noted.media_type.startswith("application/json"):
-                connection.abort()  # there is no place for an error in a log, nor a reader in other formats
+                connection.abort()  # an error has no place in a log, and no reader in other formats
                 return
             event = {"type": "ERROR", "object": err.status()}
             await noted.send(json.dumps(event).encode() + b"\n")
@@ -189,7 +189,7 @@ class ObservedFront(ApiFront):
             self.streams.discard(connection)
 
     def drop_streams(self) -> None:
-        """Cuts all connections with a watch or a log, in the middle of what they carry."""
+        """Cuts all connections with a watch or a log, at any byte."""
         for connection in tuple(self.streams):
             connection.abort()
 

@@ -1,4 +1,4 @@
-"""Checks over all objects the promises that hold in every cluster at rest; says in words which are broken.
+"""Checks, over all objects, the promises that hold in every cluster at rest, and describes the broken ones.
 
 Sees every change of Jobs and pods from the first moment on, so that it can check promises about the past: a
 terminal condition never flips, and each finished pod is counted once.
@@ -72,7 +72,7 @@ def broken(store: Store, ledger: Ledger, *, collects_garbage: bool) -> list[str]
 
 
 def _is_kept(pod: Obj, jobs: dict[str, Obj]) -> bool:
-    """Whether the pod's Job is one that longshore's own controller counts for."""
+    """Whether longshore's own controller manages the pod's Job."""
     owner = owners.controller_of(pod)
     job = jobs.get(owner["uid"]) if owner is not None else None
     return job is not None and not job["spec"].get("managedBy")

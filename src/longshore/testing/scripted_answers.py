@@ -1,7 +1,8 @@
-"""Answers by hand, for what no server would say on demand: `c.answers.on("GET /api/v1/pods", status=418)`.
+"""Answers by hand, for responses that no server gives on demand: `c.answers.on("GET /api/v1/pods",
+status=418)`.
 
-An answer strikes requests of clients over HTTP before anything else looks at them: no login is asked for, and
-the path need not be served. The latest answer that matches counts.
+Answers by hand come first for requests over HTTP: no credentials are checked, and the path need not be
+served. The latest answer that matches counts.
 """
 
 from __future__ import annotations
@@ -26,13 +27,14 @@ if TYPE_CHECKING:
 __tracebackhide__ = True
 """Reports of pytest end at the line of the test that called; `--full-trace` shows the rest."""
 Body: TypeAlias = Mapping[str, Any] | Sequence[Any] | str | bytes
-"""A document becomes JSON; a text and bytes are sent as they are, whether they make sense or not."""
+"""The body of an answer. A document becomes JSON; text and bytes are sent unchanged, even if they are
+malformed."""
 _JSON: Final = "application/json"
 _METHODS: Final = ("*", "HEAD", "OPTIONS", *dict.fromkeys(METHODS.values()))
 
 
 class HandAnswer(msgspec.Struct, eq=False):
-    """One answer by hand. `happened` says how often it was given."""
+    """One answer by hand. `happened` counts how often it was given."""
 
     on: str
     method: str
@@ -91,12 +93,12 @@ class HandAnswer(msgspec.Struct, eq=False):
 
 
 def _hang_up(sender: Sender) -> None:
-    sender.started = False  # so that its end is not sent either
+    sender.started = False  # so that `close` does not send the end of the answer
     sender.connection.close()
 
 
 class ClusterAnswers:
-    """`c.answers`: what the test says in place of the server."""
+    """`c.answers`: answers that the test gives in place of the server."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -119,8 +121,9 @@ class ClusterAnswers:
         The method may be `*`, and the path a pattern of the shell, also over slashes; `query` names
         parameters that the request must have, in any case. A dict or a list becomes JSON, text and bytes go
         as they are, a function gets the request. With `stream` the answer has a line for each part, as a
-        watch does. With `cut` the connection ends after so many bytes of the body, or of the last part. It
-        counts `times` times, or until `clear`; what is returned counts how often it `happened`."""
+        watch does. With `cut` the connection ends after so many bytes of the body, or of the last part. The
+        answer is given `times` times, or until `clear`; `happened` of the returned object counts how often.
+        """
         method, _, path = request.partition(" ")
         if method not in _METHODS or not path.startswith("/"):
             raise ValueError(
@@ -144,7 +147,7 @@ class ClusterAnswers:
         return answer
 
     def clear(self) -> None:
-        """The server answers everything itself again."""
+        """Removes all answers by hand."""
         self._cluster.loop.call(self._cluster.inside.answers.clear)
 
 

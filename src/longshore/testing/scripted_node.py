@@ -7,7 +7,7 @@
 
 The code of `longshore up` admits, starts, probes, reports and removes pods; the script only says how
 containers run and end. Logs and termination messages are written below `root`; without a root they are
-dropped. Works on any clock.
+dropped. The clock may be real or virtual.
 """
 
 from __future__ import annotations
@@ -49,8 +49,7 @@ class ScriptedNode:
     """A `NodeFactory`. `machine` outlives a run of the node: the next run finds the containers of the last.
 
     `script` is a function of containers, rules about pods, or one run for all. `given` is a Node with labels
-    and taints, to be created before the agent starts.
-    """
+    and taints, which is created before the agent starts."""
 
     def __init__(
         self,
@@ -73,7 +72,7 @@ class ScriptedNode:
             self.machine.script = script
         self.name, self.capacity, self._given = name, capacity, given
         self.started: Callable[[Container, Run], None] = lambda container, run: None
-        """Called at each start of a pod's first container, if the script is `Scripts`."""
+        """Called at each start of a pod's first container, if `script` is a `Scripts`."""
         self.agent: Agent | None = None
         """The latest agent."""
         self._running: asyncio.Future[None] | None = None
@@ -98,7 +97,7 @@ class ScriptedNode:
     async def create(self, client: Client) -> None:
         """Creates the Node that was given, before its agent does."""
         if self._given is not None:
-            typed = "uid" not in self._given["metadata"]  # a server that is newer may store fields of its own
+            typed = "uid" not in self._given["metadata"]  # a newer server may store unknown fields
             await client.create(kinds.NODES, {**self._given, "status": {}}, strict=typed)
 
     async def __call__(self, plane: Plane, ready: asyncio.Event) -> None:
@@ -133,7 +132,7 @@ class ScriptedNode:
         )
 
     def new_agent(self, context: ControllerContext, **parts: Any) -> Agent:
-        """Makes the node's next agent, which works beside any API. `parts` replace scripted parts."""
+        """Makes the node's next agent, which works with any API. `parts` replace scripted parts."""
         scripted: dict[str, Any] = {
             "runtimes": {"process": ScriptedRuntime(self.machine)},
             "in_thread": inline,
@@ -180,7 +179,7 @@ class ScriptedNode:
         return not self._repaired.is_set()
 
     def fail(self) -> None:
-        """The machine fails: its containers are lost, and its agent says nothing more."""
+        """The machine fails: its containers are lost, and its agent stops."""
         self.machine.lose()
         self._repaired.clear()
         if self._running is not None:
@@ -190,16 +189,17 @@ class ScriptedNode:
         """The machine works again, with a new agent."""
         self._repaired.set()
 
-    async def _handle(self, handler: Obj, target: hooks.Target) -> hooks.Result:
-        """Runs hooks and probes: commands go as the machine says, others succeed once it is ready."""
+    async def _handle(self, handler: Obj, target: hooks.Target) -> hooks.HookResult:
+        """Runs hooks and probes: the machine's script decides about commands; other handlers succeed once the
+        container is ready."""
         if "exec" in handler or "sleep" in handler:
             result = await hooks.run(handler, target)
             if not result.ok:
                 return result
         state = self.machine.states.get(target.key)
         if state is not None and state.unready and handler is not target.spec.get("livenessProbe"):
-            return hooks.Result(False, "the container is not ready yet, by its script")
-        return hooks.Result(True)
+            return hooks.HookResult(False, "the container is not ready yet, by its script")
+        return hooks.HookResult(True)
 
 
 class PodsByNode(Handler):
@@ -248,9 +248,9 @@ class ScriptedPreparer:
     def __init__(self, root: Path | None) -> None:
         self.root = root
         self.pods: dict[str, Obj] = {}
-        """The pods that are prepared, by uid, as they were when a container of theirs was last started."""
+        """The prepared pods by uid, each as it was at the last start of one of its containers."""
         self.removed: list[str] = []
-        """Uids of pods that were to be removed, in order."""
+        """Uids of pods whose files were to be removed, in order."""
         self.refuse: Callable[[Obj], None] = lambda pod: None
         """Hook that may raise `NotReady` or `CannotPrepare` for a pod."""
         self.refuse_container: Callable[[Obj, str], None] = lambda pod, name: None
@@ -260,7 +260,7 @@ class ScriptedPreparer:
         await asyncio.get_running_loop().create_future()
 
     def at_once(self, pod: Obj) -> PreparedPod | None:
-        """Prepares a pod; None with a `root`, where that takes a turn of the loop."""
+        """Prepares a pod at once; returns None with a `root`, because that takes a turn of the loop."""
         if self.root is not None:
             return None
         self.refuse(pod)

@@ -23,7 +23,7 @@ from longshore.api.time import rfc3339
 from longshore.api.time.backoff import Doubling
 from longshore.machinery.reasons import Reason
 from longshore.machinery.time.clock import Clock, Timer
-from longshore.node.runtime import CannotStart, Container, Features, Key, State, Usage
+from longshore.node.runtime import CannotStart, Container, ContainerState, Features, Key, Usage
 from longshore.scripts.runs import Exec, Run
 
 RunScript = Callable[[Container], Run]
@@ -36,7 +36,7 @@ PULL_FAILED: Final = "ErrImagePull"
 _PULL_PAUSES: Final = Doubling(10.0, 300.0)
 """Pauses between two attempts to pull an image, as kubelets have them."""
 _BACK_OFF_AFTER_SECONDS: Final = 1.0
-"""A kubelet looks at the pod again about a second after a failed pull, and says that it waits."""
+"""Seconds after a failed pull at which a kubelet syncs the pod again and reports the back-off."""
 
 
 class ScriptedMachine(msgspec.Struct, eq=False):
@@ -45,24 +45,25 @@ class ScriptedMachine(msgspec.Struct, eq=False):
     clock: Clock
     script: RunScript = lambda container: Run()
     execs: Execs = lambda key, command: Exec()
-    states: dict[Key, State] = msgspec.field(default_factory=dict)
+    states: dict[Key, ContainerState] = msgspec.field(default_factory=dict)
     rng: random.Random = msgspec.field(default_factory=lambda: random.Random(0))
-    """Draws durations that a run leaves open."""
+    """The dice for durations that a run leaves open."""
     problem: str = ""
-    """The reason why the machine can run nothing; empty while it can."""
+    """Why the machine cannot run containers; empty while it can."""
     started: Counter[Key] = msgspec.field(default_factory=Counter)
-    """How often each key was really started: never more than once."""
+    """The number of starts of each key: never more than one."""
     moments: dict[Key, float] = msgspec.field(default_factory=dict)
     """When each key was started, by the monotonic clock."""
     calls: list[tuple[str, str]] = msgspec.field(default_factory=list)
     signals: list[tuple[float, Key, int]] = msgspec.field(default_factory=list)
     containers: dict[Key, Container] = msgspec.field(default_factory=dict)
     runs: dict[Key, Run] = msgspec.field(default_factory=dict)
-    told: Callable[[State], None] | None = None
-    """Called with the state of a container that has ended or is ready; None while no runtime is connected."""
+    told: Callable[[ContainerState], None] | None = None
+    """The callback for the state of a container that has ended or become ready; None while no runtime is
+    connected."""
     _timers: dict[Key, Timer] = msgspec.field(default_factory=dict)
     _ends: dict[Key, End] = msgspec.field(default_factory=dict)
-    """The end of each running container, whose seconds are a moment of the monotonic clock."""
+    """The end of each running container; `seconds` is a moment of the monotonic clock."""
 
     _pulls: dict[Key, tuple[float, float, str]] = msgspec.field(default_factory=dict)
     """Images that cannot be pulled: when the next attempt is due, after which pause, and why."""
@@ -76,7 +77,7 @@ class ScriptedMachine(msgspec.Struct, eq=False):
     def running(self) -> list[Key]:
         return [key for key, state in self.states.items() if state.phase == "running"]
 
-    def begin(self, container: Container) -> State:
+    def begin(self, container: Container) -> ContainerState:
         key, now = container.key, self.clock.timestamp()
         until, pause, why = self._pulls.get(key, (0.0, 0.0, ""))
         if (left := until - self.clock.monotonic()) > 0:
@@ -93,7 +94,7 @@ class ScriptedMachine(msgspec.Struct, eq=False):
         self.moments[key] = self.clock.monotonic()
         self.containers[key], self.runs[key] = container, run
         ready_after = run.is_ready_after
-        state = State(
+        state = ContainerState(
             key,
             "running",
             f"{key.container}-{key.attempt}",
@@ -119,7 +120,8 @@ class ScriptedMachine(msgspec.Struct, eq=False):
                 self.told(self.states[key])
 
     def end(self, key: Key, code: int = 0, number: int = 0, reason: str = "") -> None:
-        """Ends the container now. An empty reason means that of its run, else the code decides."""
+        """Ends the container now. If `reason` is empty, the run's reason counts, else one that follows from
+        the code."""
         state = self.states.get(key)
         if state is None or state.phase != "running":
             return
@@ -144,7 +146,7 @@ class ScriptedMachine(msgspec.Struct, eq=False):
             self.told(ended)
 
     def lose(self) -> None:
-        """Crashes and restarts the machine: how its containers ended is lost."""
+        """Crashes and restarts the machine: exit codes of its containers are lost."""
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
@@ -170,18 +172,18 @@ class ScriptedMachine(msgspec.Struct, eq=False):
         self._timers[key] = self.clock.call_later(seconds, lambda: self.end(key, code, number))
 
     def remaining(self) -> dict[Key, End]:
-        """How each container that runs will end by itself, and in how many seconds."""
+        """How each running container will end by itself, and in how many seconds."""
         now, ends = self.clock.monotonic(), self._ends
         return {key: (ends[key][0] - now, *ends[key][1:]) for key in self.running if key in self._timers}
 
     def become(
         self,
-        states: dict[Key, State],
+        states: dict[Key, ContainerState],
         runs: dict[Key, Run],
         containers: dict[Key, Container],
         ends: dict[Key, End],
     ) -> None:
-        """Replaces the state by these containers, whose ends are in seconds from now."""
+        """Replaces the state by these containers; their ends count seconds from now."""
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
@@ -226,7 +228,7 @@ class ScriptedRuntime:
         self.name, self.machine = name, machine
         self._pause = pause
 
-    async def open(self, changed: Callable[[State], None]) -> list[State]:
+    async def open(self, changed: Callable[[ContainerState], None]) -> list[ContainerState]:
         await self._called("open")
         self.machine.told = changed
         return list(self.machine.states.values())
@@ -237,17 +239,17 @@ class ScriptedRuntime:
     async def problem(self) -> str:
         return self.machine.problem
 
-    def start(self, container: Container) -> Awaitable[State]:
+    def start(self, container: Container) -> Awaitable[ContainerState]:
         if container.key not in self.machine.states:
             self.machine.begin(container)
         if self._pause:
             return self._slow_start(container.key)
         self._note("start", container.key)
-        started: asyncio.Future[State] = asyncio.get_running_loop().create_future()
+        started: asyncio.Future[ContainerState] = asyncio.get_running_loop().create_future()
         started.set_result(self.machine.states[container.key])
         return started
 
-    async def _slow_start(self, key: Key) -> State:
+    async def _slow_start(self, key: Key) -> ContainerState:
         await self._called("start", key)
         return self.machine.states[key]
 

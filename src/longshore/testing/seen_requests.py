@@ -1,4 +1,4 @@
-"""The requests that clients sent, as a test wants to look at them."""
+"""The requests that clients sent, for tests to read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_REQUESTS: Final = 10_000
 
 
 class SeenRequest(msgspec.Struct, eq=False):
-    """One request, and the answer once there was one."""
+    """One request, and its answer once there is one."""
 
     method: str
     path: str
@@ -78,7 +78,7 @@ class SeenRequests(Sequence[SeenRequest]):
         )
 
     def clear(self) -> None:
-        """Forgets them, to look at what comes next alone."""
+        """Forgets all requests so far."""
         self._seen.clear()
 
     @overload

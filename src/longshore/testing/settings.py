@@ -1,4 +1,4 @@
-"""The settings of a cluster for tests: what a fixture's marker may say, with defaults and refusals."""
+"""The settings of a cluster for tests, as the fixture's marker gives them, with defaults and checks."""
 
 from __future__ import annotations
 
@@ -16,23 +16,24 @@ NodeName = Literal["scripted", "process", "none"]
 _VOLCANO: Final = "volcano-"
 
 
-class Settings(msgspec.Struct, frozen=True):
-    """Raises ValueError for what cannot be."""
+class ClusterSettings(msgspec.Struct, frozen=True):
+    """The settings of one cluster. Raises ValueError for invalid ones."""
 
     clock: ClockName = "virtual"
     """`virtual` time stands still until the test moves it; `real` time is the machine's."""
     node: NodeName = "scripted"
-    """`scripted` pods go as the test says, `process` runs them (on the real clock), `none` does not."""
+    """`scripted` pods run by the test's script, `process` runs them as processes (real clock), `none` runs no
+    pods."""
     controllers: Sequence[str] | None = None
     """The controllers that run; None for all."""
     volcano: bool = True
     """Whether Volcano's kinds are served, and `controllers=None` includes its controllers."""
     strict: bool = False
-    """Whether scripts, answers and faults that never met anything fail the test."""
+    """Whether a test fails if a script, answer or fault of it matched nothing."""
     start: str | datetime = ""
     """The moment at which the virtual clock starts, as `2027-03-28T00:30` (UTC); empty for the real time."""
     patience: Duration = "60s"
-    """Real time that a request of a client waits while the clock stands still, before it gets an error."""
+    """Real time after which a client's request fails because the clock stands still."""
     seed: int = 0
     """Seed of the dice for names, uids and spreads of durations."""
 
@@ -60,7 +61,7 @@ class Settings(msgspec.Struct, frozen=True):
 
     @property
     def running_controllers(self) -> tuple[str, ...]:
-        """Their names, in the plane's order."""
+        """Names of the controllers that run, in the plane's order."""
         names = CONTROLLERS if self.controllers is None else set(self.controllers)
         return tuple(
             name

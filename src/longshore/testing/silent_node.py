@@ -1,4 +1,4 @@
-"""A node's machine that is down: what the cluster sees of it, until it is up again.
+"""Simulates a node's machine that is down, as the cluster sees it, until it is up again.
 
 The cluster behaves as one whose other nodes are alive: the node becomes unreachable, and pods leave it when
 they tolerate that no longer. (With no node left that is ready, Kubernetes evicts no pod.)
@@ -18,7 +18,7 @@ from longshore.machinery.time.clock import Clock
 
 _UNREACHABLE: Final = ({"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"},)
 EVICTING_SECONDS: Final = 310.0
-"""Seconds from the notice after which pods have left: by default they do after 300 s."""
+"""Seconds after the cluster has noticed, until pods are evicted: by default they tolerate 300 s."""
 
 
 async def play(client: Client, clock: Clock, name: str, noticed: float, down: float) -> None:

@@ -1,4 +1,4 @@
-"""Says when code waits for a clock that stands still, and ends the wait after a while.
+"""Warns when a client waits while the clock stands still, and ends the wait after a while.
 
 A client that watches, or asks again and again, waits for ever if no call lets time pass. After
 `NOTICE_SECONDS` of real time a line on stderr says so, which the report repeats. After the cluster's
@@ -24,12 +24,12 @@ from longshore.testing.seen_requests import SeenRequest
 NOTICE_SECONDS: Final = 5.0
 """Real seconds that a client waits before a line says so."""
 _LOOK_SECONDS: Final = 0.5
-_POLLS: Final = 4
+_MIN_POLLS: Final = 4
 """A request that is repeated so often without a change in between is a poll."""
 
 
 class _Wait(msgspec.Struct, eq=False):
-    """A client that waits: for an answer, or for the change that its repeated question is about."""
+    """A waiting client: it waits for an answer, or polls for a change."""
 
     what: str
     since: float
@@ -40,7 +40,7 @@ class _Wait(msgspec.Struct, eq=False):
 
 
 class StillTime:
-    """The waiting clients of one cluster. On a clock that always goes it notes nothing."""
+    """The waiting clients of one cluster. On the real clock it notes nothing."""
 
     def __init__(self, clock: Clock, patience: float) -> None:
         self.notes: list[str] = []
@@ -53,8 +53,8 @@ class StillTime:
 
     @contextmanager
     def waiting(self, seen: SeenRequest) -> Iterator[None]:
-        """Watches over the block, in which the running task waits for something that a client asked for.
-        Raises StatusError when the patience is over."""
+        """Observes the block, in which the running task waits on behalf of a client. Raises StatusError when
+        the patience is over."""
         loop = asyncio.get_running_loop()
         if not isinstance(loop, HeldLoop):
             yield
@@ -75,8 +75,8 @@ class StillTime:
             self._waits.remove(wait)
 
     def check_poll(self, seen: SeenRequest) -> None:
-        """Notes a question, or anything else, which makes questions new. Raises StatusError when the same
-        question came for longer than the patience."""
+        """Notes a request. Raises StatusError if a client has repeated the same GET for longer than the
+        patience. A write, or time that passes, starts the count anew."""
         loop = asyncio.get_running_loop()
         if not isinstance(loop, HeldLoop):
             return
@@ -88,7 +88,7 @@ class StillTime:
         named = f"{seen.method} {seen.path} {seen.query}"
         wait = self._polls.setdefault(named, _Wait(_named(seen), RealClock.monotonic(), times=0))
         wait.times += 1
-        if wait.times >= _POLLS:
+        if wait.times >= _MIN_POLLS:
             self._judge(wait, RealClock.monotonic() - wait.since)
         if wait.error is not None:
             del self._polls[named]
@@ -103,7 +103,8 @@ class StillTime:
                 self._judge(wait, RealClock.monotonic() - max(wait.since, loop.stands_since))
 
     def _judge(self, wait: _Wait, waited: float) -> None:
-        """Writes the line when it is time, and the error."""
+        """Writes the warning when it is due. When the patience is over, sets the error and cancels the
+        waiting task."""
         again = f" again and again, {wait.times} times" if wait.task is None else ""
         line = (
             f"time stands still at {self._clock.now().isoformat()}; your code waits in {wait.what}{again} "

@@ -1,7 +1,7 @@
-"""Plays stories on the virtual clock: undisturbed, or with controllers that die once or again and again.
+"""Plays stories on the virtual clock: undisturbed, or with controllers that die once or repeatedly.
 
-Shared by the worlds of different controllers. A world says what its story sees and what is left at its end;
-this module decides how often the controllers die on the way.
+Shared by the worlds of different controllers. A world defines what happens in a story and what is compared at
+its end; this module decides how often the controllers die.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Controllers = Callable[[Client, VirtualClock], Coroutine[Any, Any, None]]
 
 
 class AWorld(Protocol):
-    """The part of a world that stories use."""
+    """The methods of a world that stories use."""
 
     api: Api
     client: LocalClient
@@ -51,7 +51,7 @@ class Telling(Generic[W, E]):
     """Seconds without a write after which the story has ended."""
 
     def told(self, life: Life[W], seed: int = 0) -> E:
-        """Plays the story while `life` runs its controllers; returns its end."""
+        """Plays the story while `life` runs its controllers; returns the end of the story."""
 
         async def play(clock: VirtualClock) -> E:
             async with self.world(clock) as world:
@@ -88,7 +88,7 @@ class Telling(Generic[W, E]):
         return ended
 
     def crashed_for_ever(self, every: int, death: Death) -> E:
-        """Plays the story with controllers that again and again die at write number `every`."""
+        """Plays the story with controllers that die at each `every`-th write."""
 
         async def life(world: W) -> None:
             while True:
@@ -99,7 +99,7 @@ class Telling(Generic[W, E]):
 
 
 def as_client(wrapped: Any) -> Client:
-    """The wrapped client as a `Client`: it has all its methods, in ways the type checker cannot see."""
+    """The wrapped client as a `Client`: it has all methods, in ways the type checker cannot see."""
     client: Client = wrapped
     return client
 
@@ -129,7 +129,7 @@ async def an_api(
 
 @asynccontextmanager
 async def beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Runs something beside the block until its end. An error in it ends the block, too."""
+    """Runs a task during the block. An error in the task ends the block, too."""
     try:
         async with asyncio.TaskGroup() as tasks:
             task = tasks.create_task(work)

@@ -22,7 +22,7 @@ from longshore.testing.scripted_node import ScriptedNode
 
 _EVICTED: Final = "The pod was evicted in the simulation"
 _NOTICED_SECONDS: Final = 40.0
-"""Kubernetes' time from the last sign of life of a node until it counts as down."""
+"""Seconds from a node's last sign of life until Kubernetes counts it as down."""
 
 
 class NodeFailure(msgspec.Struct, frozen=True):
@@ -37,7 +37,7 @@ class NodeFailure(msgspec.Struct, frozen=True):
 
 
 class Troubles(msgspec.Struct, frozen=True):
-    """Times in seconds; with a mean time of 0 it never happens."""
+    """Mean times and fixed failures. Times are in seconds; a mean time of 0 means never."""
 
     node_mtbf: float = 0.0
     """Mean time between two failures of one node."""
@@ -81,7 +81,7 @@ class NodeTroubles:
                 node.started = partial(self._expect_eviction, node)
 
     def begin(self) -> None:
-        """Raises ValueError for a failure of a node that is not there."""
+        """Starts the troubles. Raises ValueError for a failure of an unknown node."""
         known = {node.name: node for node in reversed(self._nodes)}
         for each in self._troubles.failures:
             name = each.node or self._nodes[0].name

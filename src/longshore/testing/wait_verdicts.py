@@ -45,28 +45,28 @@ _KNOWN: Final = {
     "podgroups.scheduling.volcano.sh": "Pending Inqueue Running Completed Unknown Scheduled Unschedulable",
     "queues.scheduling.volcano.sh": "Open Closed Closing Unknown",
 }
-"""The conditions and phases of kinds that have no others. Of other kinds any word may come true."""
+"""The conditions and phases of kinds that have no others. For other kinds any word may become true."""
 
 
-class Verdict(NamedTuple):
+class WaitVerdict(NamedTuple):
     """Whether the condition is true, and if it can never be, why."""
 
     is_true: bool
     never: str = ""
 
 
-NOT_YET: Final = Verdict(False)
-YES: Final = Verdict(True)
+NOT_YET: Final = WaitVerdict(False)
+YES: Final = WaitVerdict(True)
 
 
-def judge(kind: str, condition: Condition, obj: Obj | None, *, was_there: bool) -> Verdict:
+def judge(kind: str, condition: Condition, obj: Obj | None, *, was_there: bool) -> WaitVerdict:
     """Judges an object of this kind; `obj` is None if it does not exist, `was_there` says whether it existed
     during the wait."""
     wanted = condition.lower() if isinstance(condition, str) else ""
     if wanted in _DELETED:
         return YES if obj is None else NOT_YET
     if obj is None:
-        return Verdict(False, "it was deleted") if was_there else NOT_YET
+        return WaitVerdict(False, "it was deleted") if was_there else NOT_YET
     if wanted in _EXISTS:
         return YES
     if not isinstance(condition, str):
@@ -77,14 +77,15 @@ def judge(kind: str, condition: Condition, obj: Obj | None, *, was_there: bool) 
     if wanted in _names_of(obj):
         return YES
     if end:
-        return Verdict(False, f"it has ended: {end}")
+        return WaitVerdict(False, f"it has ended: {end}")
     if kind == "Job" and wanted == "complete" and "failuretarget" in _names_of(obj):
-        return Verdict(False, f"it is about to fail: {_told(obj, 'FailureTarget')}")
+        return WaitVerdict(False, f"it is about to fail: {_condition_words(obj, 'FailureTarget')}")
     return NOT_YET
 
 
 def check_condition(row: Resource, condition: Condition, obj: Obj | None) -> None:
-    """Refuses a word that can never be true of this kind. A qualified name, as in readiness gates, can be."""
+    """Refuses a word that can never be true for this kind. Accepts any qualified name, as in readiness
+    gates."""
     if not isinstance(condition, str):
         if not callable(condition):
             raise ValueError(f"{condition!r} is no condition: give a word, such as finished, or a function")
@@ -118,7 +119,7 @@ def _names_of(obj: Obj) -> set[str]:
 
 
 def phase_of(obj: Obj) -> str:
-    """`status.phase`, or what Volcano has in its place; empty without one."""
+    """`status.phase`, or Volcano's `status.state.phase`; empty without one."""
     status = obj.get("status") or {}
     state = status.get("state")
     if isinstance(state, dict):
@@ -128,14 +129,14 @@ def phase_of(obj: Obj) -> str:
 
 
 def end_of(kind: str, obj: Obj) -> str:
-    """How an object has ended, in words; empty while it has not, or where its kind never ends."""
+    """How an object has ended, in words; empty if it has not ended or its kind never ends."""
     phase = phase_of(obj)
     if kind in _NEVER_ENDS:
         return ""
     if isinstance((obj.get("status") or {}).get("state"), dict):
         return phase if phase in _VOLCANO_ENDS else ""
     if kind == "Job" and (condition := job_state.end_of(obj)) is not None:
-        return _told(obj, condition["type"])
+        return _condition_words(obj, condition["type"])
     if kind == "Pod" and pod_state.has_ended(obj):
         code = pod_state.main_end(obj).get("exitCode")
         reason = (obj.get("status") or {}).get("reason") or pod_state.main_end(obj).get("reason") or ""
@@ -144,7 +145,7 @@ def end_of(kind: str, obj: Obj) -> str:
     return ""
 
 
-def _told(obj: Obj, type: str) -> str:
+def _condition_words(obj: Obj, type: str) -> str:
     for condition in (obj.get("status") or {}).get("conditions") or ():
         if condition["type"] == type:
             words = ": ".join(part for part in (condition.get("reason"), condition.get("message")) if part)

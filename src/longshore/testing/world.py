@@ -1,4 +1,4 @@
-"""One scripted world: a control plane and its nodes, on which nothing runs, on one clock and from one seed.
+"""One scripted world: a control plane with nodes that run nothing, on one clock and from one seed.
 
     async def story(clock: VirtualClock) -> None:
         async with World(clock, Run(30.0)).running() as world:
@@ -31,9 +31,9 @@ from longshore.testing.troubles import NO_TROUBLES, NodeTroubles, Troubles
 
 
 class World:
-    """A plane with its nodes. `script` says how pods go, unless `nodes` have scripts of their own. All parts
-    of the plane use `client`. With `serves` a single node serves logs and commands. `more` are further fields
-    of `Parts`."""
+    """A plane with its nodes. `script` says how pods run and end, unless `nodes` have their own scripts. All
+    parts of the plane use `client`. With `serves` a single node serves logs and commands. `more` are further
+    fields of `Parts`."""
 
     def __init__(
         self,
@@ -73,13 +73,13 @@ class World:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a container will end or start again by itself, or is being stopped."""
+        """Whether a container will end or restart by itself, or is being stopped."""
         return any(node.is_busy for node in self.nodes)
 
     @asynccontextmanager
     async def running(self, node: NodeFactory | None = None, *, is_new: bool = True) -> AsyncIterator[Self]:
-        """Runs everything beside the block. If the world `is_new`, its first objects are created before.
-        `node` runs in place of the scripted nodes."""
+        """Runs the plane and the nodes during the block. If the world `is_new`, its first objects are created
+        before. `node` replaces the scripted nodes."""
         if is_new:
             await self.plane.prepare()
             for each in self.nodes:

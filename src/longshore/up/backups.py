@@ -79,8 +79,7 @@ class Manifest(msgspec.Struct, frozen=True):
 def pack(directory: Path, journal: Path, out: Path, *, volumes: bool) -> Manifest:
     """Makes a backup from a copy of the journal, and the other files of the data directory.
 
-    The file appears under its name complete or not at all. Raises `StoreError` for a copy that is damaged.
-    """
+    The file appears under its name complete or not at all. Raises `StoreError` for a copy that is damaged."""
     facts = journal_copy.verified(journal)
     members = {JOURNAL: journal, **{str(path.relative_to(directory)): path for path in _secrets(directory)}}
     looks = file_modes.of(directory, directory / VOLUMES) if volumes else {}
@@ -116,13 +115,13 @@ def pack(directory: Path, journal: Path, out: Path, *, volumes: bool) -> Manifes
 
 
 def _encoded(manifest: Manifest) -> bytes:
-    """Encodes as JSON in ASCII, which can also carry file names that are no UTF-8: pods choose them."""
+    """Encodes as JSON in ASCII, which can hold file names that are not UTF-8: pods may choose such names."""
     return json.dumps(msgspec.to_builtins(manifest)).encode("ascii")
 
 
 def _copied_volumes(directory: Path, room: Path) -> dict[str, Path]:
-    """Copies the files of volumes; returns the copies by their names in the backup. Pods may change or delete
-    the files themselves between the reading for the manifest and the reading for the archive."""
+    """Copies the files of volumes; returns the copies by their names in the backup. The manifest and the
+    archive both read the copies, because pods may change or delete the files in between."""
     found: dict[str, Path] = {}
     room.mkdir(mode=0o700)
     for number, path in enumerate(_files_below(directory / VOLUMES)):
@@ -260,11 +259,11 @@ def _check_journal(journal: Path, manifest: Manifest, backup: Path) -> None:
 
 
 def restore(backup: Path, directory: Path) -> tuple[Manifest, Path | None]:
-    """Puts a backup into a data directory that no longshore uses; returns also where the old files are.
+    """Puts a backup into a data directory that no longshore uses; returns also the directory of the old
+    files.
 
-    Raises `BadBackup`, `DataDirBusy`, `SchemaTooNew` or `UnfitDirectory`, and then has changed nothing. A
-    start refuses the directory from the first change to the last.
-    """
+    Raises `BadBackup`, `DataDirBusy`, `SchemaTooNew` or `UnfitDirectory`; nothing is changed then. A start
+    refuses the directory from the first change to the last."""
     files.prepare_data_dir(directory)
     lock = DataDirLock(directory)
     try:
@@ -340,8 +339,8 @@ def _sync(directory: Path) -> None:
 
 
 def _exchange(directory: Path, room: Path, kept: Path | None, name: str) -> None:
-    """Replaces a volume by that of the backup. The old one is renamed as a whole: pods made the links in it,
-    which may lead anywhere."""
+    """Replaces a volume by the backup's. Renames the old one as a whole, since its links may lead
+    anywhere."""
     if kept is not None and os.path.lexists(directory / name):
         (kept / name).parent.mkdir(mode=0o700, exist_ok=True)
         os.rename(directory / name, kept / name)

@@ -41,8 +41,7 @@ def give(room: Path, files: Collection[str], modes: Mapping[str, FileMode]) -> N
     A link is made after everything that a path could reach through it. Modes of directories are set last,
     because one may forbid making the links inside. The set-user-ID bit is never restored. A pod may have
     replaced a file, a directory or a link by another of these during the backup: then the one that is made
-    first stays.
-    """
+    first stays."""
     folders = [name for name in sorted(modes) if stat.S_ISDIR(modes[name].mode) and _made(room / name)]
     for name in files:
         if name in modes and stat.S_ISREG(modes[name].mode):

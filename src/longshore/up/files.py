@@ -35,8 +35,7 @@ def default_data_dir() -> Path:
 
 @contextmanager
 def data_dir(path: Path | None, *, temporary: bool) -> Iterator[Path]:
-    """The directory to use: the given or the default one, prepared; or a temporary one that is removed after
-    the block."""
+    """The given or the default directory, prepared; or a temporary one, removed after the block."""
     if path is None and temporary:
         made = Path(tempfile.mkdtemp(prefix="longshore-"))  # mode 0700
         try:

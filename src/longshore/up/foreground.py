@@ -83,7 +83,7 @@ def _open_words(longshore: Longshore) -> str:
     first = longshore.elsewhere[0]
     return (
         f"warning: other machines reach this longshore at {', '.join(longshore.elsewhere)}. "
-        f"Whoever has the token in {longshore.kubeconfig} can start processes here as {_user()}. "
+        f"Anyone with the token in {longshore.kubeconfig} can start processes here as {_user()}. "
         f"A kubeconfig for another machine: longshore kubeconfig print --server {first}"
     )
 
@@ -152,7 +152,7 @@ class ServiceManager:
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as to:
                 to.sendto(lines.encode(), self._address)
         except OSError as err:
-            log.warning("the service manager at %s was not told: %s", self._address, err)
+            log.warning("could not notify the service manager at %s: %s", self._address, err)
 
 
 _STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -163,8 +163,7 @@ def on_signal(asked: Callable[[], object]) -> None:
     """Calls `asked` at the first of these signals. A second signal ends the process at once.
 
     SIGINT and SIGHUP stay ignored if they were when the process started: `nohup` relies on that, and Ctrl-C
-    at a script must not stop what the script started with `&`. SIGTERM always stops.
-    """
+    at a script must not stop what the script started with `&`. SIGTERM always stops."""
     loop = asyncio.get_running_loop()
     numbers = [n for n in _STOP_SIGNALS if n == signal.SIGTERM or signal.getsignal(n) != signal.SIG_IGN]
 

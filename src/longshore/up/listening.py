@@ -21,7 +21,7 @@ _PRIVILEGED_PORTS = "/proc/sys/net/ipv4/ip_unprivileged_port_start"
 
 
 class CannotListen(Exception):
-    """The port or address cannot be listened on."""
+    """longshore cannot listen on the port or address."""
 
 
 def names(listen: Sequence[str], tls_names: Iterable[str]) -> tuple[str, ...]:
@@ -88,12 +88,12 @@ def _first_free_port() -> int:
 # longshore is restarted: clients that connect meanwhile wait, and are not refused. The variables are taken
 # out of the environment: they are not for pods.
 
-_FIRST: Final = 3
+_FIRST_DESCRIPTOR: Final = 3
 """The descriptor of the first socket: systemd's convention, after the three standard streams."""
 _VARIABLES: Final = ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES")
 
 
-def of_environment(first: int = _FIRST) -> tuple[socket.socket, ...]:
+def of_environment(first: int = _FIRST_DESCRIPTOR) -> tuple[socket.socket, ...]:
     """The sockets that a service manager passed to this process; empty without one."""
     pid, count, _ = (os.environ.pop(name, "") for name in _VARIABLES)
     if pid != str(os.getpid()) or not count.isdecimal():

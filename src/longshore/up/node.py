@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from longshore.up.options import Options
 
 
-class Place(msgspec.Struct, frozen=True):
-    """The node's place: its name, its directory, the server that its pods may call, and the table of
-    images."""
+class NodePlace(msgspec.Struct, frozen=True):
+    """The node's name and directory, the server that its pods may call, and the image table."""
 
     name: str
     directory: Path
@@ -33,7 +32,7 @@ class Place(msgspec.Struct, frozen=True):
     images: ImagesFile
 
 
-async def run(options: Options, place: Place, plane: Plane, ready: asyncio.Event) -> None:
+async def run(options: Options, place: NodePlace, plane: Plane, ready: asyncio.Event) -> None:
     """Runs the node until cancelled, and connects the API to its pods."""
     from longshore.apiserver.api import NodeParts
     from longshore.node.agent import Agent

@@ -96,8 +96,8 @@ _PODS: Final = msgspec.json.Decoder(_Pod)
 
 
 def _registered(nodes: list[Obj]) -> str:
-    """The name of the node in a journal from before this file existed: the machine's name if it is there,
-    else the only one."""
+    """The node's name in a journal from before this file existed: the machine's name if a node has it, else
+    the name of the only node."""
     own = [node["metadata"]["name"] for node in nodes if is_own(node)]
     if machine.name() in own:
         for name in own:

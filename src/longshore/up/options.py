@@ -38,8 +38,7 @@ class Options(msgspec.Struct, frozen=True):
     tls_names: tuple[str, ...] = ()
     """More names and addresses for the server's certificate."""
     certificates: Path | None = None
-    """The directory of the certificates, which other longshores may share; None for `pki` in the data
-    directory."""
+    """The certificates' directory, which longshores may share; None for `pki` in the data directory."""
     in_memory: bool = False
     durability: Durability = "normal"
     controllers: tuple[str, ...] | None = None
@@ -59,8 +58,7 @@ class Options(msgspec.Struct, frozen=True):
     images: Path | None = None
     """The file with the image table; None for `images.yaml` in the data directory."""
     isolation: Literal["none", "process", "full"] = "full"
-    """The isolation of pods that do not choose it: this level, or the strongest below it that the system
-    allows."""
+    """The isolation of pods that do not choose one: this level, or the strongest that the system allows."""
     node_capacity: Mapping[str, str] = msgspec.field(default_factory=dict)
     """The node's capacity by resource, if it differs from the machine's."""
     logging: Logging = Logging()

@@ -46,9 +46,7 @@ _RENEWAL, _NAMES = "renewal.json", "names"
 
 
 class BrokenPki(Exception):
-    """A certificate in the data directory cannot be read. Remove its `pki` directory; new certificates are
-    created.
-    """
+    """A certificate in the data directory cannot be read. Remove its `pki` directory to get new ones."""
 
 
 class Pki(msgspec.Struct, frozen=True):
@@ -76,8 +74,7 @@ class Pki(msgspec.Struct, frozen=True):
 def ensure(directory: Path, now: datetime, names: Sequence[str] = ()) -> Pki:
     """Creates missing certificates and renews due ones in `directory`. `now` is aware. `names` are the names
     and addresses of the server besides those of loopback; with others than before it gets a new certificate.
-    Of several processes, one creates them.
-    """
+    Of several processes, one creates them."""
     directory.mkdir(mode=0o700, exist_ok=True)
     if _nothing_due(directory, now, names):
         return Pki(directory, renewed=False)

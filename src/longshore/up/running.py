@@ -89,8 +89,7 @@ async def running(options: Options, passed: Sequence[socket.socket] = ()) -> Asy
     """Starts a longshore and stops it at the end of the block. `passed` are sockets of a service manager.
 
     Raises `store.StoreError`, `files.UnfitDirectory`, `image_table.BadImages`, `pki.BrokenPki` or
-    `listening.CannotListen` if it cannot start.
-    """
+    `listening.CannotListen` if it cannot start."""
     async with AsyncExitStack() as stack:
         directory = stack.enter_context(files.data_dir(options.data_dir, temporary=options.in_memory))
         clock = RealClock()
@@ -133,13 +132,13 @@ async def running(options: Options, passed: Sequence[socket.socket] = ()) -> Asy
             ),
             LocalClient(api),
         )
-        with _told_by_the_store():
+        with _raising_store_errors():
             await plane.prepare()
         http = HttpServer(api, tls=tls, dashboard=lambda: dashboard.Dashboard(bundle.Bundle(), sessions))
         stack.push_async_callback(http.close)
         wanted = listening.port_of(passed, options.listen, options.port)
         port = await listening.start(http, options.listen, wanted, passed)
-        with _told_by_the_store():
+        with _raising_store_errors():
             await bootstrap.service(plane.client, HOST, port)
         url, config = f"https://{HOST}:{port}", directory / "kubeconfig"
         kubeconfig.write(config, server=url, pki=certificates, token=own.admin_token)
@@ -154,9 +153,9 @@ async def running(options: Options, passed: Sequence[socket.socket] = ()) -> Asy
         watching = asyncio.create_task(_watch_journal(store, clock), name="watch of the journal")
         trimming = asyncio.create_task(spare_memory.give_back(clock), name="spare memory")
         stack.push_async_callback(cancelled, [renewal, watching, trimming])
-        with _told_by_the_store():
+        with _raising_store_errors():
             name = await _node_name(options, directory, plane.client)
-        place = node.Place(name, directory / "node", Server(HOST, port, plane.parts.ca), images)
+        place = node.NodePlace(name, directory / "node", Server(HOST, port, plane.parts.ca), images)
         run_node = partial(node.run, options, place) if options.node else None
         await stack.enter_async_context(plane.running(run_node))
         elsewhere = tuple(listening.url(name, port) for name in names) if options.listen else ()
@@ -164,7 +163,7 @@ async def running(options: Options, passed: Sequence[socket.socket] = ()) -> Asy
 
 
 @contextmanager
-def _told_by_the_store() -> Iterator[None]:
+def _raising_store_errors() -> Iterator[None]:
     """Raises the store's own error for a write that the store could not make: a full disk is no bug."""
     try:
         yield
@@ -196,7 +195,7 @@ def _store(options: Options, directory: Path, stack: AsyncExitStack) -> Store:
     if options.in_memory:
         lock = DataDirLock(directory)  # the kubeconfig in it must be of one longshore only
         stack.callback(lock.release)
-        # From the clock: versions of clients of an earlier longshore are then too old, and not far ahead.
+        # Counted from the clock, so that resourceVersions of an earlier longshore in memory are too old here.
         store = Store.open(None, retention=options.retention, revision=time.time_ns() // 1000)
     else:
         store = Store.open(directory, durability=options.durability, retention=options.retention)
@@ -225,7 +224,7 @@ async def _watch_journal(store: Store, clock: Clock) -> None:
         if missing is not None and known is None:
             log.error("%s", JournalGone(str(missing)))
         elif missing is None and known is not None:
-            log.warning("%s is there again, and writes are taken again", known)
+            log.warning("%s is back, and writes are accepted again", known)
         known = missing
 
 

@@ -1,8 +1,8 @@
 """Gives free memory back to the system, because the C library gives back little of it by itself.
 
-Objects of all sizes come and go, and the free memory between them is in pieces. Under a steady load of 20
-Jobs a second longshore grew by 16 % from the fifth minute to the thirtieth (bench/soak.py), and nothing in it
-was new. So:
+Objects of all sizes are created and freed, which leaves free memory in fragments. Under a steady load of 20
+Jobs a second longshore grew by 16 % from the fifth minute to the thirtieth (bench/soak.py), although it held
+no more data. So:
 
 - large blocks are always mapped from the system: by default the C library raises the size that counts as
   large with each block that is freed;
@@ -21,8 +21,8 @@ from longshore.machinery.time.clock import Clock
 
 _EVERY_SECONDS: Final = 60.0
 _LARGE_BYTES: Final = 288 << 10
-"""More than the 256 KiB that uvloop allocates for every read from a TLS connection. Mapped from the system,
-each of them was mapped, shrunk, touched for the first time and unmapped: 5 system calls for a one-pod Job."""
+"""The size from which blocks are mapped from the system. It is above the 256 KiB that uvloop allocates for
+each read from a TLS connection: mapping those cost 5 system calls for a one-pod Job."""
 _FREE_BYTES: Final = 1 << 20
 """Free memory at the end of the heap that is kept between one such read and the next."""
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8

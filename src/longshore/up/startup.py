@@ -34,8 +34,9 @@ def rest_collector() -> None:
 
 @contextmanager
 def resting_collector(*, stays: bool = False) -> Iterator[None]:
-    """Pauses the collector during the block. With `stays` all objects are then moved unseen to its oldest
-    generation, where one look through them takes 25 ms of CPU; not if a test has frozen objects itself."""
+    """Pauses the collector during the block. With `stays` all objects then move to the oldest generation
+    without a collection, which would take 25 ms of CPU. They do not move if a test has frozen objects itself.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:

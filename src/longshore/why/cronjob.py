@@ -23,7 +23,7 @@ _RUNNING: Final = "running"
 
 
 def lines(view: StoryView) -> list[Line]:
-    found = list(_told(view)) or [of_event(event) for event in view.events]
+    found = list(_reason_lines(view)) or [of_event(event) for event in view.events]
     return merged([*found, *_other_failures(view, found)])
 
 
@@ -34,7 +34,7 @@ def _other_failures(view: StoryView, told: Sequence[Line]) -> Iterator[Line]:
         name = run["metadata"]["name"]
         said = f"job {name} has ended: Failed"
         if name in view.failed_runs and all(line.words != said for line in told):
-            at = _end_of(run) + 0.999  # whole seconds are told, so the last of these
+            at = _end_of(run) + 0.999  # the status has whole seconds, so the end of that second
             yield Line(at, said, last_failure(view, word, name))
 
 
@@ -59,9 +59,9 @@ def _word(view: StoryView) -> str:
     return "vcjob" if view.kind.word == "cronvcjob" else "job"
 
 
-def _told(view: StoryView) -> Iterator[Line]:
-    """A line for each reason. Each sync of a waiting run counts again the times skipped since the last run,
-    so these counts stand below that run's line: as lines of their own they would seem to add up."""
+def _reason_lines(view: StoryView) -> Iterator[Line]:
+    """A line for each reason. Each sync of a waiting run counts all times skipped since the last run, so the
+    counts stand below that run's line: on separate lines they would seem to add up."""
     passed: list[str] = []
     for record, after in zip_longest(view.own, view.own[1:]):
         if record.code == "Skipped" and after is not None and after.code == "Forbidden":
@@ -78,7 +78,7 @@ def _line(view: StoryView, record: Record) -> Line | None:
         return gone
     match record.code:
         case code if catalogue.place(code) is Place.STEP:
-            return None  # each Job is told on its own
+            return None  # each Job has a story of its own
         case code if code == PROBLEM:
             told = any(record.words in each.words for each in view.own if each.code != PROBLEM)
             return None if told else could_not(record)

@@ -31,13 +31,13 @@ _RELEASES: Final = {
 """By finalizer, the condition under which it is removed."""
 
 
-def by_somebody(records: Sequence[Record]) -> list[Record]:
-    """The records without deletions by longshore for which a controller recorded the reason itself."""
+def without_repeated_deletions(records: Sequence[Record]) -> list[Record]:
+    """The records, except deletions by longshore whose reason a controller recorded too."""
     told = {int(record.at) for record in records if _collects(record)}
-    return [record for record in records if not _is_told(record, told)]
+    return [record for record in records if not _is_repeated(record, told)]
 
 
-def _is_told(record: Record, told: Collection[int]) -> bool:
+def _is_repeated(record: Record, told: Collection[int]) -> bool:
     if record.code != ASKED or record.numbers.get("user") != ITSELF:
         return False
     return any(int(record.at) + off in told for off in (-1, 0, 1))
@@ -52,7 +52,7 @@ def going(view: StoryView) -> tuple[str, str] | None:
     held = view.meta.get("finalizers")
     if "deletionTimestamp" not in view.meta or not held:
         return None
-    steps = [_RELEASES.get(name) or f"whoever set the finalizer {name} removes it" for name in held]
+    steps = [_RELEASES.get(name) or f"the client that set the finalizer {name} removes it" for name in held]
     users = [pod["metadata"]["name"] for pod in view.pods] if view.kind.word == "pvc" else []
     by = f": {', '.join(users[:5])}" if users else ""
     return f"it is being deleted, held by {', '.join(held)}", f"it goes when {' and '.join(steps)}{by}"
@@ -85,7 +85,8 @@ def deleted(record: Record, title: str) -> Line | None:
 
 
 def line(record: Record, title: str) -> Line | None:
-    """The line of a record that needs no words of its kind; None for a step, which `now` tells."""
+    """The line of a record that reads the same for every kind; None for a step, which belongs to the present
+    state."""
     if catalogue.place(record.code) is Place.STEP:
         return None
     if gone := deleted(record, title):

@@ -42,7 +42,7 @@ def without_repeats(reasons: Iterable[Reason]) -> list[str]:
 
 
 def step(view: StoryView, group: Obj | None) -> Step | None:
-    """The step that ends the wait of a gang; None if it waits only for its turn and for room."""
+    """The step that ends the wait of a gang; None if it waits only for its turn and for free resources."""
     codes = {reason.code: reason for reason in view.waits}
     name = (view.spec.get("queue") or "default") if view.kind.word == "vcjob" else _queue_name(group)
     last = view.own[-1] if view.own else None

@@ -18,7 +18,7 @@ from longshore.machinery.records import Record
 from longshore.why.story import StoryView
 
 _NOBODY: Final = ""
-"""The source of inferred records: no controller said them."""
+"""The source of inferred records, which no controller wrote."""
 
 
 def of_job(view: StoryView) -> Iterator[Record]:

@@ -42,7 +42,7 @@ def _restarts(view: StoryView) -> Iterator[Line]:
             continue
         steps = [line for record in records if (line := pod.restart_step(record)) is not None]
         if steps[-1].numbers.get("stopped"):
-            steps.pop()  # with the pod, which the Job tells itself
+            steps.pop()  # the Job stopped the pod; its story has a line for that
         for line in restarts.folded(steps):
             line.words = f"pod {name}: {line.words}"
             yield line
@@ -65,7 +65,7 @@ class _Telling:
         self._created = 0
         self._suspended = False
         self._replacing = False
-        """Whether pods failed since the last creation."""
+        """Whether pods have failed since the last creation of pods."""
         self._all_active = True
         """Whether no pod had ended when more were created: the Job starts slowly, or wants more now."""
 

@@ -88,7 +88,7 @@ class Failures:
         numbers = record.numbers
         pod = str(numbers.get("pod", ""))
         if pod in self._told:
-            return  # said again after a restart
+            return  # the controller repeats reasons after a restart
         self._told.add(pod)
         index = numbers.get("index")
         again = index is not None and int(index) in self.indexes

@@ -15,7 +15,7 @@ from longshore.why import inferred, pod, pod_now
 from longshore.why.needs import AGAIN, missing
 from longshore.why.story import StoryView, could_not
 
-_SHOWN_DUE: Final = 3
+_MAX_SHOWN_DUE: Final = 3
 
 
 def now(view: StoryView) -> list[str]:
@@ -81,7 +81,7 @@ def _due(view: StoryView) -> list[str]:
     if deadline is not None and started:
         at = rfc3339.seconds(started) + deadline
         due.append((at, f"it fails at {stamp(at)} unless it is done (activeDeadlineSeconds is {deadline})"))
-    found = list(dict.fromkeys(words for _, words in sorted(due)))[:_SHOWN_DUE]
+    found = list(dict.fromkeys(words for _, words in sorted(due)))[:_MAX_SHOWN_DUE]
     return found + [reason.words for reason in view.waits if reason.code == "StartsPaced"]
 
 
@@ -107,7 +107,7 @@ def _restarts(view: StoryView, waits: Mapping[str, pod_now.Wait]) -> list[str]:
     last = {record.name: record for record in view.pod_records}
     found = [last[name] for name in waits if name in last and last[name].code == "CrashLoopBackOff"]
     lines = [(record.name, line.words) for record in found if (line := pod.restart_step(record)) is not None]
-    return [f"pod {name}: {words}" for name, words in lines[:_SHOWN_DUE]]
+    return [f"pod {name}: {words}" for name, words in lines[:_MAX_SHOWN_DUE]]
 
 
 def _course(view: StoryView, waits: Mapping[str, pod_now.Wait]) -> list[str]:

@@ -19,7 +19,7 @@ _PREEMPTION: Final = re.compile(r" preemption: .*?\.(?= \(|$)")
 _NONE: Final = "no nodes available to schedule pods"
 _CLAIM: Final = re.compile(r'persistentvolumeclaim "([^"]+)" (not found|is being deleted|bound to)')
 _BYTES: Final = (("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
-_SHOWN: Final = 3
+_MAX_SHOWN: Final = 3
 _SEE_LABELS: Final = ("the labels that nodes have: longshore get nodes --show-labels",)
 _OPERATORS: Final = {"In": "in", "NotIn": "not in", "Gt": "above", "Lt": "below"}
 
@@ -30,7 +30,8 @@ def plain(message: str) -> str:
 
 
 def is_start(message: str) -> bool:
-    """Whether it only says that no node is ready: usual in the first seconds of a longshore with one node."""
+    """Whether the words only say that no node is ready, which is usual in the first seconds of a
+    longshore."""
     return plain(message) == _NONE or ("0/1 nodes" in message and taints.NOT_READY in message)
 
 
@@ -69,7 +70,7 @@ def _claims(pod: Obj, said: str, claims: Sequence[Obj]) -> Iterator[Step]:
     names = [name for name in claim_names(pod) if name in phases and phases[name] != "Bound"]
     if names:
         which = f"claim {names[0]} is bound" if len(names) == 1 else f"claims {', '.join(names)} are bound"
-        yield Step(which, tuple(f"about the claim: longshore why pvc/{name}" for name in names[:_SHOWN]))
+        yield Step(which, tuple(f"about the claim: longshore why pvc/{name}" for name in names[:_MAX_SHOWN]))
 
 
 def claim_names(pod: Obj) -> list[str]:
@@ -194,7 +195,9 @@ def _taints(pod: Obj, said: str, nodes: Sequence[Obj]) -> Iterator[Step]:
             for node in nodes
             if (taint := _taint_against(pod, node)) is not None
         ]
-        listed = f": {', '.join(found[:_SHOWN])}" + (", …" if len(found) > _SHOWN else "") if found else ""
+        listed = (
+            f": {', '.join(found[:_MAX_SHOWN])}" + (", …" if len(found) > _MAX_SHOWN else "") if found else ""
+        )
         yield Step(f"a node's taints are tolerated or removed{listed}")
     if "were unschedulable" in said:
         names = [node["metadata"]["name"] for node in nodes if (node.get("spec") or {}).get("unschedulable")]

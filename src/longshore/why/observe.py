@@ -66,7 +66,7 @@ def observe(
         event for event in events if _uid(event) in (uid, "") and reason_events.record_of(event, kind) is None
     ]
     pods = _pods(api, kind, namespace, name, uid)
-    told = recall(_told_pods(kind, namespace, records, pods) + _restarted_pods(kind, obj, pods, events))
+    told = recall(_pods_in_story(kind, namespace, records, pods) + _restarted_pods(kind, obj, pods, events))
     children = KINDS.get(_OWNERS_OF_JOBS.get(kind.word, ""))
     jobs = [each for each in api.list(children, namespace) if _owned(each, uid)] if children else []
     group, group_name = None, ""
@@ -154,7 +154,8 @@ def _all(records: Sequence[Record], events: Sequence[Obj], kind: Kind) -> list[R
 
 
 def _is_about(event: Obj, kind: Kind) -> bool:
-    """Whether it is about this kind, not one of the same name in another group. Old events lack a group."""
+    """Whether the event is about this kind, and not one of the same name in another group. Old events lack a
+    group."""
     version: str = (event.get("involvedObject") or {}).get("apiVersion") or ""
     return version in ("", kind.api_version) or version.rpartition("/")[0] == kind.group
 
@@ -164,7 +165,7 @@ def _uid(event: Obj) -> str:
     return uid
 
 
-def _told_pods(kind: Kind, namespace: str, records: Sequence[Record], pods: Sequence[Obj]) -> list[Name]:
+def _pods_in_story(kind: Kind, namespace: str, records: Sequence[Record], pods: Sequence[Obj]) -> list[Name]:
     """The pods whose reasons belong to the story: pods that failed a Job, and pods of a gang, which have the
     same names again after a restart."""
     names = {str(record.numbers["pod"]) for record in records if "pod" in record.numbers}

@@ -28,7 +28,7 @@ from longshore.why.story import (
     of_record,
 )
 
-_TOLD_OTHERWISE: Final = frozenset(
+_REPEATING_REASONS: Final = frozenset(
     ("BackOff", "Created", "ImageNotUsed", "Killing", "Pulled", "Scheduled", "Started")
 )
 """Reasons of events that repeat what the records and the status say."""
@@ -44,13 +44,13 @@ _RANKS: Final = {
     "Scheduled": 3,
     _STARTED: 4,
 }
-_USUAL_RANK: Final = 5
-"""The rank of all other lines: it orders lines of the same second, since the status has whole seconds."""
+_DEFAULT_RANK: Final = 5
+"""The rank of all other lines. Ranks order lines of the same second, because statuses have whole seconds."""
 
 
 def lines(view: StoryView) -> list[Line]:
     found = [*_creation(view), *_records(view), *_events(view), *_containers(view)]
-    found.sort(key=lambda line: (int(line.at), _RANKS.get(line.code, _USUAL_RANK)))
+    found.sort(key=lambda line: (int(line.at), _RANKS.get(line.code, _DEFAULT_RANK)))
     return merged(restarts.folded(found), by_time=False)
 
 
@@ -96,7 +96,7 @@ def _events(view: StoryView) -> Iterator[Line]:
     told = {record.code for record in view.own}
     for event in view.events:
         reason, message = event["reason"], event.get("message") or ""
-        if reason in _TOLD_OTHERWISE or (reason == "DeadlineExceeded" and reason in told):
+        if reason in _REPEATING_REASONS or (reason == "DeadlineExceeded" and reason in told):
             if reason == "Scheduled" and not told & {"OnlyNode", "BestNode"}:
                 yield of_event(event, f"placed: {message}")
             continue

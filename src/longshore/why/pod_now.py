@@ -16,7 +16,7 @@ from longshore.why.story import StoryView
 _BRIEF_REASONS: Final = ("ContainerCreating", "PodInitializing")
 _UNPREPARED: Final = frozenset(("FailedAttachVolume", "FailedCreatePodSandBox", "FailedMount"))
 """Reasons of events about problems that a pod's status does not show."""
-_SHOWN_GROUPS: Final = 3
+_MAX_SHOWN_GROUPS: Final = 3
 GROUP: Final = "scheduling.k8s.io/group-name"
 """The annotation of a pod that names its gang."""
 _PATIENCE_SECONDS: Final = 5.0
@@ -100,10 +100,10 @@ def waiting(found: Mapping[str, Wait]) -> list[str]:
     for name, wait in found.items():
         groups.setdefault(wait.words, []).append(name)
     said = []
-    for words, names in list(groups.items())[:_SHOWN_GROUPS]:
+    for words, names in list(groups.items())[:_MAX_SHOWN_GROUPS]:
         who = f"pod {names[0]} waits" if len(names) == 1 else f"{len(names)} pods ({names[0]}, …) wait"
         said.append(f"{who}: {words}")
-    if more := sum(len(names) for names in list(groups.values())[_SHOWN_GROUPS:]):
+    if more := sum(len(names) for names in list(groups.values())[_MAX_SHOWN_GROUPS:]):
         said.append(f"{counted(more, 'more pod')} {'waits' if more == 1 else 'wait'}")
     return said
 
@@ -117,7 +117,7 @@ def steps(found: Mapping[str, Wait]) -> list[str]:
             told |= dict.fromkeys(wait.step.see)
     name = next(iter(found), "")
     more = [f"more about a pod: longshore why pod/{name}"] if name else []
-    return [*list(told)[:_SHOWN_GROUPS], *more]
+    return [*list(told)[:_MAX_SHOWN_GROUPS], *more]
 
 
 def unready(pod: Obj) -> str:

@@ -9,7 +9,7 @@ import msgspec
 
 from longshore.api.facts import pod_state
 from longshore.why import claim, cronjob, job, job_next, namespace, pod, volcano
-from longshore.why.deletion import ASKED, by_somebody, going
+from longshore.why.deletion import ASKED, going, without_repeated_deletions
 from longshore.why.story import Line, Story, StoryView
 
 
@@ -41,7 +41,7 @@ def tell(view: StoryView) -> Story | None:
     """The story; None if there is no such object and nothing is known of an earlier one."""
     if view.obj is None and not view.records and not view.events:
         return None
-    view = msgspec.structs.replace(view, records=by_somebody(view.records))
+    view = msgspec.structs.replace(view, records=without_repeated_deletions(view.records))
     teller = TELLERS[view.kind.word]
     lines = [*_earlier(view), *teller.lines(view)]
     now, following = teller.now(view), teller.following(view)

@@ -40,7 +40,7 @@ def lines(view: StoryView) -> list[Line]:
         return merged(of_event(event) for event in view.events)
     if view.kind.word != "vcjob":
         return once(found)
-    return merged([*_failures(view), *found, *_untold(view, found)])
+    return merged([*_failures(view), *found, *_newer_phase(view, found)])
 
 
 def _after_start(records: Sequence[Record]) -> Iterator[Record]:
@@ -54,7 +54,7 @@ def _after_start(records: Sequence[Record]) -> Iterator[Record]:
         yield record
 
 
-def _untold(view: StoryView, told: Iterable[Line]) -> Iterator[Line]:
+def _newer_phase(view: StoryView, told: Iterable[Line]) -> Iterator[Line]:
     """A line for the Job's phase if it is newer than the rest: its writer died before it kept the reason."""
     for condition in (view.status.get("conditions") or ())[-1:]:
         since = rfc3339.seconds(condition["lastTransitionTime"])

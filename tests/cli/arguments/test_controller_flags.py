@@ -50,7 +50,7 @@ def test_retention_keeps_the_defaults_of_what_is_not_named() -> None:
         (("--workers", "job=0"), "job: '0' is not a whole number from 1"),
         (("--workers", "job"), "'job' is not a whole number from 1, nor NAME=NUMBER"),
         (("--retries", "slow=1"), "'slow' is none of: max-pause, rate, burst"),
-        (("--resync", "0"), "'0' is not longer than nothing"),
+        (("--resync", "0"), "'0' must be more than 0"),
         (("--keep", "events"), "'events' is not NAME=LIMIT with one of: events, event-age,"),
         (("--keep", "events=-1"), "events: '-1' is not a number such as 5000, 20k or 256Mi"),
         (("--keep", "history-age=30d"), "history-age: '30d' is not a duration such as 90s, 12h or 720h"),

@@ -15,7 +15,7 @@ import yaml
 
 from longshore.api import cron
 from longshore.api.cron.schedule_text import in_words
-from longshore.cli.crontabs import crontab, made
+from longshore.cli.crontabs import cronjob_manifests, crontab
 from longshore.cli.main import main
 from support.longshore_process import RunningLongshore, longshore_up
 
@@ -131,7 +131,9 @@ def test_an_imported_command_runs_as_cron_would_run_it(tmp_path: Path) -> None:
         '* * * * * read line; echo $0 "$WHO" $line $(pwd) \\%; exit 7%from $HOME%rest\n',
     ]
     (entry,) = crontab.read(lines, str(tmp_path)).entries
-    (container,) = made.from_entry(entry)["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
+    (container,) = cronjob_manifests.from_entry(entry)["spec"]["jobTemplate"]["spec"]["template"]["spec"][
+        "containers"
+    ]
     env = {one["name"]: one["value"].replace("$$", "$") for one in container["env"]}
     words = [word.replace("$$", "$") for word in container["command"]]
     done = subprocess.run(words, env=env, cwd=container["workingDir"], capture_output=True, text=True)

@@ -11,7 +11,7 @@ import pytest
 
 from longshore.api.facts import run_items
 from longshore.cli.running.each_items import Items
-from longshore.cli.running.placeholders import Command as Words
+from longshore.cli.running.placeholders import ItemCommand as Words
 from longshore.node.preparing.environment import expansion
 from support.longshore_command import Command
 

@@ -6,17 +6,17 @@ from typing import Any
 
 from longshore.cli.running import report_lines
 from longshore.cli.running.live_display import bar
-from longshore.cli.running.progress import Failed, Run
+from longshore.cli.running.progress import Failed, FollowedRun
 
 
-def run_of(completions: int | None = 10, mode: str = "Indexed", **status: Any) -> Run:
-    run = Run("job", "batch", "default", "pi", "uid", started=100.0)
+def run_of(completions: int | None = 10, mode: str = "Indexed", **status: Any) -> FollowedRun:
+    run = FollowedRun("job", "batch", "default", "pi", "uid", started=100.0)
     run.see({"spec": {"completions": completions, "parallelism": 2, "completionMode": mode}}, 100.0)
     see(run, 105.0, **status)
     return run
 
 
-def see(run: Run, now: float, **status: Any) -> None:
+def see(run: FollowedRun, now: float, **status: Any) -> None:
     mode = "Indexed" if run.indexed else "NonIndexed"
     spec = {"completions": run.total, "parallelism": 2, "completionMode": mode}
     run.see({"spec": spec, "status": status}, now)
@@ -96,7 +96,7 @@ def test_a_suspension_that_failed_is_not_claimed() -> None:
 
 
 def test_a_pod_and_a_gang_are_deleted_instead() -> None:
-    run = Run("vcjob", "batch.volcano.sh", "ml", "crew", "uid")
+    run = FollowedRun("vcjob", "batch.volcano.sh", "ml", "crew", "uid")
     assert (
         report_lines.left(run, stays=True) == "vcjob/crew was stopped: 0/1 complete, 1 waiting; it is deleted"
     )

@@ -8,11 +8,11 @@ import pytest
 
 from longshore.cli.main import Failure
 from longshore.cli.running.each_items import Items
-from longshore.cli.running.shorthand import Wanted, job
+from longshore.cli.running.shorthand import WantedRun, job
 
 
 def made(*command: str, environ: dict[str, str] | None = None, **wanted: Any) -> dict[str, Any]:
-    return job(Wanted(command, **wanted), environ or {}, "/here")
+    return job(WantedRun(command, **wanted), environ or {}, "/here")
 
 
 def container(*command: str, **wanted: Any) -> dict[str, Any]:

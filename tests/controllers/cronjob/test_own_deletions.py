@@ -13,7 +13,7 @@ from controllers.cronjob.test_living_cronjobs import play
 from longshore.api.types import Obj
 from longshore.controllers.cronjob import DIALECT
 from longshore.controllers.scheduled.handlers import JobHandler
-from longshore.controllers.scheduled.memory import Memory
+from longshore.controllers.scheduled.memory import CronJobMemory
 from longshore.controllers.scheduled.view import Ask
 from longshore.machinery.informers.cache import Cache, Key
 from longshore.machinery.queues.workqueue import WorkQueue
@@ -59,7 +59,7 @@ def test_it_wakes_the_cronjob_only_while_the_active_list_has_it(listed: bool, lo
     deleted, cronjobs, jobs = job(ended="Complete"), Cache(), Cache()
     cronjobs.put(KEY, cronjob(active=(deleted,) if listed else ()))
     jobs.put(("ns", deleted["metadata"]["name"]), deleted)
-    memory, queue = Memory(DIALECT, RealClock(), cronjobs, jobs), WorkQueue[Key](RealClock())
+    memory, queue = CronJobMemory(DIALECT, RealClock(), cronjobs, jobs), WorkQueue[Key](RealClock())
     memory.deleted(KEY, Ask("delete", "Job", deleted["metadata"]["name"], deleted["metadata"]["uid"]))
     handler = JobHandler(DIALECT, queue, memory, cronjobs)
     handler.on_delete(deleted, False)

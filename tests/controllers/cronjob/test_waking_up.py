@@ -14,7 +14,7 @@ from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.controllers.cronjob import DIALECT
 from longshore.controllers.scheduled.handlers import CronJobHandler, JobHandler
-from longshore.controllers.scheduled.memory import Memory
+from longshore.controllers.scheduled.memory import CronJobMemory
 from longshore.controllers.scheduled.view import ScheduledView
 from longshore.machinery.catalogue import Event
 from longshore.machinery.informers.cache import Cache, Key
@@ -41,7 +41,7 @@ def on_update(old: Obj, new: Obj, now: str) -> tuple[list[tuple[Key, float]], li
     handler = CronJobHandler(
         DIALECT,
         queue,  # type: ignore[arg-type]
-        Memory(DIALECT, RealClock(), Cache(), Cache()),
+        CronJobMemory(DIALECT, RealClock(), Cache(), Cache()),
         lambda obj: ScheduledView(obj, rfc3339.parse(now)),
         lambda obj, event: told.append(event),
     )
@@ -117,7 +117,7 @@ def woken(old: Obj | None, new: Obj | None) -> list[Key]:
     queue, other = Queue(), cronjob()
     other["metadata"] |= {"name": "other", "uid": "uid-of-other"}
     handler = JobHandler(
-        DIALECT, queue, Memory(DIALECT, RealClock(), Cache(), Cache()), Known(cronjob(), other)
+        DIALECT, queue, CronJobMemory(DIALECT, RealClock(), Cache(), Cache()), Known(cronjob(), other)
     )  # type: ignore[arg-type]
     if old is None:
         assert new is not None

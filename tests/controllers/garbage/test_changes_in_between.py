@@ -15,7 +15,7 @@ from longshore.api.types import Obj
 from longshore.apiserver.api import Api
 from longshore.client import Client, DeleteOptions, Unreachable
 from longshore.client.local import LocalClient
-from longshore.controllers.garbage.act import Actor
+from longshore.controllers.garbage.act import GarbageActor
 from longshore.controllers.garbage.decide import Action, GarbagePlan, GarbageView, Owner, decide
 from longshore.controllers.garbage.graph import Graph, Node
 from longshore.controllers.garbage.references import READS, Identity, Reference
@@ -50,7 +50,9 @@ class Asked:
         return await self._client.delete(what, name, namespace, options)
 
 
-async def judged(scene: Scene, made: Obj) -> tuple[Asked, Actor, Graph, Node, GarbageView, GarbagePlan]:
+async def judged(
+    scene: Scene, made: Obj
+) -> tuple[Asked, GarbageActor, Graph, Node, GarbageView, GarbagePlan]:
     """The plan to delete `made`, as of now; whatever happens next, the plan does not know."""
     client, graph, row = Asked(scene.client), Graph(Deaf()), table.by_kind("v1", "ConfigMap")
     assert row is not None
@@ -59,7 +61,7 @@ async def judged(scene: Scene, made: Obj) -> tuple[Asked, Actor, Graph, Node, Ga
     view = GarbageView(node.meta, node.refs, tuple(Owner.DANGLING for _ in node.refs))
     plan = decide(view)
     assert plan.action is Action.DELETE
-    return client, Actor(cast("Client", client), graph), graph, node, view, plan
+    return client, GarbageActor(cast("Client", client), graph), graph, node, view, plan
 
 
 def test_what_is_deleted_is_the_version_that_was_judged() -> None:

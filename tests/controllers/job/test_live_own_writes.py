@@ -11,7 +11,7 @@ from controllers.job.job_stage import JOBS, NS, PODS, Stage, play
 from longshore.client.local import LocalClient
 from longshore.controllers.job import controller
 from longshore.controllers.job.ends import tracking
-from longshore.controllers.job.memory import Memory
+from longshore.controllers.job.memory import JobMemory
 from longshore.controllers.job.pods import wanted
 from longshore.store import DiskFull, Event
 from longshore.store.journal import NoJournal
@@ -57,14 +57,14 @@ def test_pods_that_become_ready_together_are_told_with_one_write() -> None:
 
 
 def test_nothing_is_remembered_of_a_job_that_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    memories: list[Memory] = []
+    memories: list[JobMemory] = []
 
-    class Kept(Memory):
+    class Kept(JobMemory):
         def __init__(self, *caches: Any) -> None:
             super().__init__(*caches)
             memories.append(self)
 
-    monkeypatch.setattr(controller, "Memory", Kept)
+    monkeypatch.setattr(controller, "JobMemory", Kept)
 
     async def scene(stage: Stage) -> None:
         await stage.job()

@@ -18,7 +18,7 @@ from longshore.api.types import Obj
 from longshore.client import CredentialsError, TimedOut, Unreachable
 from longshore.client.ask import Ask
 from longshore.controllers.job.act import Act
-from longshore.controllers.job.memory import Memory
+from longshore.controllers.job.memory import JobMemory
 from longshore.controllers.job.spec import FINALIZER
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.informers.cache import Cache
@@ -63,7 +63,7 @@ class Scene:
     def __init__(self, stage: Stage, job: Obj, pods: list[Obj]) -> None:
         self.stage, self.pods = stage, pods
         self.client = Raising(stage.theirs.api)
-        self.memory = Memory(stage.clock, Cache(), Cache())
+        self.memory = JobMemory(stage.clock, Cache(), Cache())
         recorder = Recorder(stage.client, "job", clock=stage.clock, rng=random.Random(1))
         self.act = Act(self.client, recorder, self.memory, KEY, job)
         self.plan = sync(a_bare_job()).plan

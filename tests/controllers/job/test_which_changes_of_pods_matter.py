@@ -8,7 +8,7 @@ import pytest
 
 from longshore.api.metrics import Registry
 from longshore.api.types import Obj
-from longshore.controllers.job.memory import Memory
+from longshore.controllers.job.memory import JobMemory
 from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.spec import FINALIZER, RESERVED_MANAGER
 from longshore.controllers.job.waking import selector_index
@@ -64,7 +64,7 @@ def looked_at(old: Obj, new: Obj, *, own: bool = False) -> list[float]:
     jobs.add_index(selector_index.JOBS_BY_SELECTOR, selector_index.jobs_by_selector)
     pods.add_index(selector_index.PODS_BY_JOB, selector_index.pods_by_job)
     jobs.put(("n", "j"), JOB)
-    memory = Memory(clock, jobs, pods)
+    memory = JobMemory(clock, jobs, pods)
     ownership, metrics = Ownership(jobs, RESERVED_MANAGER), JobMetrics(Registry())
     waking = Waking(queue, orphans, memory, ownership, metrics, pods)
     handler = PodHandler(waking, FailureBatches(clock, queue), None)

@@ -17,7 +17,7 @@ from longshore.api.types import Obj
 from longshore.client import DeleteOptions
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
-from longshore.node.runtime import Container, Key, State
+from longshore.node.runtime import Container, ContainerState, Key
 from longshore.testing.scripted_runtime import Run, ScriptedMachine, ScriptedRuntime
 from node.agent.pod_stories import STORIES, Story, ending
 from support.node_world import NS, PODS, a_world, scripted
@@ -77,8 +77,8 @@ class MortalRuntime(ScriptedRuntime):
         super().__init__(machine)
         self._life = life
 
-    async def start(self, container: Container) -> State:
-        state: State = await self._life.step(lambda: super(MortalRuntime, self).start(container))
+    async def start(self, container: Container) -> ContainerState:
+        state: ContainerState = await self._life.step(lambda: super(MortalRuntime, self).start(container))
         return state
 
     async def signal(self, key: Key, number: int) -> None:

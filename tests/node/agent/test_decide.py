@@ -9,13 +9,13 @@ import msgspec
 from longshore.node.pod import decide as deciding
 from longshore.node.pod import recall
 from longshore.node.pod.decide import outcome
-from longshore.node.pod.memory import Memory, PodView, Stopping, Verdict, Waiting
+from longshore.node.pod.memory import PodMemory, PodVerdict, PodView, Stopping, Waiting
 from longshore.node.pod.plan import BeginStop, Fail, Hook, PodPlan, Prepare, Signal, Start, Wait
-from longshore.node.runtime import Key, State
+from longshore.node.runtime import ContainerState, Key
 from support.node_world import a_pod
 
 
-def memory(**spec: Any) -> Memory:
+def memory(**spec: Any) -> PodMemory:
     pod = a_pod(**spec)
     pod["metadata"] |= {"uid": "u", "namespace": "ns", "resourceVersion": "1"}
     made = recall.new(pod, "127.64.0.1")
@@ -23,19 +23,19 @@ def memory(**spec: Any) -> Memory:
     return made
 
 
-def decide(made: Memory, now: float, wall: float) -> PodPlan:
+def decide(made: PodMemory, now: float, wall: float) -> PodPlan:
     return deciding.decide(PodView(made, now, wall))
 
 
-def runs(made: Memory, name: str = "main") -> None:
+def runs(made: PodMemory, name: str = "main") -> None:
     record = next(r for r in made.records() if r.facts.name == name)
-    record.state = State(Key("u", name, record.attempt), "running", started_at=100.0)
+    record.state = ContainerState(Key("u", name, record.attempt), "running", started_at=100.0)
     record.started = record.ready = True
 
 
-def ends(made: Memory, code: int = 0, name: str = "main", at: float = 100.0) -> None:
+def ends(made: PodMemory, code: int = 0, name: str = "main", at: float = 100.0) -> None:
     record = next(r for r in made.records() if r.facts.name == name)
-    record.state = State(Key("u", name, record.attempt), "exited", finished_at=at, exit_code=code)
+    record.state = ContainerState(Key("u", name, record.attempt), "exited", finished_at=at, exit_code=code)
     record.ended = {"exitCode": code}
 
 
@@ -131,7 +131,7 @@ def test_a_pod_that_waits_for_too_long_fails_with_what_it_waits_for() -> None:
     assert decide(made, 89.0, 0.0).look_again == 1.0
     (action,) = decide(made, 90.0, 0.0).actions
     assert isinstance(action, Fail)
-    assert action.verdict == Verdict(
+    assert action.verdict == PodVerdict(
         "RunContainerError", "The pod could not start within 1m30s: no such file"
     )
 

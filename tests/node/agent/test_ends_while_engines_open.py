@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from longshore.node.open_runtimes import OpenRuntimes
-from longshore.node.runtime import Key, Runtime, State
+from longshore.node.runtime import ContainerState, Key, Runtime
 from longshore.node.runtime_choice import RuntimeClasses
 from longshore.node.runtimes.process import ProcessRuntime
 
@@ -29,7 +29,7 @@ def test_an_end_that_comes_with_the_greeting_is_not_lost(
     monkeypatch.setattr(runtime._keepers, "connect", greeted_and_told_of_an_end)
     heard: list[bool] = []
 
-    def changed(engine: Runtime, state: State) -> None:
+    def changed(engine: Runtime, state: ContainerState) -> None:
         heard.append(engines.changed(engine, state))
 
     engines = OpenRuntimes({"process": runtime}, changed, RuntimeClasses())
@@ -43,4 +43,4 @@ def test_an_end_that_comes_with_the_greeting_is_not_lost(
 def test_an_end_of_what_nobody_remembers_is_a_strangers(tmp_path: Path) -> None:
     runtime = ProcessRuntime(tmp_path)
     engines = OpenRuntimes({"process": runtime}, lambda engine, state: None, RuntimeClasses())
-    assert not engines.changed(runtime, State(Key("uid", "main", 0), "exited"))
+    assert not engines.changed(runtime, ContainerState(Key("uid", "main", 0), "exited"))

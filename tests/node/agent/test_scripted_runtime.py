@@ -8,7 +8,7 @@ import pytest
 
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
-from longshore.node.runtime import CannotStart, Container, Key, Runtime, State
+from longshore.node.runtime import CannotStart, Container, ContainerState, Key, Runtime
 from longshore.scripts.runs import Exec, Run, StartFault
 from longshore.testing.scripted_runtime import ScriptedMachine, ScriptedRuntime
 from support.node_world import scripted
@@ -18,11 +18,11 @@ CONTAINER = Container(KEY, "ns", "p", "image", ("c",))
 
 
 def played(
-    story: Callable[[ScriptedMachine, ScriptedRuntime, list[State]], Awaitable[None]], run: Run
+    story: Callable[[ScriptedMachine, ScriptedRuntime, list[ContainerState]], Awaitable[None]], run: Run
 ) -> None:
     async def main(clock: VirtualClock) -> None:
         machine = ScriptedMachine(clock, scripted(main=run))
-        told: list[State] = []
+        told: list[ContainerState] = []
         runtime = ScriptedRuntime(machine)
         checked: Runtime = runtime
         assert await checked.open(told.append) == []
@@ -32,7 +32,7 @@ def played(
 
 
 def test_a_key_starts_once_and_asking_again_says_what_became_of_it() -> None:
-    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, told: list[State]) -> None:
+    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, told: list[ContainerState]) -> None:
         first = await runtime.start(CONTAINER)
         assert first.phase == "running"
         assert await runtime.start(CONTAINER) == first
@@ -46,7 +46,7 @@ def test_a_key_starts_once_and_asking_again_says_what_became_of_it() -> None:
 
 
 def test_what_ended_while_nobody_was_connected_is_in_the_list_of_the_next() -> None:
-    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, told: list[State]) -> None:
+    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, told: list[ContainerState]) -> None:
         await runtime.start(CONTAINER)
         await runtime.close(kill=False)
         await machine.clock.sleep(2)
@@ -58,7 +58,7 @@ def test_what_ended_while_nobody_was_connected_is_in_the_list_of_the_next() -> N
 
 
 def test_what_is_removed_is_forgotten_and_what_runs_is_not_removed() -> None:
-    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, told: list[State]) -> None:
+    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, told: list[ContainerState]) -> None:
         await runtime.start(CONTAINER)
         await runtime.remove([KEY])
         assert machine.running == [KEY]
@@ -70,7 +70,7 @@ def test_what_is_removed_is_forgotten_and_what_runs_is_not_removed() -> None:
 
 
 def test_a_stop_signal_takes_its_time_and_a_kill_does_not() -> None:
-    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, told: list[State]) -> None:
+    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, told: list[ContainerState]) -> None:
         await runtime.start(CONTAINER)
         await runtime.signal(KEY, 15)
         await machine.clock.sleep(1)
@@ -83,7 +83,7 @@ def test_a_stop_signal_takes_its_time_and_a_kill_does_not() -> None:
 
 
 def test_what_cannot_start_may_be_tried_again() -> None:
-    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, told: list[State]) -> None:
+    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, told: list[ContainerState]) -> None:
         with pytest.raises(CannotStart):
             await runtime.start(CONTAINER)
         machine.script = scripted(main=Run(1.0))
@@ -93,7 +93,7 @@ def test_what_cannot_start_may_be_tried_again() -> None:
 
 
 def test_a_machine_that_goes_down_loses_what_ran() -> None:
-    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, told: list[State]) -> None:
+    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, told: list[ContainerState]) -> None:
         await runtime.start(CONTAINER)
         machine.lose()
         assert machine.states[KEY].phase == "lost"
@@ -104,7 +104,7 @@ def test_a_machine_that_goes_down_loses_what_ran() -> None:
 
 
 def test_a_command_beside_a_container_has_output_and_a_code() -> None:
-    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, told: list[State]) -> None:
+    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, told: list[ContainerState]) -> None:
         machine.execs = lambda key, command: Exec(4, "said")
         session = await runtime.exec(KEY, ("x",), stdin=False, tty=False)
         assert [data async for _, data in session.output()] == [b"said"]

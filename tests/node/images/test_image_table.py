@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from longshore.node.images import image_table
-from longshore.node.images.image_table import BadImages, Entry, Table, complete_name, rows_of
+from longshore.node.images.image_table import BadImages, ImageEntry, ImageTable, complete_name, rows_of
 
 
-def table(**given: Any) -> Table:
-    return Table((*rows_of(given, "file"), *image_table.BUILT_IN))
+def table(**given: Any) -> ImageTable:
+    return ImageTable((*rows_of(given, "file"), *image_table.BUILT_IN))
 
 
 def pattern(content: dict[str, Any], image: str) -> str | None:
-    row = Table((*rows_of(content, "file"), *image_table.BUILT_IN)).find(image)
+    row = ImageTable((*rows_of(content, "file"), *image_table.BUILT_IN)).find(image)
     return row.pattern if row is not None else None
 
 
@@ -76,9 +76,9 @@ def test_the_most_particular_pattern_wins(content: tuple[str, ...], image: str, 
 
 def test_a_users_entry_wins_over_a_built_in_one_of_its_kind() -> None:
     for own in ("busybox:*", "*/busybox:*", "*/busybox"):
-        found = Table((*rows_of({own: ["mine"]}, "file"), *image_table.BUILT_IN)).find("busybox:1")
+        found = ImageTable((*rows_of({own: ["mine"]}, "file"), *image_table.BUILT_IN)).find("busybox:1")
         assert found is not None
-        assert found.entry == Entry(command=("mine",))
+        assert found.entry == ImageEntry(command=("mine",))
     assert pattern({"*": ["mine"]}, "busybox:1") == "*/busybox:*"
 
 
@@ -87,9 +87,9 @@ def test_a_list_is_a_command_and_a_mapping_has_fields() -> None:
         a=["x", "y"], b={"command": ["c"], "args": ["d"], "path": "~/bin", "applets": "busybox"}, c={}
     )
     assert [row.entry for row in found.rows[:3]] == [
-        Entry(command=("x", "y")),
-        Entry(("c",), ("d",), ("~/bin",), "busybox"),
-        Entry(),
+        ImageEntry(command=("x", "y")),
+        ImageEntry(("c",), ("d",), ("~/bin",), "busybox"),
+        ImageEntry(),
     ]
 
 

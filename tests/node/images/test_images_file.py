@@ -11,10 +11,10 @@ import pytest
 
 from longshore.node.images import images_file
 from longshore.node.images.applets import AppletDirectories
-from longshore.node.images.image_table import BadImages, Entry
+from longshore.node.images.image_table import BadImages, ImageEntry
 from longshore.node.images.images_file import ImagesFile
 
-NGINX = Entry(command=("nginx", "-g", "daemon off;"))
+NGINX = ImageEntry(command=("nginx", "-g", "daemon off;"))
 
 
 def replace(file: Path, text: str) -> None:
@@ -32,7 +32,7 @@ def test_a_change_is_read_at_the_next_look(tmp_path: Path) -> None:
     assert images.look()
     found = images.find("nginx")
     assert found is not None
-    assert found.entry == Entry(command=("nginx",))
+    assert found.entry == ImageEntry(command=("nginx",))
     file.unlink()
     assert images.look()
     assert images.find("nginx") is None
@@ -59,7 +59,7 @@ def test_a_bad_file_keeps_the_last_good_one_and_says_so(
     assert images.find("nginx") is not None
     assert images.problem.startswith(f"{file}: ")
     assert said in images.problem
-    assert f"images stay as they were: {images.problem}" in caplog.text
+    assert f"the image table is unchanged: {images.problem}" in caplog.text
     replace(file, "{}\n")
     images.look()
     assert (images.problem, images.find("nginx")) == ("", None)
@@ -77,7 +77,7 @@ def test_a_file_that_is_bad_from_the_beginning_is_refused(tmp_path: Path) -> Non
 def test_an_entry_is_added_at_the_end_and_replaces_its_predecessor() -> None:
     text = '# mine\n"a:*": [x]\n\n# of b\nb:\n  command: [w]\n\n# of c\nc: [z]'
     assert images_file.added(text, "nginx:*", NGINX) == text + '\n"nginx:*": ["nginx", "-g", "daemon off;"]\n'
-    again = images_file.added(text, "b", Entry(path=("/opt/b",)))
+    again = images_file.added(text, "b", ImageEntry(path=("/opt/b",)))
     assert again == '# mine\n"a:*": [x]\n\n# of b\n\n# of c\nc: [z]\n"b": {"path": ["/opt/b"]}\n'
 
 

@@ -75,7 +75,7 @@ def test_a_start_that_could_not_be_written_is_written_with_the_next_event(
 def test_it_is_made_small_when_most_of_it_is_forgotten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keeper_journal, "_COMPACT_FROM", 2000)
+    monkeypatch.setattr(keeper_journal, "_MIN_COMPACTED_BYTES", 2000)
     path = tmp_path / "journal"
     records = ContainerRecords(str(path))
     records.compact()

@@ -29,7 +29,7 @@ def test_all_children_are_found_and_nobody_else() -> None:
 
 @pytest.mark.parametrize("told", [True, False], ids=["the kernel tells", "the kernel does not tell"])
 def test_a_child_that_nobody_started_here_is_killed(told: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    others = {*procfs.Snapshot().children(os.getpid())}
+    others = {*procfs.ProcessSnapshot().children(os.getpid())}
     if not told:
         monkeypatch.setattr(procfs, "own_children", lambda: None)
     environ = {procfs.KEY: "a/key/0", procfs.HOME: "me"}

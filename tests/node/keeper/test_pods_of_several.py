@@ -15,7 +15,7 @@ import pytest
 
 from longshore.node.keeper import procfs
 from longshore.node.keeper.walls import fork_server
-from longshore.node.runtime import CannotStart, Key, State
+from longshore.node.runtime import CannotStart, ContainerState, Key
 from support.keeper_engine import WALLS, Engine, kill, until, walled
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("level", ["process", "full"])]
@@ -41,7 +41,7 @@ class Pod:
     def key(self, name: str, attempt: int = 0) -> Key:
         return Key(self._uid, name, attempt)
 
-    async def start(self, name: str, *command: str, attempt: int = 0) -> State:
+    async def start(self, name: str, *command: str, attempt: int = 0) -> ContainerState:
         key = self.key(name, attempt)
         log = self._engine.directory / "logs" / f"{self._uid}-{name}.log"
         return await self._engine.start(*command, key=key, walls=self._walls, log=log)

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from longshore.node.runtime import CannotStart, Container, Key, State
+from longshore.node.runtime import CannotStart, Container, ContainerState, Key
 from longshore.node.runtimes.podman import PodmanRuntime
 
 BUSYBOX = "/bin/busybox"
@@ -75,7 +75,7 @@ class Yard:
 
     def __init__(self, root: Path, image: str) -> None:
         self.root, self.image = root, image
-        self.told: dict[Key, State] = {}
+        self.told: dict[Key, ContainerState] = {}
         self.runtime = PodmanRuntime(root / "podman")
         self.uid = str(uuid.uuid4())
         self.known: set[Key] = set()
@@ -88,13 +88,13 @@ class Yard:
         self.known.add(made.key)
         return msgspec.structs.replace(made, **more)
 
-    async def ended(self, key: Key) -> State:
+    async def ended(self, key: Key) -> ContainerState:
         async with asyncio.timeout(20):
             while key not in self.told:  # noqa: ASYNC110 - the engine tells by a callback
                 await asyncio.sleep(0.02)
         return self.told[key]
 
-    async def run(self, *command: str, **more: Any) -> tuple[State, str]:
+    async def run(self, *command: str, **more: Any) -> tuple[ContainerState, str]:
         """A container from its start to its end, and what it wrote."""
         container = self.container(*command, **more)
         await self.runtime.start(container)
@@ -105,11 +105,11 @@ class Yard:
         lines = container.log.read_text().splitlines()
         return "".join(line.split(" ", 3)[3] + "\n" * (line.split(" ", 3)[2] == "F") for line in lines)
 
-    def tell(self, state: State) -> None:
+    def tell(self, state: ContainerState) -> None:
         assert state.key not in self.told, "told twice"
         self.told[state.key] = state
 
-    async def again(self) -> list[State]:
+    async def again(self) -> list[ContainerState]:
         """As after a restart of longshore."""
         await self.runtime.close(kill=False)
         self.told.clear()

@@ -19,7 +19,7 @@ TEXT = b"x" * 99 + b"\n"
 
 @pytest.fixture(autouse=True)
 def _small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logfile, "_ROTATE_AT", 1000)
+    monkeypatch.setattr(logfile, "_MAX_FILE_BYTES", 1000)
 
 
 def files(directory: Path) -> list[str]:

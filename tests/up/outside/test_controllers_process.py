@@ -87,7 +87,7 @@ def as_account(longshore: RunningLongshore, into: Path) -> Path:
     plural = {"ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings", "Role": "roles"}
     plural |= {"RoleBinding": "rolebindings", "Namespace": "namespaces", "ServiceAccount": "serviceaccounts"}
     plural |= {"PodDisruptionBudget": "poddisruptionbudgets"}
-    for obj in yaml.safe_load_all(manifests.text(manifests.Wanted())):
+    for obj in yaml.safe_load_all(manifests.text(manifests.WantedInstallation())):
         if obj["kind"] == "Deployment":
             continue
         root = "/api/" if "/" not in obj["apiVersion"] else "/apis/"

@@ -23,10 +23,10 @@ from longshore.plane.wiring import Wiring
 from longshore.testing import SeededKeys
 from longshore.testing.crashing import OneByOne
 from longshore.up.outside import leading
-from longshore.up.outside.settings import Settings
+from longshore.up.outside.settings import OutsideSettings
 from support.job_world import World, a_run, a_world, goes
 
-SETTINGS = Settings(managed_by="kubernetes.io/job-controller", lease_namespace="ns")
+SETTINGS = OutsideSettings(managed_by="kubernetes.io/job-controller", lease_namespace="ns")
 WRITES = ("create", "update", "update_status", "patch", "delete")
 
 
@@ -77,7 +77,7 @@ class Process:
         world: World,
         name: str,
         written: list[str],
-        settings: Settings = SETTINGS,
+        settings: OutsideSettings = SETTINGS,
         wire: type[Wire] = Wire,
     ) -> None:
         fence = Fence(world.clock)
@@ -240,7 +240,7 @@ def test_one_that_was_stopped_and_continued_writes_nothing() -> None:
 
 def test_without_election_it_starts_at_once_and_makes_no_lease() -> None:
     async def story(world: World, written: list[str]) -> None:
-        settings = Settings(managed_by="kubernetes.io/job-controller", leader_elect=False)
+        settings = OutsideSettings(managed_by="kubernetes.io/job-controller", leader_elect=False)
         one = Process(world, "one", written, settings)
         await world.job()
         await world.ended()
@@ -253,7 +253,9 @@ def test_without_election_it_starts_at_once_and_makes_no_lease() -> None:
 
 def test_different_leases_lead_side_by_side() -> None:
     async def story(world: World, written: list[str]) -> None:
-        other = Settings(managed_by="longshore.dev/job-controller", lease="other", lease_namespace="ns")
+        other = OutsideSettings(
+            managed_by="longshore.dev/job-controller", lease="other", lease_namespace="ns"
+        )
         one, two = Process(world, "one", written), Process(world, "two", written, other)
         await world.job("j")
         await world.job("k", managedBy="longshore.dev/job-controller")
@@ -280,7 +282,7 @@ class Refusing(Wire):
 
 def test_the_scheduler_makes_the_queues_that_every_volcano_has_as_soon_as_it_may() -> None:
     async def story(world: World, written: list[str]) -> None:
-        settings = Settings(controllers=(), schedulers=("volcano",), leader_elect=False)
+        settings = OutsideSettings(controllers=(), schedulers=("volcano",), leader_elect=False)
         process = Process(world, "one", written, settings, Refusing)
         process.wire.cut = True
         await process.started.wait()
@@ -301,7 +303,7 @@ def test_the_scheduler_makes_the_queues_that_every_volcano_has_as_soon_as_it_may
 
 def test_a_scheduler_of_single_pods_needs_no_queues() -> None:
     async def story(world: World, written: list[str]) -> None:
-        settings = Settings(controllers=(), schedulers=("default-scheduler",), leader_elect=False)
+        settings = OutsideSettings(controllers=(), schedulers=("default-scheduler",), leader_elect=False)
         process = Process(world, "one", written, settings)
         await process.started.wait()
         await world.clock.sleep(10)

@@ -23,7 +23,7 @@ from longshore.testing import SeededKeys
 from longshore.testing.stories import beside
 from longshore.up import manifests
 from longshore.up.outside import leading
-from longshore.up.outside.settings import Settings
+from longshore.up.outside.settings import OutsideSettings
 from support import volcano_manifests
 from support.job_world import JOBS, NS, PODS, World, a_job, a_world, goes
 from support.rights import Noting, Right, rights_of
@@ -45,7 +45,7 @@ def granted(objects: list[dict[str, Any]]) -> set[Right]:
     return rights_of(rule for obj in objects for rule in obj.get("rules", ()))
 
 
-def play(wanted: manifests.Wanted, story: Callable[[World, Noting], Awaitable[None]]) -> None:
+def play(wanted: manifests.WantedInstallation, story: Callable[[World, Noting], Awaitable[None]]) -> None:
     """Tells a story with the controllers outside, as the account that the manifests make."""
 
     async def main(clock: VirtualClock) -> None:
@@ -54,7 +54,7 @@ def play(wanted: manifests.Wanted, story: Callable[[World, Noting], Awaitable[No
             for obj in manifests.documents(wanted):
                 if obj["kind"] != "Deployment":
                     await world.client.create((obj["apiVersion"], obj["kind"]), obj)
-            settings = Settings(
+            settings = OutsideSettings(
                 controllers=wanted.controllers, namespace=wanted.only, lease_namespace=wanted.namespace
             )
             rng = random.Random(1)
@@ -116,7 +116,7 @@ async def _is_loose(world: World, name: str) -> bool:
 
 
 def test_the_rights_are_enough_and_each_is_used() -> None:
-    wanted = manifests.Wanted()
+    wanted = manifests.WantedInstallation()
 
     async def story(world: World, client: Noting) -> None:
         await _everything(world, client)
@@ -152,13 +152,13 @@ def test_the_rights_are_enough_to_kill_a_pod_that_has_changed_since_it_was_seen(
         events = (await world.client.list(("v1", "Event"), NS)).items
         assert "FailedDelete" not in [event["reason"] for event in events]
         assert ("get", "", "pods") in client.asked
-        assert client.asked <= granted(manifests.documents(manifests.Wanted()))
+        assert client.asked <= granted(manifests.documents(manifests.WantedInstallation()))
 
-    play(manifests.Wanted(), story)
+    play(manifests.WantedInstallation(), story)
 
 
 def test_rights_in_one_namespace_are_enough_for_that_namespace_and_end_there() -> None:
-    wanted = manifests.Wanted(only=NS)
+    wanted = manifests.WantedInstallation(only=NS)
 
     async def story(world: World, client: Noting) -> None:
         await _everything(world, client)
@@ -170,7 +170,7 @@ def test_rights_in_one_namespace_are_enough_for_that_namespace_and_end_there() -
 
 
 def test_gangs_of_one_namespace_are_looked_after_with_rights_to_read_queues_and_priorities() -> None:
-    wanted = manifests.Wanted(controllers=("volcano-job",), only=NS)
+    wanted = manifests.WantedInstallation(controllers=("volcano-job",), only=NS)
     groups = ("scheduling.volcano.sh/v1beta1", "PodGroup")
 
     async def story(world: World, client: Noting) -> None:
@@ -195,7 +195,7 @@ def test_gangs_of_one_namespace_are_looked_after_with_rights_to_read_queues_and_
 @pytest.mark.parametrize("name", sorted(BY_NAMESPACE))
 def test_rights_to_what_is_in_no_namespace_are_never_in_a_namespace(name: str) -> None:
     in_none = {row.plural for row in table.RESOURCES if not row.namespaced}
-    objects = manifests.documents(manifests.Wanted(controllers=(name,), only=NS))
+    objects = manifests.documents(manifests.WantedInstallation(controllers=(name,), only=NS))
     inside = granted([obj for obj in objects if obj["kind"] == "Role"])
     assert not {resource.partition("/")[0] for _, _, resource in inside} & in_none
 
@@ -213,7 +213,7 @@ def test_jobs_of_other_managers_are_left_alone() -> None:
             assert job is not None
             assert not job.get("status")
 
-    play(manifests.Wanted(), story)
+    play(manifests.WantedInstallation(), story)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from longshore.plane.wiring import Wiring
 from longshore.testing import SeededKeys
 from longshore.testing.crashing import OneByOne
 from longshore.up.outside import leading
-from longshore.up.outside.settings import Settings
+from longshore.up.outside.settings import OutsideSettings
 from support.job_world import World, a_run, a_world, goes
 
 JOBS = 12
@@ -59,7 +59,9 @@ class Wire(OneByOne):
 class Process:
     """`longshore controllers`, with or without `--shards`, without the process."""
 
-    def __init__(self, world: World, name: str, seen: list[tuple[str, str]], settings: Settings) -> None:
+    def __init__(
+        self, world: World, name: str, seen: list[tuple[str, str]], settings: OutsideSettings
+    ) -> None:
         fence = replica.fence(world.clock) if settings.shards else Fence(world.clock)
         self.wires = [Wire(world.client, name, seen, one) for one in (fence, None)]
         self.started = asyncio.Event()
@@ -101,8 +103,8 @@ class Process:
         await self.stop()
 
 
-def settings(by: By = "object", controllers: tuple[str, ...] = ("job",), shards: int = 2) -> Settings:
-    return Settings(
+def settings(by: By = "object", controllers: tuple[str, ...] = ("job",), shards: int = 2) -> OutsideSettings:
+    return OutsideSettings(
         managed_by="kubernetes.io/job-controller",
         lease_namespace="ns",
         shards=shards,

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.skipif(
     not os.environ.get("LONGSHORE_TEST_OUTSIDE"), reason="make test-outside runs this"
 )
 CONTROLLERS = ("cronjob", "job", "ttl", "volcano-job", "volcano-queue")
-WANTED = manifests.Wanted(controllers=CONTROLLERS, shards=2, webhooks=True)
+WANTED = manifests.WantedInstallation(controllers=CONTROLLERS, shards=2, webhooks=True)
 MERGE = "application/merge-patch+json"
 SECONDS = 60.0
 

@@ -47,7 +47,7 @@ def longshore(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningLongs
     own = ("--no-node", "--no-scheduler", "--controllers", "garbage,namespace,serviceaccount")
     folder = tmp_path_factory.mktemp("outside")
     with longshore_up("--in-memory", *own) as running, contextlib.ExitStack() as stack:
-        for obj in manifests.documents(manifests.Wanted(controllers=CONTROLLERS, scheduler=True)):
+        for obj in manifests.documents(manifests.WantedInstallation(controllers=CONTROLLERS, scheduler=True)):
             if obj["kind"] in PLURALS:
                 install(running, obj)
         for name, words in {

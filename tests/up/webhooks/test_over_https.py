@@ -67,7 +67,7 @@ async def cluster(anyio_backend: str) -> AsyncIterator[Cluster]:
     async with api_in_memory() as server:
         client, clock, registry = server.client, RealClock(), Registry()
         await webhook_kinds.define(client)
-        for obj in manifests.documents(manifests.Wanted(webhooks=True)):
+        for obj in manifests.documents(manifests.WantedInstallation(webhooks=True)):
             if obj["kind"] in ("Namespace", "Service", *webhook_kinds.KINDS):
                 await client.create((obj["apiVersion"], obj["kind"]), obj)
         for name in ("root", "default", "parent", "shut"):
@@ -302,7 +302,7 @@ async def test_only_the_authority_of_the_configurations_is_trusted(cluster: Clus
 def test_the_printed_configurations_are_those_of_the_rules() -> None:
     printed = {
         (webhook["name"], obj["kind"].startswith("Mut"), operation, "/".join(filter(None, (group, resource))))
-        for obj in manifests.documents(manifests.Wanted(webhooks=True))
+        for obj in manifests.documents(manifests.WantedInstallation(webhooks=True))
         for webhook in obj.get("webhooks", ())
         for rule in webhook["rules"]
         for group in rule["apiGroups"]

@@ -150,7 +150,7 @@ def _trusted_until(shown: bytes, bundle: bytes) -> datetime:
 async def a_world(clock: VirtualClock) -> AsyncIterator[World]:
     async with an_api(clock) as (_, client):
         await webhook_kinds.define(client)
-        for obj in manifests.documents(manifests.Wanted(namespace=NS, webhooks=True)):
+        for obj in manifests.documents(manifests.WantedInstallation(namespace=NS, webhooks=True)):
             if "WebhookConfiguration" in obj["kind"]:
                 await client.create((obj["apiVersion"], obj["kind"]), obj)
         yield World(client, clock)

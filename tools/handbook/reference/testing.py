@@ -23,7 +23,7 @@ _OPENING = (
 )
 PARTS = (
     ("Cluster", testing.Cluster),
-    ("Options: the marker and Cluster(…)", settings.Settings),
+    ("Options: the marker and Cluster(…)", settings.ClusterSettings),
     ("c.clock", cluster_clock.ClusterClock),
     ("c.pods", cluster_pods.ClusterPods),
     ('c.pods["name"]', cluster_pods.PodHandle),

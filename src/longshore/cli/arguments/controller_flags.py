@@ -38,13 +38,13 @@ def logging_of(arguments: Namespace) -> Logging:
 _LIMITS = """
 --workers N|NAME=N,…      workers  objects that each controller, or those named, handle at the same time
                                    (default: {usual})
---resync T                seconds  look at every object again after this time, such as 10h, without a change
+--resync T                seconds  sync every object again after this time without a change, such as 10h
                                    (default: never)
---retries NAME=LIMIT,…    retries  how soon what failed is tried again: max-pause=T, the longest pause of one
-                                   object (default: each controller's own); rate=N and burst=N, tries a second
-                                   of all objects of one controller together (default: rate=10,burst=100);
-                                   max-requeues=N, refusals in a row after which a Volcano Job is ended, -1
-                                   for never (default: 15)
+--retries NAME=LIMIT,…    retries  pace of retries: max-pause=T, the longest pause of one object (default:
+                                   each controller's own); rate=N and burst=N, tries a second of all objects
+                                   of one controller together (default: rate=10,burst=100); max-requeues=N,
+                                   refusals in a row after which a Volcano Job is ended, -1 for never
+                                   (default: 15)
 """
 _SCHEDULING = """
 --scheduler-actions LIST  actions  actions of a gang scheduling cycle, in order: some of enqueue, allocate,
@@ -76,7 +76,7 @@ def add_retention(parser: ArgumentParser) -> None:
         type=_retention,
         default=Retention(),
         metavar="NAME=LIMIT,…",
-        help=f"how much is kept of what is over: {', '.join(NAMES)}; such as events=50k,history-age=2160h "
+        help=f"how much finished work is kept: {', '.join(NAMES)}; such as events=50k,history-age=2160h "
         "(defaults: see longshore status)",
     )
 
@@ -141,7 +141,7 @@ def _whole(name: str, text: str) -> int:
 def _seconds(text: str) -> float:
     seconds = waiting_times.seconds(text)
     if seconds <= 0:
-        raise ArgumentTypeError(f"{text!r} is not longer than nothing")
+        raise ArgumentTypeError(f"{text!r} must be more than 0")
     return seconds
 
 

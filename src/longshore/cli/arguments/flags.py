@@ -13,7 +13,8 @@ from longshore.cli.arguments import waiting_times
 
 
 def table(parser: Any, text: str, **readers: Callable[[str], object]) -> None:
-    """Adds the flags and words of a table: spelling, kind and help, two spaces apart; help may go on below.
+    """Adds the flags and words of a table: spelling, kind and help, two spaces apart; help may continue on
+    the next line.
 
     A spelling is `--output, -o FORMAT`, or `words* NAME` with how many there may be; `dest: --for T` names
     another destination. Kinds are `text`, `word` (must be given), `words`, `list` (may be repeated), `on`,
@@ -126,14 +127,14 @@ def json_output(parser: ArgumentParser) -> None:
 
 
 def validation(parser: ArgumentParser) -> None:
-    """Adds what happens to fields that a kind does not have."""
+    """Adds `--validate`, which says what happens to fields that a kind does not have."""
     from longshore.cli.server.apply_request import VALIDATION
 
     table(parser, f"--validate  {'|'.join(VALIDATION)}=strict  unknown fields: refuse, warn, ignore")
 
 
 def field_owner(parser: ArgumentParser) -> None:
-    """Adds the name under which fields are set, and what happens to fields of other managers."""
+    """Adds the flags of server-side apply: the field manager, and whether it takes over fields of others."""
     from longshore.cli.server.apply_request import MANAGER
 
     switch(parser, "--server-side", help="refuse to take over fields that others own")
@@ -168,7 +169,7 @@ def other_cluster(parser: ArgumentParser) -> None:
 
 
 def one_of_several(parser: ArgumentParser) -> None:
-    """Adds the flags of a process that works while its replicas wait."""
+    """Adds the flags of controllers outside: leader election, metrics, reasons."""
     switch(parser, "--leader-elect", help="work only while holding the Lease (default)", default=True)
     parser.add_argument(
         "--metrics-port",
@@ -188,7 +189,7 @@ def address(text: str) -> tuple[str, int]:
 
 
 def whole(words: str, first: int = 0, last: float = math.inf) -> Callable[[str], int]:
-    """A reader of whole numbers in these bounds. `words` say what a text is to be: `a whole number above
+    """A reader of whole numbers in these bounds. `words` follow "is not" in the error: `a whole number above
     0`."""
 
     def read(text: str) -> int:

@@ -20,9 +20,9 @@ _UNKNOWN = "unrecognized arguments: "
 class Formatter(argparse.RawDescriptionHelpFormatter):
     """The form of help texts, as wide as the terminal.
 
-    argparse makes one for every argument that is added, and would import shutil for the width: with YAML
-    (client/config/kubeconfig.py) a seventh of the instructions of `longshore get pods` (cachegrind).
-    """
+    argparse makes a formatter for every argument that is added. Its own imports shutil for the width:
+    together with YAML (client/config/kubeconfig.py) a seventh of the instructions of `longshore get pods`
+    (cachegrind)."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=columns() - 2)

@@ -82,7 +82,7 @@ def chosen(server: Server, arguments: Namespace, known: Kinds | None = None) -> 
 
 
 def of_files(server: Server, kinds: Kinds, arguments: Namespace) -> list[Target]:
-    """The objects in files; a selector keeps those whose manifests have its labels."""
+    """The objects in files; with a selector, only those whose manifests match it."""
     from longshore.cli.arguments import manifest_files
 
     targets = []

@@ -31,7 +31,7 @@ _URL_VERBS = frozenset(("get", "put", "post", "head", "options", "delete", "patc
 
 
 _CAN_FLAGS = """
-words* VERB TYPE[/NAME] | VERB /URL  words   the deed: create jobs, get /healthz
+words* VERB TYPE[/NAME] | VERB /URL  words   the action: create jobs, get /healthz
 --all-namespaces, -A                 switch  in all namespaces
 --list                               switch  list all that you may do
 --no-headers                         on      leave out the header line of --list

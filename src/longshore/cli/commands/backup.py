@@ -20,7 +20,7 @@ from longshore.cli.main import Failure
 from longshore.cli.printing import columns
 from longshore.cli.server import data_dir
 
-_TRIES: Final = 10
+_MAX_TRIES: Final = 10
 _PAUSE_SECONDS: Final = 1.0
 """Seconds between two tries; a longshore that restarts is back within a few of these."""
 
@@ -43,7 +43,7 @@ def run(arguments: Namespace) -> int:
         raise Failure(f"there is no journal in {directory}; choose another one with --data-dir")
     name = f"backup-{os.getpid()}"
     try:
-        with refusals.told(), ExitStack() as stack:
+        with refusals.as_failure(), ExitStack() as stack:
             copy = _copied(directory, name, stack)
             secret_places.note_backup(directory, out)
             made = backups.pack(directory, copy, out, volumes=arguments.volumes)
@@ -63,7 +63,7 @@ def _copied(directory: Path, name: str, stack: ExitStack) -> Path:
     from longshore.store.errors import DataDirBusy
     from longshore.up import snapshots
 
-    for left in reversed(range(_TRIES)):
+    for left in reversed(range(_MAX_TRIES)):
         copy = directory
         try:
             copy = _copy(directory, name)

@@ -21,10 +21,10 @@ from longshore.cli.commands.up import controllers
 from longshore.cli.main import Failure
 
 if TYPE_CHECKING:
-    from longshore.up.outside.settings import Settings
+    from longshore.up.outside.settings import OutsideSettings
 
-_EVERY_ADDRESS = "0.0.0.0"
-"""Webhooks are called from other machines."""
+_ANY_ADDRESS = "0.0.0.0"
+"""All addresses, because other machines call webhooks."""
 _MAX_SHARDS = 256
 """Each replica reads the Leases of all shards every 1.5 s: the Leases of 256 shards are some 200 kB."""
 
@@ -36,20 +36,19 @@ _WATCHED = """
 --namespace, -n NS     text           only this namespace (default: all)
 """
 _SERVED = """
---kube-api-qps N       rate=0.0       requests a second to the API server, at most (default: 0, the server
-                                      sets the pace)
---kube-api-burst N     burst=0        requests that need not wait for their turn (default: twice
-                                      --kube-api-qps)
+--kube-api-qps N       rate=0.0       at most this many requests a second to the API server (default: 0, no
+                                      limit)
+--kube-api-burst N     burst=0        requests that may be sent at once (default: twice --kube-api-qps)
 """
 _NAMED = """
 --webhooks-name NAME   text={name}    the name of the webhooks' Service, Secret, Lease and configurations
                                       (default: {name})
 """
 _SHARDS = """
---shards N             shards=0       divide objects into so many shards, each with a Lease and a process of
-                                      its own; start one more, to take over (default: 0, one process works)
---shard-by             {by}           what stays together in a shard: all of a namespace, or each object by
-                                      itself (default: {default})
+--shards N             shards=0       divide objects into N shards, each with its own Lease and process;
+                                      more processes stand by to take over (default: 0, one process works)
+--shard-by             {by}           divide objects by namespace, or each object by itself (default:
+                                      {default})
 """
 
 
@@ -71,7 +70,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     flags.one_of_several(parser)
     add_shards(parser)
     flags.table(parser, _SERVED, rate=_rate, burst=flags.whole("a whole number of requests"))
-    usual = f"{_EVERY_ADDRESS}:{settings.WEBHOOKS_PORT}"
+    usual = f"{_ANY_ADDRESS}:{settings.WEBHOOKS_PORT}"
     parser.add_argument(
         "--webhooks",
         type=_webhooks,
@@ -105,7 +104,7 @@ def add_shards(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.up.outside.settings import Settings
+    from longshore.up.outside.settings import OutsideSettings
 
     check_namespace("--namespace", arguments.namespace, arguments.controllers)
     if arguments.shards and not arguments.leader_elect:
@@ -113,7 +112,7 @@ def run(arguments: Namespace) -> int:
     if arguments.webhooks and arguments.namespace:
         raise Failure("--webhooks answer for all namespaces: leave --namespace out", 2)
     lease_namespace, lease = arguments.lease
-    settings = Settings(
+    settings = OutsideSettings(
         kubeconfig=arguments.kubeconfig,
         context=arguments.context,
         controllers=arguments.controllers,
@@ -170,7 +169,7 @@ def _rate(text: str) -> float:
 
 def _webhooks(text: str) -> tuple[str, int]:
     address, port = flags.address(text)
-    return (address if ":" in text else _EVERY_ADDRESS), port
+    return (address if ":" in text else _ANY_ADDRESS), port
 
 
 def _lease(text: str) -> tuple[str, str]:
@@ -180,7 +179,7 @@ def _lease(text: str) -> tuple[str, str]:
     return namespace, name
 
 
-def until_stopped(settings: Settings) -> int:
+def until_stopped(settings: OutsideSettings) -> int:
     """Runs until stopped, and returns the exit code. Raises `Failure` with a message for the person."""
     from longshore.client import ConfigError
     from longshore.machinery.election import LeadershipLost
@@ -191,7 +190,7 @@ def until_stopped(settings: Settings) -> int:
         outside_process.run(settings)
     except ConfigError as err:
         raise Failure(str(err), 2) from None
-    except (CannotServe, LeadershipLost, outside_process.Refused) as err:
+    except (CannotServe, LeadershipLost, outside_process.CredentialsRefused) as err:
         raise Failure(str(err)) from None
     except OSError as err:
         raise Failure(f"--metrics-port: {err.strerror or err}") from None

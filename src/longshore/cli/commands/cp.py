@@ -20,7 +20,7 @@ from longshore.cli.server import connecting
 INTERMIXED = True
 
 
-class Place(NamedTuple):
+class PodPath(NamedTuple):
     """A path in a pod; with an empty pod, a path on this machine."""
 
     pod: str
@@ -60,12 +60,12 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def _place(word: str) -> Place:
+def _place(word: str) -> PodPath:
     """Parses a word. One with a colon names a pod, unless a path begins before the colon."""
     before, colon, path = word.partition(":")
     if not colon or before.startswith((".", "/")) or not before:
-        return Place("", "", word)
+        return PodPath("", "", word)
     parts = before.split("/")
     if len(parts) > 2 or not all(parts):
         raise Said("error: filespec must match the canonical format: [[namespace/]pod:]file/path", 2)
-    return Place(parts[-1], parts[0] if len(parts) == 2 else "", path)
+    return PodPath(parts[-1], parts[0] if len(parts) == 2 else "", path)

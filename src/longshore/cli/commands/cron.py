@@ -36,11 +36,11 @@ _MERGE: Final = "application/strategic-merge-patch+json"
 
 _SETTINGS: Final = """
 --zone Z        text=unset    IANA time zone (default: the one of the machine)
---deadline T    not_negative  a run that could not start so long after its time is skipped
+--deadline T    not_negative  skip a run that could not start within this time
 --overlap       switch=unset  whether a run starts while the one before runs (default: it does)
 --replace       on            a run stops the one before, if that still runs
 --retries N     natural       retries of a failed run (default: 0)
---timeout T     not_negative  a run that takes longer, retries included, has failed
+--timeout T     not_negative  fail a run that takes longer, retries included
 --env K[=V]     list          set a variable; without a value, take the caller's
 --env-all       switch        pass all variables of this shell
 --cpu Q         text          processors a run requests, e.g. 500m
@@ -188,15 +188,15 @@ def _is_name(text: str) -> bool:
 
 
 def _add(arguments: Namespace) -> int:
-    from longshore.cli.crontabs import made
+    from longshore.cli.crontabs import cronjob_manifests
     from longshore.cli.printing import objects
 
     if not arguments.after_dashes:
         raise Failure("a command is missing after two dashes: longshore cron add '@daily' -- COMMAND", 2)
     if arguments.overlap and arguments.replace:
         raise Failure("--overlap and --replace exclude each other", 2)
-    made.checked_schedule(arguments.schedule, arguments.zone)
-    obj = made.from_command(arguments, arguments.after_dashes, os.environ)
+    cronjob_manifests.checked_schedule(arguments.schedule, arguments.zone)
+    obj = cronjob_manifests.from_command(arguments, arguments.after_dashes, os.environ)
     if arguments.dry_run:
         sys.stdout.write(objects.as_yaml(obj))
         return 0
@@ -208,15 +208,15 @@ def _add(arguments: Namespace) -> int:
 
 def _edit(arguments: Namespace) -> int:
     from longshore.cli.arguments import parsers
-    from longshore.cli.crontabs import made
+    from longshore.cli.crontabs import cronjob_manifests
 
     if arguments.overlap and arguments.replace:
         raise Failure("--overlap and --replace exclude each other", 2)
     if arguments.schedule:
-        made.checked_schedule(arguments.schedule, arguments.zone)
+        cronjob_manifests.checked_schedule(arguments.schedule, arguments.zone)
     with connecting.opened(arguments) as server:
         before = _cronjob(server, arguments.name)
-        patch = made.changes(arguments, arguments.after_dashes, os.environ, before)
+        patch = cronjob_manifests.changes(arguments, arguments.after_dashes, os.environ, before)
         if patch:
             path = _path(server, arguments.name)
             after = server.json("PATCH", path, body=patch, content_type=_MERGE)
@@ -332,12 +332,12 @@ def _list(arguments: Namespace) -> int:
 
 
 def _import(arguments: Namespace) -> int:
-    from longshore.cli.crontabs import crontab, made
+    from longshore.cli.crontabs import cronjob_manifests, crontab
     from longshore.cli.printing.columns import Columns
     from longshore.cli.server import apply_request
 
     found = crontab.read(_lines_of(arguments.file), os.path.expanduser("~"))
-    objs = [made.from_entry(entry) for entry in found.entries]
+    objs = [cronjob_manifests.from_entry(entry) for entry in found.entries]
     rows = [["LINE", "NAME", "SCHEDULE", "COMMAND"]]
     rows += [
         [str(entry.number), entry.name, _words(obj), entry.command]
@@ -374,7 +374,7 @@ def _lines_of(name: str) -> Sequence[str]:
 
 
 def _export(arguments: Namespace) -> int:
-    from longshore.cli.crontabs import made
+    from longshore.cli.crontabs import cronjob_manifests
 
     with connecting.opened(arguments) as server:
         if arguments.names:
@@ -382,7 +382,7 @@ def _export(arguments: Namespace) -> int:
         else:
             cronjobs = server.json("GET", _path(server))["items"]
     print("# the CronJobs of longshore, as a crontab; times are those of its machine where no zone is set")
-    for line in made.exported(cronjobs):
+    for line in cronjob_manifests.exported(cronjobs):
         print(line)
     return 0
 

@@ -103,7 +103,7 @@ def _text(server: Server, target: Target, obj: Obj, with_events: bool) -> str:
 def _happened(server: Server, target: Target, obj: Obj) -> list[Obj]:
     meta = obj["metadata"]
     about = {"kind": target.kind.kind, "name": meta["name"], "namespace": meta.get("namespace", "")}
-    if target.kind.kind != "Node":  # a node's events name it by its name, for its uid is not known there
+    if target.kind.kind != "Node":  # events of a node have its name in place of its uid
         about["uid"] = meta["uid"]
     selector = ",".join(f"involvedObject.{key}={value}" for key, value in about.items() if value)
     where = f"/api/v1/namespaces/{meta['namespace']}/events" if meta.get("namespace") else "/api/v1/events"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from longshore.cli.server.requests import Server
 
 INTERMIXED = True
-_ERROR = 2
+_ERROR_CODE = 2
 """Exit code of an error; 1 means that something differs."""
 
 
@@ -47,7 +47,7 @@ def run(arguments: Namespace) -> int:
     from longshore.cli.arguments import kinds, manifest_files
 
     if not arguments.filename:
-        raise Said("error: must specify -f", _ERROR)
+        raise Said("error: must specify -f", _ERROR_CODE)
     pairs = []
     try:
         with connecting.opened(arguments) as server:
@@ -56,7 +56,7 @@ def run(arguments: Namespace) -> int:
             for manifest in manifest_files.selected(found, arguments.selector):
                 pairs.append(_pair(server, known, manifest, arguments))
     except Failure as err:
-        err.code = _ERROR
+        err.code = _ERROR_CODE
         raise
     return _show(pairs)
 

@@ -26,7 +26,7 @@ from longshore.cli.server import connecting
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
-    from longshore.cli.kept.run_records import KeptObject, Record
+    from longshore.cli.kept.run_records import KeptObject, RunRecord
     from longshore.cli.server.requests import Server
 
 INTERMIXED = True
@@ -179,17 +179,17 @@ class Row:
 
 
 def order(row: Row) -> tuple[int, bool, float]:
-    """The key that sorts rows, oldest first. Jobs that run have whole seconds, others fractions: within a
-    second a retry comes after the run that it retries."""
+    """The sort key of rows, oldest first. Running Jobs have whole seconds, others fractions; within a second
+    a retry comes after the run that it retries."""
     return int(row.begun), bool(row.retry_of), row.begun
 
 
-def of_record(record: Record) -> list[Row]:
+def of_record(record: RunRecord) -> list[Row]:
     """The objects of a throw-away run."""
     return [_of_kept(record, one) for one in record.objects.values()]
 
 
-def _of_kept(record: Record, one: KeptObject) -> Row:
+def _of_kept(record: RunRecord, one: KeptObject) -> Row:
     ended = one.document.get("result")
     failure = one.failures[-1] if one.failures else None
     annotations = one.obj["metadata"].get("annotations") or {}

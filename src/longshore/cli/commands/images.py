@@ -24,7 +24,7 @@ from longshore.cli.printing.columns import Columns
 from longshore.cli.server import connecting, data_dir
 
 if TYPE_CHECKING:
-    from longshore.node.images.image_table import Entry, Table
+    from longshore.node.images.image_table import ImageEntry, ImageTable
 
 TAKES_A_COMMAND = True
 
@@ -79,7 +79,7 @@ def _file(arguments: Namespace) -> Path:
 
 
 def _in_use(directory: Path) -> Path | None:
-    """The file of the longshore that runs on a directory; None if none does, or it runs no pods."""
+    """The file of the longshore that runs on a directory; None without one, or if it runs no pods."""
     from longshore.api.errors import StatusError
     from longshore.client.errors import ConfigError, Unreachable
     from longshore.up import own_pages
@@ -147,7 +147,7 @@ def _test(images: list[str], file: Path) -> int:
     return code
 
 
-def _tested(image: str, table: Table) -> tuple[str, bool]:
+def _tested(image: str, table: ImageTable) -> tuple[str, bool]:
     from longshore.node.images.image_table import no_command
 
     row = table.find(image)
@@ -158,22 +158,22 @@ def _tested(image: str, table: Table) -> tuple[str, bool]:
     return f"{image}: {_meaning(row.entry)} ({where})" + "".join(f"\n  {each}" for each in lacks), not lacks
 
 
-def _meaning(entry: Entry) -> str:
+def _meaning(entry: ImageEntry) -> str:
     command, tools = _command(entry), _tools(entry)
     said = f"runs {command}" if command else "runs the container's own command"
     return f"{said}, with {tools}" if tools else said
 
 
-def _command(entry: Entry) -> str:
+def _command(entry: ImageEntry) -> str:
     return shlex.join((*entry.command, *entry.args))
 
 
-def _tools(entry: Entry) -> str:
+def _tools(entry: ImageEntry) -> str:
     found = [f"the applets of {entry.applets}"] if entry.applets else []
     return ", ".join([*found, *entry.path])
 
 
-def _lacks(entry: Entry) -> list[str]:
+def _lacks(entry: ImageEntry) -> list[str]:
     """The parts of an entry that are not on this machine, a sentence each."""
     import shutil
 

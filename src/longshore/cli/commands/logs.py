@@ -45,9 +45,9 @@ words* POD | TYPE/NAME   words         the pod, or the owner of pods
 --limit-bytes N          int           no more than N bytes
 --timestamps             switch        with the time of each line
 --prefix                 switch        with pod and container on each line
---raw                    switch        also to a terminal as it was written, control sequences included
---ignore-errors          switch        go on where there is no output
---max-log-requests N     int=5         with -f at most so many (default: 5)
+--raw                    switch        do not escape control sequences on a terminal
+--ignore-errors          switch        continue if a container has no output
+--max-log-requests N     int=5         with -f, follow at most N logs (default: 5)
 --pod-running-timeout T  seconds=20.0  wait so long for a pod (default: 20s)
 """
 
@@ -83,7 +83,7 @@ def run(arguments: Namespace) -> int:
             raise
         told = f"no run named {arguments.words[0]} is kept, see: longshore history"
         raise Failure(f"{told}; and {err}", 2) from None
-    with refusals.told(), closing(server):
+    with refusals.as_failure(), closing(server):
         try:
             return _served(server, arguments)
         except StatusError as err:
@@ -106,7 +106,7 @@ def _served(server: Server, arguments: Namespace) -> int:
     if runs := _runs_of_cronjob(server, arguments):
         codes = []
         for run in runs:
-            if not arguments.failed:  # whose failed pods they are stands before each of them
+            if not arguments.failed:  # with --failed each pod has a header of its own
                 print(f"==> {run} <==", file=sys.stderr, flush=True)
             arguments.words, arguments.all = [run], False
             codes.append(_served(server, arguments))

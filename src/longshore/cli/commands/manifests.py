@@ -48,7 +48,7 @@ def run(arguments: Namespace) -> int:
     check_namespace("--only-namespace", arguments.only_namespace, arguments.controllers)
     if arguments.webhooks and arguments.only_namespace:
         raise Failure("--webhooks answer for all namespaces: leave --only-namespace out", 2)
-    wanted = manifests.Wanted(
+    wanted = manifests.WantedInstallation(
         arguments.namespace,
         arguments.image,
         arguments.controllers,

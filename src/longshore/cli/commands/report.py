@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from longshore.cli.reporting.day import Day, Skipped
     from longshore.cli.server.requests import Server
 
-_MAX_WORDS: Final = 50
-"""The most failed runs whose last words are read, the newest."""
+_MAX_RUNS_READ: Final = 50
+"""Last words are read only for this number of failed runs, the newest."""
 _FLAGS: Final = """
 --since T             since=24h     from 90m, 24h or 7d before now (default: 24h)
 --all-namespaces, -A  switch        in all namespaces
@@ -82,7 +82,7 @@ def _words(server: Server, failed: Iterable[Row]) -> dict[str, str]:
     import json
 
     found = {}
-    for row in [row for row in failed if row.record][-_MAX_WORDS:]:
+    for row in [row for row in failed if row.record][-_MAX_RUNS_READ:]:
         where = f"/apis/longshore.dev/v1/namespaces/{row.namespace}/finishedjobs/{row.record}"
         answer = server.request("GET", where)
         if answer.code == 200:

@@ -36,27 +36,27 @@ files* FILE            words              manifests, directories of manifests, o
 --retries N            natural=0          retries of a failed run (default: 0)
 --backoff T            pause              pause before the first retry, twice that before the second, ...
                                           (default: 10s)
---delay T              pause=0.0          time from one start to the next, at least
+--delay T              pause=0.0          shortest time from one start to the next
 --limit-rate N/s       rate=0.0           starts in a second (N/s), minute (N/m) or hour (N/h), at most
 --each FILE            list               run the command once per line of this file, - for standard input;
                                           twice: per pair of lines
 -0, --null             on                 items of --each end with a zero byte, as of find -print0
 --each-csv FILE        text               once per row of a table, with {column}
---raw-items            switch             let the shell of sh -c '...{}...' execute what items hold
+--raw-items            switch             let the shell of sh -c '...{}...' execute items as code
 --shuffle              switch             take the items in a random order
 --failed-to FILE       path               write the items that did not complete, one per line, for the next
                                           --each
 --results DIR          path               write stdout, stderr, exit code and times of each item to files in
                                           DIR/NUMBER-ITEM
 --joblog FILE          path               write a line per try, as GNU parallel does
---timeout-each T       seconds            a try that takes longer has failed (whole seconds)
---fail-unstartable T   pause              a pod that cannot be started for this long has failed (default: 5s,
-                                          of manifests 30s)
+--timeout-each T       seconds            fail a try that takes longer (whole seconds)
+--fail-unstartable T   pause              fail a pod that cannot start for this long (default: 5s, for
+                                          manifests 30s)
 --no-fail-unstartable  on                 wait for ever for pods that cannot be started
 --run-as-me            on                 ignore runAsUser and groups of manifests, as if not set
 --isolation            none|process|full  walls around the processes: own process tree (process), also own
-                                          /tmp and /dev (full) (default: process for a command; of manifests
-                                          what longshore up says)
+                                          /tmp and /dev (full) (default: process for a command; for
+                                          manifests as longshore up says)
 --fail-fast            switch             stop everything when one run has failed
 --name NAME            name=              name of the Job (default: made from the command)
 --env K[=V]            list               set a variable; without a value, take the caller's
@@ -74,12 +74,12 @@ files* FILE            words              manifests, directories of manifests, o
 --replace              switch             delete an existing object of the same name first
 --rm                   switch             delete the Jobs at the end
 --throw-away           switch             do not use a longshore that runs here
---resume               switch             go on where the last run of the same --name stopped: what is done is
-                                          not run again
---runtime              process|podman|auto=  --throw-away with this runtime for pods of manifests without a
+--resume               switch             continue the last run of the same --name; completed work is not run
+                                          again
+--runtime              process|podman|auto=  with --throw-away, the runtime for pods of manifests without a
                                           runtimeClassName
---attach JOB           text               run nothing, but show a run that is under way to its end; Ctrl-C
-                                          leaves it as it is
+--attach JOB           text               run nothing; show a run that is under way to its end; Ctrl-C does
+                                          not stop it
 """
 _OF_COMMANDS = (
     "completions", "parallelism", "each", "each_csv", "null", "raw_items", "shuffle", "failed_to", "joblog",

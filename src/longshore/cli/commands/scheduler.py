@@ -34,9 +34,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.up.outside.settings import Settings
+    from longshore.up.outside.settings import OutsideSettings
 
-    settings = Settings(
+    settings = OutsideSettings(
         kubeconfig=arguments.kubeconfig,
         context=arguments.context,
         controllers=(),

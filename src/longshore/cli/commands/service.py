@@ -63,7 +63,7 @@ def _install(arguments: Namespace) -> int:
         return 0
     names = [each.file.name for each in units]
     _systemctl(arguments.user, "daemon-reload")
-    if differ:  # what runs goes on as it was started, and a socket is not bound anew below a service
+    if differ:  # a unit that runs would keep its old settings and socket
         _systemctl(arguments.user, "stop", *names)
     _systemctl(arguments.user, "enable", "--now", *names)
     print(f"{systemd_unit.NAME} runs, and starts with {'your session' if arguments.user else 'the machine'}")

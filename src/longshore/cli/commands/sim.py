@@ -37,12 +37,12 @@ length: --for T         length      how long (default: until done; 1d with CronJ
 --until WHEN            text        the end: a time such as 06:00, or done: as soon as nothing is left to do
 --start TIME            text        2027-03-27T00:00 in the zone (default: the next midnight)
 --zone ZONE             text        time zone of schedules and of times (default: this machine's)
---seed N                int=0       of the dice (default: 0)
+--seed N                int=0       seed of the dice (default: 0)
 --runs N                count=1     play N seeds, and show p50 and p95
---nodes N,N             counts      so many nodes alike (default: 1); several numbers side by side
---node AMOUNTS          text        what a node has: cpu=64,memory=256Gi,nvidia.com/gpu=8
---outcomes FILE         text        how pods go, and what is expected; YAML
---outcomes-from FILE    text        pods or history that were, as -o json prints them
+--nodes N,N             counts      number of equal nodes (default: 1); several numbers are compared
+--node AMOUNTS          text        capacity of a node: cpu=64,memory=256Gi,nvidia.com/gpu=8
+--outcomes FILE         text        YAML file: how pods run and end, and what is expected
+--outcomes-from FILE    text        past pods or history, as -o json prints them
 changes: --set F=V,V    list        try values: job/x.spec.parallelism=4,8
 --check                 switch      exit 1 when an expectation of the outcomes is broken
 --output, -o {_FORMS}  {_FORMS}=table  the form of the answer
@@ -87,7 +87,7 @@ def _played(arguments: Namespace, asked: Question) -> list[Played]:
     from longshore.cli.simulating.playing import Played
 
     seeds = range(arguments.seed, arguments.seed + arguments.runs)
-    logging.disable(logging.WARNING)  # troubles of a simulated machine are part of the answer
+    logging.disable(logging.WARNING)  # the result lists failures of simulated nodes; the log need not
     try:
         found = playing.play([asked.settings(variant, seed) for variant in asked.variants for seed in seeds])
     finally:

@@ -66,7 +66,7 @@ def _found(server: Server) -> Obj:
 
 
 def _kept(server: Server) -> Obj:
-    """How much the server keeps of finished work; empty if it is no longshore, or without the right."""
+    """How much finished work the server keeps; empty if it is not longshore, or refuses to say."""
     from longshore.up import own_pages
 
     answer = server.request("GET", own_pages.KEPT)

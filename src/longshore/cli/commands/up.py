@@ -22,19 +22,19 @@ _SERVER_FLAGS = """
 --listen ADDRESS          list:address       an address of this machine to listen on besides 127.0.0.1, for
                                              use from other machines; may be repeated (see the page on
                                              security first)
---tls-name NAME           list:tls_name      a name or address that other machines reach this one by, for the
-                                             certificate; may be repeated
+--tls-name NAME           list:tls_name      a further name or address of this machine for the certificate;
+                                             may be repeated
 --in-memory               on                 keep nothing on disk; without --data-dir the kubeconfig is
                                              removed at the end, too
---scripted FILE           path               with --in-memory, for tests: pods go as this file says, and
+--scripted FILE           path               with --in-memory, for tests: pods run as this file says, and
                                              /testing/ moves a virtual clock
 --durability normal|full  durability=normal  an acknowledged write survives kill -9 (normal), or power loss,
                                              too (full)
 --controllers LIST|none   controllers        controllers to run, separated by commas (default: {controllers})
 --no-node                 on                 run no pods here
---node-name NAME          node_name          the node's name from now on, kept in the data directory; the node
-                                             of another name that was kept there is deleted, with its pods
-                                             (default: the name that is kept; at first the machine's)
+--node-name NAME          node_name          the node's name, kept in the data directory; a node of an earlier
+                                             name is deleted with its pods (default: the kept name, at first
+                                             the machine's)
 --no-scheduler            on                 do not schedule pods here
 """
 _NODE_FLAGS = f"""
@@ -43,7 +43,7 @@ _NODE_FLAGS = f"""
                      installed
 --images FILE  file  what images mean to the process runtime (default: images.yaml in the data directory; see
                      longshore images)
---isolation    none|process|full=full  walls around pods that do not say which (annotation
+--isolation    none|process|full=full  walls around pods that do not choose them (annotation
                      {own_names.ISOLATION}): none; process, own processes; full, also own /tmp, /dev and fewer
                      system calls (default: full, or what the system allows of it)
 --node-capacity cpu=N,memory=M,…  capacity  the node's capacity, where it differs from the machine's

@@ -158,10 +158,10 @@ def _condition(wanted: str) -> Callable[[Obj], bool]:
 
     def holds(obj: Obj) -> bool:
         conditions = (obj.get("status") or {}).get("conditions")
-        if not isinstance(conditions, list):  # a JobFlow has them by name of its Jobs
+        if not isinstance(conditions, list):  # a JobFlow's are a map by Job name
             return False
         for condition in conditions:
-            if str(condition.get("type", "")).lower() == name:  # those of a Volcano Job have none
+            if str(condition.get("type", "")).lower() == name:  # conditions of a Volcano Job have no type
                 return str(condition.get("status", "")).lower() == value
         return False
 

@@ -42,7 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="KIND/NAME",
         help="a job, cronjob, vcjob, cronvcjob, pod, podgroup, queue, jobflow, pvc, pv or namespace",
     )
-    parser.add_argument("-w", "--watch", action="store_true", help="go on, and print what is new")
+    parser.add_argument("-w", "--watch", action="store_true", help="keep running, and print new lines")
     parser.add_argument("--all", action="store_true", help=f"all lines, not only the last {_MAX_LINES}")
     parser.add_argument("-o", "--output", choices=("json",), help="print the story as a document")
     connecting.add_arguments(parser)
@@ -119,11 +119,11 @@ def document(server: Server, kind: Kind, name: str) -> Obj:
         found: Obj = types.decode(answer.body)
         return found
     if answer.code == 404 and not answer.body.lstrip().startswith(b"{"):
-        return _told_here(server, kind, name)
+        return _story_from_objects(server, kind, name)
     raise refusal(answer)
 
 
-def _told_here(server: Server, kind: Kind, name: str) -> Obj:
+def _story_from_objects(server: Server, kind: Kind, name: str) -> Obj:
     """The story of an object on a server that keeps no reasons, from its objects and events."""
     from longshore.why.observe import observe
     from longshore.why.tell import tell

@@ -27,18 +27,18 @@ _SHELL_WORDS: Final = frozenset((
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CrontabEntry:
     """One line that starts a command."""
 
     number: int
     """The number of its line, from 1."""
     name: str
-    """The name of its CronJob: that of the program, numbered where it is not the first."""
+    """The name of its CronJob: the program's name, numbered if it is not the first."""
     schedule: str
     command: str
     """The text for the shell."""
     input: str | None
-    """Standard input of the command, from behind the first `%`; None without one."""
+    """Standard input of the command: the text after the first `%`; None without a `%`."""
     shell: str
     env: Mapping[str, str]
     zone: str
@@ -48,7 +48,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedLine:
     """One line that cannot be taken over."""
 
     number: int
@@ -58,8 +58,8 @@ class Refused:
 
 @dataclass(slots=True)
 class Crontab:
-    entries: list[Entry] = field(default_factory=list)
-    refused: list[Refused] = field(default_factory=list)
+    entries: list[CrontabEntry] = field(default_factory=list)
+    refused: list[RefusedLine] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     """Differences between cron and longshore, a line each."""
 
@@ -79,7 +79,7 @@ def read(lines: Iterable[str], home: str) -> Crontab:
         try:
             found.entries.append(_entry(number, text, settings, names))
         except ValueError as err:
-            found.refused.append(Refused(number, text.strip(), str(err)))
+            found.refused.append(RefusedLine(number, text.strip(), str(err)))
     return found
 
 
@@ -94,7 +94,7 @@ def _set(found: Crontab, settings: dict[str, str], number: int, name: str, value
     settings[name] = value
 
 
-def _entry(number: int, text: str, settings: Mapping[str, str], names: dict[str, int]) -> Entry:
+def _entry(number: int, text: str, settings: Mapping[str, str], names: dict[str, int]) -> CrontabEntry:
     """The entry of a line. Raises ValueError with the reason if there is none."""
     parts = _NAMED.fullmatch(text) or _FIELDS.fullmatch(text)
     if parts is None:
@@ -113,7 +113,7 @@ def _entry(number: int, text: str, settings: Mapping[str, str], names: dict[str,
     delay = settings.get("RANDOM_DELAY", "")
     if delay and not delay.isdecimal():
         raise ValueError(f"RANDOM_DELAY={delay} is no number of minutes")
-    return Entry(
+    return CrontabEntry(
         number,
         _name(command, names),
         schedule,

@@ -19,13 +19,13 @@ from longshore.controllers.cronjob import timing
 from longshore.controllers.scheduled.upcoming_runs import shown
 from longshore.controllers.scheduled.view import ScheduledView
 
-_STRIP: Final = 20
+_STRIP_RUNS: Final = 20
 _MARKS: Final = {"complete": ".", "failed": "x", "deleted": "-", "suspended": "s", "running": ">"}
 LEGEND: Final = "RUNS: . complete, x failed, > running, s suspended, - deleted; the newest on the right"
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CronJobLine:
     """One CronJob with its runs, the oldest first."""
 
     cronjob: Obj
@@ -68,7 +68,7 @@ def _last(run: Row | None) -> str:
     return f"{run.result} {begun}, took {span(run.ended - run.begun)}"
 
 
-def lines(cronjobs: Iterable[Obj], runs: Iterable[Row], now: Instant, local: cron.Zone) -> list[Line]:
+def lines(cronjobs: Iterable[Obj], runs: Iterable[Row], now: Instant, local: cron.Zone) -> list[CronJobLine]:
     """The CronJobs with their runs, in the order of the CronJobs."""
     of_cronjob: dict[tuple[str, str], list[Row]] = {}
     for run in sorted(runs, key=order):
@@ -76,9 +76,9 @@ def lines(cronjobs: Iterable[Obj], runs: Iterable[Row], now: Instant, local: cro
     return [_line(obj, of_cronjob, now, local) for obj in cronjobs]
 
 
-def _line(obj: Obj, runs: Mapping[tuple[str, str], list[Row]], now: Instant, local: cron.Zone) -> Line:
+def _line(obj: Obj, runs: Mapping[tuple[str, str], list[Row]], now: Instant, local: cron.Zone) -> CronJobLine:
     meta, spec = obj["metadata"], obj["spec"]
-    mine = runs.get((meta["namespace"], f"CronJob/{meta['name']}"), [])[-_STRIP:]
+    mine = runs.get((meta["namespace"], f"CronJob/{meta['name']}"), [])[-_STRIP_RUNS:]
     try:
         named = cron.load(spec["timeZone"]) if spec.get("timeZone") else None
         schedule = cron.parse(spec["schedule"])
@@ -89,10 +89,10 @@ def _line(obj: Obj, runs: Mapping[tuple[str, str], list[Row]], now: Instant, loc
         )
         coming = None if spec.get("suspend") else when.next(max(when.now, when.base))
     except (cron.UnknownZone, cron.ScheduleError, cron.NeverFires) as err:
-        return Line(obj, f"{spec['schedule']}: {err}", None, local, mine)
-    return Line(obj, in_words(schedule, named), coming, when.shown_in, mine)
+        return CronJobLine(obj, f"{spec['schedule']}: {err}", None, local, mine)
+    return CronJobLine(obj, in_words(schedule, named), coming, when.shown_in, mine)
 
 
-def table(found: Sequence[Line], *, with_namespace: bool) -> str:
+def table(found: Sequence[CronJobLine], *, with_namespace: bool) -> str:
     head = [*["NAMESPACE"] * with_namespace, "NAME", "SCHEDULE", "LAST RUN", "NEXT RUN", "RUNS"]
     return Columns().lines([head, *(line.cells(with_namespace=with_namespace) for line in found)])

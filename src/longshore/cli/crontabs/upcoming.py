@@ -17,7 +17,7 @@ from longshore.controllers.scheduled.upcoming_runs import shown
 from longshore.up.local_zone import local_zone
 
 if TYPE_CHECKING:
-    from longshore.controllers.scheduled.upcoming_runs import Run
+    from longshore.controllers.scheduled.upcoming_runs import UpcomingRun
 
 
 def of_schedule(text: str, zone: Any, after: int | None, count: int) -> int:
@@ -119,11 +119,11 @@ def of_cronjob(cronjob: dict[str, Any], now: int, count: int) -> str:
         lines.append(when.bad_jitter)
     runs = upcoming_runs.runs(schedule, zone, when.next, max(when.now, when.base), count)
     if due is not None and due != timing.last_schedule(cronjob):
-        runs = [upcoming_runs.Run(due, "due now"), *runs][:count]
+        runs = [upcoming_runs.UpcomingRun(due, "due now"), *runs][:count]
     return "\n".join([*lines, "", runs_table(runs, zone, local)])
 
 
-def runs_table(runs: Iterable[Run], zone: cron.Zone, local: cron.Zone) -> str:
+def runs_table(runs: Iterable[UpcomingRun], zone: cron.Zone, local: cron.Zone) -> str:
     """The runs as lines for the terminal, the header first."""
     rows = [(f"SCHEDULED ({zone.name})", f"LOCAL ({local.name})", "NOTE")]
     rows += [(shown(run.at, zone), shown(run.at, local), run.note) for run in runs]

@@ -15,7 +15,7 @@ from longshore.cli.describing.description_lines import NONE, Lines, controlled_b
 from longshore.cli.showing import event_lines
 
 _UNSET: Final = "<unset>"
-_SHOWN_INDEXES: Final = 50
+_MAX_CHARACTERS: Final = 50
 
 
 def describe(job: Obj, happened: Sequence[Obj], now: datetime) -> str:
@@ -92,7 +92,7 @@ def _numbers(lines: Lines, spec: Obj) -> None:
 
 
 def _indexes(text: str) -> str:
-    """All indexes, or the first ones that fit."""
-    if len(text) <= _SHOWN_INDEXES:
+    """All indexes, or the first ones that fit into the limit."""
+    if len(text) <= _MAX_CHARACTERS:
         return text or NONE
-    return text[: text.rindex(",", 0, _SHOWN_INDEXES) + 1] + "..." if "," in text[:_SHOWN_INDEXES] else text
+    return text[: text.rindex(",", 0, _MAX_CHARACTERS) + 1] + "..." if "," in text[:_MAX_CHARACTERS] else text

@@ -15,7 +15,7 @@ from zipfile import BadZipFile, ZipFile
 from longshore.api.errors import StatusError
 from longshore.api.facts import pod_state
 from longshore.api.types import Obj
-from longshore.cli.kept.run_records import LIVE, LOGS, KeptObject, Record
+from longshore.cli.kept.run_records import LIVE, LOGS, KeptObject, RunRecord
 from longshore.cli.main import Failure
 from longshore.cli.server.requests import Server, escaped
 
@@ -33,7 +33,7 @@ class _Log(NamedTuple):
 class _Files:
     """The log files of a run, by `NAMESPACE_POD_UID/CONTAINER/ATTEMPT.log`: packed, or of a run under way."""
 
-    def __init__(self, record: Record, stack: ExitStack) -> None:
+    def __init__(self, record: RunRecord, stack: ExitStack) -> None:
         self._live = record.directory / LIVE / "node" / "logs"
         self._packed: ZipFile | None = None
         try:
@@ -52,7 +52,7 @@ class _Files:
         return self._packed.open(name) if self._packed is not None else Path(self._live / name).open("rb")
 
 
-def show(record: Record, chosen: KeptObject | None, arguments: Namespace) -> int:
+def show(record: RunRecord, chosen: KeptObject | None, arguments: Namespace) -> int:
     """Prints the logs of the run, or of one object of it. Returns the exit code: 1 if there is no log."""
     if arguments.follow:
         raise Failure(f"the run {record.id} cannot be followed: it belongs to another process", 2)

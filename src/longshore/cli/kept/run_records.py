@@ -63,7 +63,7 @@ class KeptObject:
 
 
 @dataclass(slots=True)
-class Record:
+class RunRecord:
     directory: Path
     begun: float
     command: str = ""
@@ -91,7 +91,7 @@ def root() -> Path:
     return data_dir.directory(Namespace(data_dir=None)) / "runs"
 
 
-def every(directory: Path) -> Iterator[Record]:
+def every(directory: Path) -> Iterator[RunRecord]:
     """All records that can be read, the newest first."""
     found = sorted(directory.iterdir(), reverse=True) if directory.is_dir() else []
     for each in found:
@@ -99,7 +99,7 @@ def every(directory: Path) -> Iterator[Record]:
             yield record
 
 
-def find(word: str) -> tuple[Record, KeptObject | None] | None:
+def find(word: str) -> tuple[RunRecord, KeptObject | None] | None:
     """The newest run with an object of this name, as `NAME` or `KIND/NAME`; or the run of this id."""
     kind, _, name = word.rpartition("/")
     for record in every(root()):
@@ -111,12 +111,12 @@ def find(word: str) -> tuple[Record, KeptObject | None] | None:
     return None
 
 
-def read(directory: Path) -> Record | None:
+def read(directory: Path) -> RunRecord | None:
     """The record of one run; None if there is none, or its beginning is missing."""
-    record: Record | None = None
+    record: RunRecord | None = None
     for line in lines(directory):
         if "begun" in line:
-            record = Record(
+            record = RunRecord(
                 directory, line["begun"], line.get("command", ""), line.get("directory", ""), line["needed"]
             )
         elif record is not None:
@@ -146,7 +146,7 @@ def lines(directory: Path) -> list[dict[str, Any]]:
     return out
 
 
-def _take(record: Record, line: dict[str, Any]) -> None:
+def _take(record: RunRecord, line: dict[str, Any]) -> None:
     kept = record.objects.get(line.get("uid", ""))
     if "object" in line:
         record.objects[line["uid"]] = KeptObject(line["kind"], line["object"])

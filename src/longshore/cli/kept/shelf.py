@@ -23,9 +23,9 @@ from longshore.api import indexes
 from longshore.api.indexes import Runs
 from longshore.api.types import Obj
 from longshore.cli.kept import run_records
-from longshore.cli.kept.run_records import JOURNAL, LIVE, LOGS, Record
+from longshore.cli.kept.run_records import JOURNAL, LIVE, LOGS, RunRecord
 from longshore.cli.running import result
-from longshore.cli.running.progress import Failed, Run
+from longshore.cli.running.progress import Failed, FollowedRun
 from longshore.cli.server import data_dir
 
 MAX_RUNS: Final = 100
@@ -73,7 +73,7 @@ def _tidy(directory: Path, now: float) -> None:
     shutil.rmtree(directory / LIVE, ignore_errors=True)
     size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
     lines = run_records.lines(directory)
-    is_summed_up = "runs" in lines[-1]  # by the last line
+    is_summed_up = "runs" in lines[-1]  # the last line summarizes the run
     kept = [line for line in lines if not (is_summed_up and ("done" in line or "failure" in line))]
     if "result" not in kept[-1]:
         kept.append({"ended": now, "result": "interrupted"})
@@ -100,7 +100,7 @@ def prune(root: Path, now: float) -> None:
             shutil.rmtree(directory, ignore_errors=True)
 
 
-def _pack_logs(record: Record) -> None:
+def _pack_logs(record: RunRecord) -> None:
     """Packs the logs in the node's directory into one file, up to the limits."""
     node, target = record.directory / LIVE / "node", record.directory / LOGS
     sources = {name: node / "logs" / name for name in _names(node / "logs")}
@@ -162,7 +162,7 @@ class RunJournal:
         self._told: dict[str, tuple[str, Runs]] = {}
         """The last recorded list of completed indexes, as text and as runs, by uid."""
 
-    def created(self, runs: Sequence[Run], needed: Sequence[Obj], command: str) -> None:
+    def created(self, runs: Sequence[FollowedRun], needed: Sequence[Obj], command: str) -> None:
         """Records the runs, the objects that were applied for them, and the command line."""
         descriptor = os.open(self.directory / JOURNAL, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self._file = os.fdopen(descriptor, "a")
@@ -177,7 +177,7 @@ class RunJournal:
             self._write({"uid": run.uid, "kind": run.kind, "object": _slim(run.created)})
             self.changed(run)
 
-    def changed(self, run: Run) -> None:
+    def changed(self, run: FollowedRun) -> None:
         """Records indexes that were completed since the last call."""
         text, before = self._told.get(run.uid, ("", ()))
         if self._file is None or not run.indexed or run.lists[0] == text:
@@ -186,14 +186,14 @@ class RunJournal:
         self._told[run.uid] = run.lists[0], done
         self._write({"uid": run.uid, "done": indexes.write(indexes.without(done, before))})
 
-    def failure(self, run: Run, failed: Failed) -> None:
+    def failure(self, run: FollowedRun, failed: Failed) -> None:
         self._write({"uid": run.uid, "failure": result.failure(failed)})
 
-    def story(self, run: Run, story: Obj) -> None:
+    def story(self, run: FollowedRun, story: Obj) -> None:
         """Records the story of a run, up to the limit of lines."""
         self._write({"uid": run.uid, "story": {**story, "story": story["story"][-_MAX_STORY_LINES:]}})
 
-    def ended(self, runs: Sequence[Run], outcome: result.Outcome, code: int) -> None:
+    def ended(self, runs: Sequence[FollowedRun], outcome: result.Outcome, code: int) -> None:
         """Records how all runs ended."""
         documents = [result.of_run(run) for run in runs]
         self._write({"ended": time.time(), "result": outcome, "exitCode": code, "runs": documents})

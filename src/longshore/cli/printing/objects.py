@@ -40,8 +40,7 @@ def as_list(objects: Sequence[Obj]) -> Obj:
 
 def writer(output: str) -> Callable[[Any], str]:
     """The function from an object (or a list made by `as_list`) to text. Raises Failure for an unknown
-    format.
-    """
+    format."""
     kind, _, more = output.partition("=")
     match kind:
         case "json":

@@ -21,7 +21,7 @@ _PART: Final = re.compile(r"\{((?:[^{}\"']|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*
 _MAX_RANGE_DEPTH: Final = 50
 """How deeply ranges may be nested."""
 Part: TypeAlias = Callable[[Any, Any], Iterable[Sequence[Any]]]
-"""A function from the root and the current value to the values of a part; several times in a range."""
+"""A function from the root and the current value to the values of a part. A range calls it for each item."""
 
 
 def jsonpath(template: str) -> Callable[[Any], str]:

@@ -14,11 +14,11 @@ from longshore.cli.commands.history import Row, order
 LATE_SECONDS: Final = 60.0
 """A run that started this much after its scheduled time was late."""
 _SLOW_RATIO: Final = 2.0
-"""A run that took so many times what is usual was slow."""
+"""A run is slow if it took this many times the usual time."""
 _SLOW_SECONDS: Final = 5.0
 """Shorter runs are never called slow."""
-_KNOWN_RUNS: Final = 3
-"""The fewest runs that say what is usual."""
+_MIN_KNOWN_RUNS: Final = 3
+"""The fewest completed runs from which a usual time is computed."""
 _SKIPS: Final = ("Skipped", "TooLate", "UnknownTimeZone", "BadSchedule", "NeverFires", "NotCreated")
 """Reasons of a CronJob for which a run did not happen."""
 
@@ -43,7 +43,7 @@ class Day:
     rows: Sequence[Row]
     """The runs that ran within it."""
     usual: Mapping[int, float]
-    """The usual seconds of a run, by the position of its row, where enough runs say what is usual."""
+    """The usual seconds of a run, by the position of its row; missing if too few runs completed."""
     words: Mapping[str, str]
     """The last words of runs that failed, by the name of their record."""
     skipped: Sequence[Skipped]
@@ -96,13 +96,13 @@ def of_rows(
         others = [*known.get(group(row), ())]
         if row.result == "complete" and (took := _took(row)) in others:
             others.remove(took)
-        if len(others) >= _KNOWN_RUNS:
+        if len(others) >= _MIN_KNOWN_RUNS:
             usual[at] = statistics.median(others)
     return Day(since, until, mine, usual, words, skipped)
 
 
 def group(row: Row) -> tuple[str, str]:
-    """Namespace and name of the work that a run is one of: its CronJob's, else that of the Job."""
+    """Namespace and name that runs of the same work share: those of the CronJob, else of the first Job."""
     return row.namespace, row.owner.partition("/")[2] or row.retry_of or row.name
 
 

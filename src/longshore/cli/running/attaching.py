@@ -16,8 +16,8 @@ from longshore.api.types import Obj
 from longshore.cli.main import Failure
 from longshore.cli.running import each_items, place, run_creation, run_watches
 from longshore.cli.running.place import Place
-from longshore.cli.running.progress import Run
-from longshore.cli.running.run_session import Session
+from longshore.cli.running.progress import FollowedRun
+from longshore.cli.running.run_session import RunSession
 from longshore.cli.running.run_stopping import interrupts
 from longshore.cli.server import refusals
 
@@ -39,11 +39,11 @@ async def attach(arguments: Namespace) -> int:
 
 async def follow(arguments: Namespace, file: Path | None, titles: Sequence[tuple[str, str, str]]) -> int:
     """Shows the runs of these kinds, namespaces and names to their end. Returns the exit code of `run`."""
-    with refusals.told():
+    with refusals.as_failure():
         async with place.connected(file, arguments) as here:
             interrupted = interrupts()
             runs = [await _found(here, *title) for title in titles]
-            return await Session(here, arguments, watching=True).to_the_end(runs, interrupted, [])
+            return await RunSession(here, arguments, watching=True).to_the_end(runs, interrupted, [])
 
 
 def named(word: str) -> tuple[str, str]:
@@ -64,7 +64,7 @@ def with_defaults_of_run(arguments: Namespace) -> Namespace:
     return Namespace(**{**vars(parser.parse_args([])), **vars(arguments)})
 
 
-async def _found(here: Place, kind: str, namespace: str, name: str) -> Run:
+async def _found(here: Place, kind: str, namespace: str, name: str) -> FollowedRun:
     what = run_watches.KINDS[kind]
     obj = await here.client.get(what, name, namespace or here.namespace)
     resource = await here.client.resource(what)

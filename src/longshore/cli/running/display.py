@@ -11,7 +11,7 @@ from typing import Final
 
 from longshore.cli.main import drop
 from longshore.cli.running import report_lines
-from longshore.cli.running.progress import Failed, Run
+from longshore.cli.running.progress import Failed, FollowedRun
 
 
 class Display:
@@ -21,11 +21,11 @@ class Display:
     def say(self, text: str) -> None:
         """Prints a line that stays."""
 
-    def begin(self, runs: list[Run]) -> None: ...
+    def begin(self, runs: list[FollowedRun]) -> None: ...
 
-    def changed(self, run: Run) -> None: ...
+    def changed(self, run: FollowedRun) -> None: ...
 
-    def failure(self, run: Run, failed: Failed) -> None: ...
+    def failure(self, run: FollowedRun, failed: Failed) -> None: ...
 
     def line(self, prefix: str, line: bytes) -> None:
         """Prints a line of a container's output, with its end, on standard output."""
@@ -49,12 +49,12 @@ def chosen(arguments: Namespace, *, logs: bool) -> Display:
 
 
 _LINE_SECONDS: Final = 1.0
-_SHOWN_FAILURES: Final = 20
+_MAX_SHOWN_FAILURES: Final = 20
 
 
 class LineDisplay(Display):
     def __init__(self) -> None:
-        self._runs: list[Run] = []
+        self._runs: list[FollowedRun] = []
         self._told: dict[str, tuple[float, str]] = {}
         self._said: dict[tuple[str, str], str] = {}
         self._away: set[str] = set()
@@ -66,13 +66,13 @@ class LineDisplay(Display):
         except OSError:
             drop(sys.stderr)  # nothing reads it; the exit code still tells
 
-    def begin(self, runs: list[Run]) -> None:
+    def begin(self, runs: list[FollowedRun]) -> None:
         self._runs = runs
         for run in runs:
             self.say(report_lines.begun(run))
             self._told[run.uid] = (time.monotonic(), report_lines.counts(run))
 
-    def changed(self, run: Run) -> None:
+    def changed(self, run: FollowedRun) -> None:
         self._tell(run, "state", report_lines.state(run))
         self._tell(run, "warning", f"warning: {run.warning}" if run.warning else "")
         if run.uid in self._away and not run.away:
@@ -83,16 +83,16 @@ class LineDisplay(Display):
             self._away.add(run.uid)
         self._progress(run)
 
-    def _tell(self, run: Run, what: str, text: str) -> None:
+    def _tell(self, run: FollowedRun, what: str, text: str) -> None:
         """Prints a line about the run unless the last line of its sort has the same text."""
         if text and self._said.get((run.uid, what)) != text:
             self._said[run.uid, what] = text
             self.say(f"{run.title} {text}")
 
-    def failure(self, run: Run, failed: Failed) -> None:
+    def failure(self, run: FollowedRun, failed: Failed) -> None:
         self._failures += 1
-        if self._failures > _SHOWN_FAILURES:
-            if self._failures == _SHOWN_FAILURES + 1:
+        if self._failures > _MAX_SHOWN_FAILURES:
+            if self._failures == _MAX_SHOWN_FAILURES + 1:
                 self.say("more failures are not shown; see: longshore get pods, or --output json")
             return
         self.say("\n".join([report_lines.failed(run, failed), *(f"  | {line}" for line in failed.lines)]))
@@ -108,7 +108,7 @@ class LineDisplay(Display):
             for run in self._runs:
                 self._progress(run)
 
-    def _progress(self, run: Run) -> None:
+    def _progress(self, run: FollowedRun) -> None:
         if run.end is not None:
             return
         at, before = self._told[run.uid]

@@ -17,7 +17,7 @@ from longshore.api.facts import conditions, kinds
 from longshore.api.facts.owners import controller_of
 from longshore.api.types import Obj
 from longshore.cli.running.place import Place
-from longshore.cli.running.progress import Run
+from longshore.cli.running.progress import FollowedRun
 from longshore.cli.running.run_watches import events
 from longshore.client import Unreachable
 
@@ -33,16 +33,16 @@ HINDRANCES: Final = frozenset(
         "Unschedulable",
     }
 )
-"""Reasons of events that keep a pod from running. Every other warning is only a warning."""
+"""Reasons of events that keep a pod from running. Other warnings do not keep a run waiting."""
 _GANG_WAITS: Final = ("GangWaits", "GangInvalid", "QueueClosed")
 _MAX_PODS_ASKED: Final = 100
 """Pods of a run whose owner is looked up; a run with more warnings than that needs no more of them."""
 _NUMBERS: Final = re.compile(r"\(asks (.*)\)$")
 
-Changed = Callable[[Run], None]
+Changed = Callable[[FollowedRun], None]
 
 
-async def notices(place: Place, namespace: str, runs: list[Run], changed: Changed) -> None:
+async def notices(place: Place, namespace: str, runs: list[FollowedRun], changed: Changed) -> None:
     """Notes why runs wait, and warnings about them, until cancelled."""
     ours = _Ours(place)
     async for event in events(place, kinds.EVENTS, namespace, fields="type=Warning"):
@@ -55,7 +55,7 @@ async def notices(place: Place, namespace: str, runs: list[Run], changed: Change
                 changed(run)
 
 
-async def full_disks(place: Place, runs: list[Run], changed: Changed) -> None:
+async def full_disks(place: Place, runs: list[FollowedRun], changed: Changed) -> None:
     """Notes that the disk of a node is full, until cancelled: no event says so, because it would be a new
     object. Without the right to read nodes nothing is noted."""
     try:
@@ -72,7 +72,7 @@ async def full_disks(place: Place, runs: list[Run], changed: Changed) -> None:
         return
 
 
-async def of_gang(place: Place, run: Run, changed: Changed) -> None:
+async def of_gang(place: Place, run: FollowedRun, changed: Changed) -> None:
     """Notes why a Volcano Job's gang waits, until cancelled."""
     group = f"{run.name}-{run.uid}"
     fields = f"involvedObject.kind=PodGroup,involvedObject.name={group}"
@@ -93,7 +93,7 @@ class _Ours:
         self._known: dict[str, str] = {}
         """The UID of each pod's owner, by the pod's UID."""
 
-    async def is_about(self, run: Run, about: Obj) -> bool:
+    async def is_about(self, run: FollowedRun, about: Obj) -> bool:
         uid, name = about.get("uid", ""), about.get("name", "")
         if uid == run.uid or name == f"{run.name}-{run.uid}":  # its PodGroup carries its UID
             return True
@@ -113,9 +113,9 @@ class _Ours:
         return owner["uid"] if owner is not None and pod["metadata"]["uid"] == uid else ""
 
 
-def _note(run: Run, event: Obj) -> None:
+def _note(run: FollowedRun, event: Obj) -> None:
     reason, said = event.get("reason", ""), " ".join(event.get("message", "").split())
-    if reason == "DeadlineExceeded":  # the failure, or the end, tells it
+    if reason == "DeadlineExceeded":  # the line about the failure or the end says it
         return
     if reason not in HINDRANCES:
         run.warning = f"{reason}: {said}"

@@ -24,7 +24,7 @@ from longshore.api.terminal import harmless
 from longshore.cli.printing.guarded_streams import unguarded
 from longshore.cli.running import report_lines
 from longshore.cli.running.display import Display
-from longshore.cli.running.progress import Failed, Run
+from longshore.cli.running.progress import Failed, FollowedRun
 
 _FRAME_SECONDS: Final = 0.1
 _REST_FACTOR: Final = 20.0
@@ -32,7 +32,7 @@ _REST_FACTOR: Final = 20.0
 _MIN_BAR_CELLS, _MAX_BAR_CELLS = 10, 40
 _MAX_BARS: Final = 12
 """The most bars that are shown; runs that succeeded are left out first."""
-_SHOWN_FAILURES: Final = 3
+_MAX_SHOWN_FAILURES: Final = 3
 _FAILURE_LINES: Final = 3
 
 
@@ -40,8 +40,8 @@ class Live(Display):
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(file=unguarded(sys.stderr), highlight=False)
         self._live = RichLive(console=self._console, auto_refresh=False, redirect_stdout=False)
-        self._runs: list[Run] = []
-        self._failures: list[tuple[Run, Failed]] = []
+        self._runs: list[FollowedRun] = []
+        self._failures: list[tuple[FollowedRun, Failed]] = []
         self._dirty = False
         self._open = False
         self._cost = 0.0
@@ -50,17 +50,17 @@ class Live(Display):
     def say(self, text: str) -> None:
         self._console.print(Text(harmless(text)), soft_wrap=True)
 
-    def begin(self, runs: list[Run]) -> None:
+    def begin(self, runs: list[FollowedRun]) -> None:
         self._runs = runs
         self._live.start()
         self._open = True
         self._draw()
 
-    def changed(self, run: Run) -> None:
+    def changed(self, run: FollowedRun) -> None:
         self._dirty = True
 
-    def failure(self, run: Run, failed: Failed) -> None:
-        self._failures = [*self._failures, (run, failed)][-_SHOWN_FAILURES:]
+    def failure(self, run: FollowedRun, failed: Failed) -> None:
+        self._failures = [*self._failures, (run, failed)][-_MAX_SHOWN_FAILURES:]
         self._dirty = True
 
     def line(self, prefix: str, line: bytes) -> None:
@@ -119,7 +119,7 @@ class Live(Display):
         return Group(*parts)
 
 
-def bar(run: Run, name_width: int, width: int, now: float) -> list[Text]:
+def bar(run: FollowedRun, name_width: int, width: int, now: float) -> list[Text]:
     """The one to four lines of one run. On a narrow terminal the bar is dropped first, then the numbers from
     the last to the first, then the end of the name; the count stays."""
     count, *others = _numbers(run, now)
@@ -152,7 +152,7 @@ def _joined(count: Text, others: list[Text]) -> Text:
     return Text("   ").join([count, *others])
 
 
-def _bar(run: Run, room: int) -> Text:
+def _bar(run: FollowedRun, room: int) -> Text:
     if run.total is None:
         share, color = (1.0 if run.end else 0.0), "green"
     else:
@@ -169,7 +169,7 @@ def _bar(run: Run, room: int) -> Text:
     return text.append("━" * (room - full - half - lost), style="bright_black")
 
 
-def _numbers(run: Run, now: float) -> list[Text]:
+def _numbers(run: FollowedRun, now: float) -> list[Text]:
     """The count, then the other numbers, the most important first."""
     whole = f"{run.succeeded}/{run.total}" if run.total is not None else f"{run.succeeded} done"
     parts = [(whole, "bold")]
@@ -192,7 +192,7 @@ def _numbers(run: Run, now: float) -> list[Text]:
     return [Text(harmless(text), style) for text, style in parts]
 
 
-def _strip(run: Run, room: int) -> Text:
+def _strip(run: FollowedRun, room: int) -> Text:
     """Cells that each show some indexes; the worst state of these gives the cell its colour."""
     assert run.total is not None
     cells = min(room, run.total)

@@ -51,7 +51,7 @@ class Placeholder(NamedTuple):
     context: Context
 
 
-class Command:
+class ItemCommand:
     """The words of a command with placeholders for items. `raw` items become part of a shell's text."""
 
     def __init__(self, words: Sequence[str], items: Items, *, raw: bool = False) -> None:

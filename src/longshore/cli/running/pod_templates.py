@@ -39,7 +39,7 @@ def asked_for(arguments: Namespace, *, logs: bool) -> list[Change]:
 
 
 def failing_at_once(obj: Obj) -> Obj:
-    """Makes a Job not retry pods that can never start, if its pods fail then. A Job whose pods restart their
+    """Makes a Job not retry pods that failed because they can never start. A Job whose pods restart their
     containers may have no rules about failures: its controller fails it because of their annotation."""
     spec = obj.get("spec")
     if obj["kind"] != "Job" or not isinstance(spec, dict):

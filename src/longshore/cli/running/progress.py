@@ -28,7 +28,7 @@ class Failed:
 
 
 @dataclass(slots=True)
-class Run:
+class FollowedRun:
     """One object and its progress."""
 
     kind: str
@@ -68,7 +68,7 @@ class Run:
     stop_problem: str = ""
     """Why the run could not be stopped; empty if it was."""
     moved: tuple[int, int, int] = (0, 0, 0)
-    """Pods that succeeded, failed and run, as last seen."""
+    """The numbers of succeeded, failed and running pods, as last seen."""
     failures: list[Failed] = field(default_factory=list)
     looked_at: int = 0
     """Failed pods that were read, stopped ones included."""

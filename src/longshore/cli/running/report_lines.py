@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from longshore.api import indexes
-from longshore.cli.running.progress import Failed, Run
+from longshore.cli.running.progress import Failed, FollowedRun
 
 _MAX_NAMED_ITEMS: Final = 10
 _MAX_ITEM_CHARACTERS: Final = 200
@@ -23,7 +23,7 @@ def span(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
-def counts(run: Run) -> str:
+def counts(run: FollowedRun) -> str:
     """`312/1000 complete, 8 active, 2 failed, 678 waiting`."""
     whole = f"{run.succeeded}/{run.total}" if run.total is not None else str(run.succeeded)
     parts = [f"{whole} complete"]
@@ -36,14 +36,14 @@ def counts(run: Run) -> str:
     return ", ".join(parts)
 
 
-def state(run: Run) -> str:
+def state(run: FollowedRun) -> str:
     """Why nothing moves, an unreachable server first; empty while no reason is known."""
     if run.away:
         return f"waiting for the server: {run.away} does not answer"
     return f"waits: {run.waits}" if run.waits else ""
 
 
-def begun(run: Run) -> str:
+def begun(run: FollowedRun) -> str:
     if run.found:
         return f"{run.title} {counts(run)}"
     if run.kind == "pod":
@@ -52,7 +52,7 @@ def begun(run: Run) -> str:
     return f"{run.title} created: {total}, {run.parallelism if run.kind == 'job' else run.total} at a time"
 
 
-def ended(run: Run) -> str:
+def ended(run: FollowedRun) -> str:
     """The end of a run and the time it took."""
     assert run.end is not None
     took = span(run.finished - run.started)
@@ -65,7 +65,7 @@ def ended(run: Run) -> str:
     return text + _lost(run)
 
 
-def _lost(run: Run) -> str:
+def _lost(run: FollowedRun) -> str:
     """The indexes that failed for good: by item if there are items and not too many, else by number."""
     if not run.lost:
         return ""
@@ -75,7 +75,7 @@ def _lost(run: Run) -> str:
     return f"; failed indexes: {indexes.write(run.lost)}"
 
 
-def left(run: Run, *, stays: bool) -> str:
+def left(run: FollowedRun, *, stays: bool) -> str:
     """The work that is left of a stopped run, and what became of it on a server that `stays`."""
     what, verb = ("suspended", "suspend") if run.kind == "job" else ("deleted", "delete")
     where = f"{run.title}{_in_namespace(run)}"
@@ -93,18 +93,18 @@ def left(run: Run, *, stays: bool) -> str:
     return text
 
 
-def again(run: Run) -> str:
+def again(run: FollowedRun) -> str:
     """How to run the rest of a Job."""
     return f"run what is left of it with: longshore retry {run.title}{_in_namespace(run)}"
 
 
-def going_on(run: Run) -> str:
+def going_on(run: FollowedRun) -> str:
     """Says that a run goes on after its display has ended."""
     text = f"{run.title} goes on: {counts(run)}; look again with: longshore run --attach {run.title}"
     return text + _in_namespace(run)
 
 
-def failed(run: Run, failure: Failed) -> str:
+def failed(run: FollowedRun, failure: Failed) -> str:
     who = f"index {failure.index}" if failure.index is not None else f"pod {failure.pod}"
     if failure.item:
         who += f" ({_in_one_line(failure.item)})"
@@ -117,7 +117,7 @@ def _in_one_line(item: str) -> str:
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in begun)
 
 
-def _in_namespace(run: Run) -> str:
+def _in_namespace(run: FollowedRun) -> str:
     """The flag that ends a command about the run: `-n NAMESPACE`, unless it is `default`."""
     return f" -n {run.namespace}" if run.namespace != "default" else ""
 
@@ -126,7 +126,7 @@ def _times(count: int, word: str) -> str:
     return f"{count} {word}{'' if count == 1 else 's'}"
 
 
-def summary(runs: Iterable[Run]) -> str:
+def summary(runs: Iterable[FollowedRun]) -> str:
     """One line for all runs; empty for a single run, which has its own line."""
     every = list(runs)
     if len(every) < 2:

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from longshore.api import indexes
 from longshore.api.types import Obj
-from longshore.cli.running.progress import Failed, Run
+from longshore.cli.running.progress import Failed, FollowedRun
 
 Outcome = Literal["complete", "failed", "timed out", "interrupted", "closed"]
 CODES: Final[dict[Outcome, int]] = {
@@ -18,7 +18,7 @@ CODES: Final[dict[Outcome, int]] = {
 }
 
 
-def of(runs: list[Run], stopped: Outcome | None) -> Outcome:
+def of(runs: list[FollowedRun], stopped: Outcome | None) -> Outcome:
     """The result of all runs. `stopped` says why the wait ended early; None if it did not."""
     if stopped == "closed":
         return stopped
@@ -28,7 +28,7 @@ def of(runs: list[Run], stopped: Outcome | None) -> Outcome:
 
 
 def document(
-    runs: list[Run], outcome: Outcome, code: int, seconds: float, server: str, said: list[str]
+    runs: list[FollowedRun], outcome: Outcome, code: int, seconds: float, server: str, said: list[str]
 ) -> Obj:
     return {
         "result": outcome,
@@ -40,7 +40,7 @@ def document(
     }
 
 
-def of_run(run: Run) -> Obj:
+def of_run(run: FollowedRun) -> Obj:
     """The end, the counts and the failures of one run."""
     end = run.end
     out: Obj = {

@@ -26,7 +26,7 @@ from longshore.api.types import Obj
 from longshore.cli.main import Failure
 from longshore.cli.running import result, run_watches
 from longshore.cli.running.place import Place
-from longshore.cli.running.progress import Run
+from longshore.cli.running.progress import FollowedRun
 from longshore.client import Unreachable
 
 _STREAMS: Final = (("stdout", "Stdout"), ("stderr", "Stderr"))
@@ -39,12 +39,12 @@ _MAX_READERS: Final = 16
 class ResultFiles:
     """Writes the files. Call `follow` until the run has ended, then `finish`."""
 
-    def __init__(self, directory: Path, place: Place, run: Run) -> None:
+    def __init__(self, directory: Path, place: Place, run: FollowedRun) -> None:
         self._directory, self._place, self._run = directory, place, run
         self._pods = EndedPods(place, run, self._pod)
         self._tries: dict[int, int] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
-        """The last reader of each index: a later try waits for the one before."""
+        """The task that reads the latest try of each index. The task of the next try waits for it."""
         self._places = asyncio.Semaphore(_MAX_READERS)
         self._mixed = False
         """Whether the server cannot separate the two streams: then `stdout` has both."""
@@ -155,7 +155,7 @@ class EndedPods:
     """Calls `heard` with each pod and its index, which is 0 if it has none. Call `follow` until the run has
     ended, then `finish`."""
 
-    def __init__(self, place: Place, run: Run, heard: Callable[[Obj, int], None]) -> None:
+    def __init__(self, place: Place, run: FollowedRun, heard: Callable[[Obj, int], None]) -> None:
         self._place, self._run, self._heard = place, run, heard
         self._seen: set[str] = set()
 
@@ -188,7 +188,7 @@ _JOBLOG_HEADER: Final = "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitva
 class JobLog:
     """Writes the job log. `command` returns an index's command. Numbers begin with 1, as GNU parallel's."""
 
-    def __init__(self, path: Path, place: Place, run: Run, command: Callable[[int], str]) -> None:
+    def __init__(self, path: Path, place: Place, run: FollowedRun, command: Callable[[int], str]) -> None:
         self._pods = EndedPods(place, run, self._pod)
         self._command, self._path = command, path
         self.problem = ""

@@ -22,7 +22,7 @@ from longshore.cli.main import Failure
 from longshore.cli.running import each_items, run_creation
 from longshore.cli.running.each_items import Items
 from longshore.cli.running.place import Place
-from longshore.cli.running.progress import Run
+from longshore.cli.running.progress import FollowedRun
 from longshore.plane import job_retry
 
 
@@ -68,7 +68,7 @@ async def rest(here: Place, job: Obj, items: Items | None) -> Rest:
     return Rest({**job, "metadata": meta}, done, said)
 
 
-async def let_go(here: Place, name: str, items: Items | None) -> Run:
+async def let_go(here: Place, name: str, items: Items | None) -> FollowedRun:
     """Resumes a suspended Job."""
     job = await here.client.patch(kinds.JOBS, name, {"spec": {"suspend": False}}, here.namespace)
     run = run_creation.run_of("job", "batch", job, time.monotonic())
@@ -87,7 +87,7 @@ def completed(old: Obj, items: Items | None, total: int) -> Runs:
         return indexes.read(indexes.write(done), total)
     known = each_items.of_job(old)
     if known is None:
-        raise Failure(f"the items of {title} are gone, so nobody knows which are done", 2)
+        raise Failure(f"the items of {title} are gone, so it is unknown which are done", 2)
     left = Counter(known.rows[index] for first, last in done for index in range(first, last + 1))
     found = []
     for index, row in enumerate(items.rows):

@@ -15,11 +15,11 @@ from longshore.api.facts import job_state, kinds, own_names
 from longshore.api.types import Obj
 from longshore.cli.arguments.manifest_files import Manifest
 from longshore.cli.kept import run_records
-from longshore.cli.kept.run_records import Record
+from longshore.cli.kept.run_records import RunRecord
 from longshore.cli.main import Failure
 from longshore.cli.running import attaching, each_items, place, run_creation
 from longshore.cli.running.place import Place
-from longshore.cli.running.run_session import Session
+from longshore.cli.running.run_session import RunSession
 from longshore.cli.server import refusals
 from longshore.plane import job_retry
 
@@ -42,14 +42,14 @@ async def main(arguments: Namespace) -> int:
             raise Failure("no longshore runs here, so a retry ends with this command: it must be followed", 2)
     else:
         job, record = {}, None
-    with refusals.told():
+    with refusals.as_failure():
         async with place.opened(arguments) as here:
             if not job:
                 job, record = await _served(here, name)
             return await _retry(here, arguments, job, record)
 
 
-def _kept(name: str) -> tuple[Obj, Record]:
+def _kept(name: str) -> tuple[Obj, RunRecord]:
     """The Job of a throw-away run that has ended, and the record of the run."""
     found = run_records.find(f"job/{name}")
     if found is None or found[1] is None:
@@ -59,7 +59,7 @@ def _kept(name: str) -> tuple[Obj, Record]:
     return found[1].job(), found[0]
 
 
-async def _served(here: Place, name: str) -> tuple[Obj, Record | None]:
+async def _served(here: Place, name: str) -> tuple[Obj, RunRecord | None]:
     """The Job on this server, else the Job of a throw-away run with its record."""
     try:
         job = await here.client.get(kinds.JOBS, name, here.namespace)
@@ -71,7 +71,7 @@ async def _served(here: Place, name: str) -> tuple[Obj, Record | None]:
     return job, None
 
 
-async def _retry(here: Place, arguments: Namespace, job: Obj, record: Record | None) -> int:
+async def _retry(here: Place, arguments: Namespace, job: Obj, record: RunRecord | None) -> int:
     """Creates the retry of a Job and follows it. `record` is that of its throw-away run, if it has one."""
     title = f"job/{job['metadata']['name']}"
     if not arguments.all and _complete(job):
@@ -92,7 +92,7 @@ async def _retry(here: Place, arguments: Namespace, job: Obj, record: Record | N
         return 0
     said = f"job/{new.job['metadata']['name']} is a retry of {title}: it runs {new.left} again"
     command = record.command if record is not None else f"retry of {title}"
-    return await Session(here, arguments).run(manifests, done=new.done, said=[said], command=command)
+    return await RunSession(here, arguments).run(manifests, done=new.done, said=[said], command=command)
 
 
 def _with_items(here: Place, job: Obj) -> Obj:

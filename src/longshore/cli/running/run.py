@@ -24,14 +24,14 @@ from longshore.cli.running import (
 )
 from longshore.cli.running.each_items import Items
 from longshore.cli.running.place import Place
-from longshore.cli.running.run_session import Session
+from longshore.cli.running.run_session import RunSession
 from longshore.cli.server import refusals
 
 
 async def main(arguments: Namespace) -> int:
     """Runs the manifests or the command of the arguments. Raises Failure for bad input."""
     if arguments.after_dashes:
-        guarded_streams.release_output()  # what one's own command prints is one's own
+        guarded_streams.release_output()  # the user's own command may print control characters
     logging.basicConfig(level=logging.ERROR, format="longshore: %(message)s")
     # What can be wrong with the input is found before anything is started.
     given = _items(arguments)
@@ -39,7 +39,7 @@ async def main(arguments: Namespace) -> int:
         print("there are no items, so there is nothing to run", file=sys.stderr)
         return 0
     if given is not None:
-        _check_placeholders(placeholders.Command(arguments.after_dashes, given, raw=arguments.raw_items))
+        _check_placeholders(placeholders.ItemCommand(arguments.after_dashes, given, raw=arguments.raw_items))
     manifests = _manifests(arguments.files) if arguments.files else []
     if arguments.files and not manifests:
         raise Failure("these files hold nothing to run", 2)
@@ -53,18 +53,18 @@ async def main(arguments: Namespace) -> int:
         each_items.check_failed_file(arguments.failed_to)
     if arguments.joblog is not None:
         result_files.begin_joblog(arguments.joblog, resume=arguments.resume)
-    with refusals.told():
+    with refusals.as_failure():
         async with place.opened(arguments) as here:
             if manifests:
-                return await Session(here, arguments).run(manifests, command=shlex.join(arguments.files))
+                return await RunSession(here, arguments).run(manifests, command=shlex.join(arguments.files))
             kept = each_items.keep(given, here.directory) if given is not None else None
             _check(arguments, here)
             return await _run_command(here, arguments, _wanted(arguments, given, kept))
 
 
-async def _run_command(here: Place, arguments: Namespace, wanted: shorthand.Wanted) -> int:
+async def _run_command(here: Place, arguments: Namespace, wanted: shorthand.WantedRun) -> int:
     job = shorthand.job(wanted, os.environ, shorthand.directory())
-    session = Session(here, arguments, wanted)
+    session = RunSession(here, arguments, wanted)
     rest = await resuming.rest(here, job, wanted.items) if arguments.resume else resuming.Rest(job)
     if rest.complete:
         print(rest.said, file=sys.stderr)
@@ -80,7 +80,7 @@ async def _run_command(here: Place, arguments: Namespace, wanted: shorthand.Want
     return await session.run([manifest], done=rest.done, said=said, command=command)
 
 
-def _check_placeholders(command: placeholders.Command) -> None:
+def _check_placeholders(command: placeholders.ItemCommand) -> None:
     """Refuses an unknown placeholder, and an item that a shell would execute."""
     if problem := command.problem():
         raise Failure(problem, 2)
@@ -108,8 +108,8 @@ def _items(arguments: Namespace) -> Items | None:
     return each_items.shuffled(given) if arguments.shuffle else given
 
 
-def _wanted(arguments: Namespace, given: Items | None, kept: Path | None) -> shorthand.Wanted:
-    return shorthand.Wanted(
+def _wanted(arguments: Namespace, given: Items | None, kept: Path | None) -> shorthand.WantedRun:
+    return shorthand.WantedRun(
         arguments.after_dashes,
         isolation=arguments.isolation or shorthand.COMMAND_ISOLATION,
         completions=len(given.rows) if given is not None else arguments.completions or 1,

@@ -26,10 +26,10 @@ from longshore.cli.main import Failure, Said
 from longshore.cli.running import pod_templates
 from longshore.cli.running.place import Place
 from longshore.cli.running.pod_templates import Change
-from longshore.cli.running.progress import Run
+from longshore.cli.running.progress import FollowedRun
 from longshore.cli.server import refusals
 from longshore.client import Unreachable
-from longshore.node.images.image_table import Row, Table, no_command
+from longshore.node.images.image_table import ImageTable, Row, no_command
 from longshore.plane import job_retry
 from longshore.up import own_pages
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from longshore.api.resources import Resource
 
 MANAGER: Final = "longshore"
-_CREATE_TRIES: Final = 100
+_MAX_CREATE_TRIES: Final = 100
 
 
 @dataclass(slots=True)
@@ -117,11 +117,10 @@ def _once(cronjob: Obj) -> Obj:
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": template.get("spec") or {}}
 
 
-async def start(place: Place, plan: RunPlan, *, replace: bool, done: Runs = ()) -> list[Run]:
+async def start(place: Place, plan: RunPlan, *, replace: bool, done: Runs = ()) -> list[FollowedRun]:
     """Creates all objects. Raises Failure before anything is written, if the server would refuse one.
 
-    `done` are indexes of the Jobs that an earlier run has completed.
-    """
+    `done` are indexes of the Jobs that an earlier run has completed."""
     namespaces = {obj["metadata"].get("name") for row, obj, _ in plan.needed if row.kind == "Namespace"}
     for resource, obj, source in plan.templates:
         await _is_taken(place, resource, obj, source, namespaces)
@@ -152,10 +151,10 @@ async def start(place: Place, plan: RunPlan, *, replace: bool, done: Runs = ()) 
     return runs
 
 
-def run_of(kind: str, group: str, obj: Obj, started: float) -> Run:
+def run_of(kind: str, group: str, obj: Obj, started: float) -> FollowedRun:
     """The run of an object that the server has, begun at `started` of the monotonic clock."""
     meta = obj["metadata"]
-    run = Run(kind, group, meta.get("namespace", ""), meta["name"], meta["uid"], obj, started=started)
+    run = FollowedRun(kind, group, meta.get("namespace", ""), meta["name"], meta["uid"], obj, started=started)
     run.see(obj, time.monotonic())
     return run
 
@@ -189,17 +188,16 @@ async def _remove(place: Place, resource: Resource, name: str, namespace: str) -
 async def _created(place: Place, resource: Resource, obj: Obj, *, dry_run: bool = False) -> Obj:
     """Creates the object; a field that its kind does not have is refused.
 
-    Tries again while a new namespace has no service account, or a new longshore no queues.
-    """
+    Tries again while a new namespace has no service account, or a new longshore no queues."""
     namespace = obj["metadata"].get("namespace", "")
-    for tried in range(_CREATE_TRIES):
+    for tried in range(_MAX_CREATE_TRIES):
         try:
             return await place.client.create(
                 resource, obj, namespace, dry_run=dry_run, strict=True, manager=MANAGER
             )
         except StatusError as err:
             soon = (err.code == 403 and "service account" in err.message) or "status is ``" in err.message
-            if not soon or tried == _CREATE_TRIES - 1:
+            if not soon or tried == _MAX_CREATE_TRIES - 1:
                 raise
             await asyncio.sleep(0.05)
     raise AssertionError("the last try returns or raises")
@@ -252,7 +250,7 @@ def _without_command(obj: Obj) -> Iterator[Obj]:
                     yield container
 
 
-async def _table(place: Place) -> Table | None:
+async def _table(place: Place) -> ImageTable | None:
     """The image table of the server's process runtime; None if another runtime runs pods."""
     try:
         answer = await place.client.request("GET", own_pages.IMAGES)
@@ -263,4 +261,4 @@ async def _table(place: Place) -> Table | None:
     found = types.decode(answer.body)
     if found.get("runtime") != "process":
         return None
-    return Table(msgspec.convert(found["items"], list[Row]))
+    return ImageTable(msgspec.convert(found["items"], list[Row]))

@@ -32,14 +32,14 @@ from longshore.cli.running import (
     shorthand,
 )
 from longshore.cli.running.place import Place
-from longshore.cli.running.progress import Failed, Run
+from longshore.cli.running.progress import Failed, FollowedRun
 from longshore.cli.running.result_files import JobLog, ResultFiles
 from longshore.cli.running.streaming import Streams, Style
 from longshore.client import Client, Unreachable
 from longshore.why import text as story_text
 from longshore.why.kinds import EXPLANATIONS
 
-_KEPT_STORIES = 100
+_MAX_KEPT_STORIES = 100
 """The most objects of a throw-away run whose stories are kept."""
 _FAILURES_SECONDS, _OUTPUT_SECONDS = 1.0, 5.0
 """The longest wait for failures, and for the log lines of a run that was stopped."""
@@ -48,19 +48,19 @@ _RUNNING_OUTPUT_SECONDS = 0.2
 _INCOMPLETE = "the output above is not complete: some of it could not be read"
 
 
-class Session:
+class RunSession:
     """Follows runs to their end, from the first line of the display to the exit code."""
 
     def __init__(
         self,
         here: Place,
         arguments: Namespace,
-        wanted: shorthand.Wanted | None = None,
+        wanted: shorthand.WantedRun | None = None,
         *,
         watching: bool = False,
     ) -> None:
-        """`wanted` is the command that is run; None for manifests. With `watching`, the runs go on when the
-        display ends."""
+        """`wanted` is the command; None for manifests. With `watching`, the runs continue after the
+        display."""
         self._here, self._arguments, self._wanted = here, arguments, wanted
         alone = wanted is not None and wanted.completions == 1
         self.shows_logs: bool = arguments.tag or arguments.keep_order
@@ -112,7 +112,7 @@ class Session:
             self._here.journal.created(runs, [obj for _, obj, _ in plan.needed], command)
         return await self.to_the_end(runs, interrupted, plan.said)
 
-    async def to_the_end(self, runs: list[Run], interrupted: asyncio.Event, notes: list[str]) -> int:
+    async def to_the_end(self, runs: list[FollowedRun], interrupted: asyncio.Event, notes: list[str]) -> int:
         """Shows the runs until they have ended, or are stopped. Returns the exit code."""
         self._display.begin(runs)
         try:
@@ -149,7 +149,7 @@ class Session:
                 print(f"longshore: {self._unwritten}", file=sys.stderr)
                 code = code or 1
         if self._here.journal is not None:
-            for run in runs[:_KEPT_STORIES]:
+            for run in runs[:_MAX_KEPT_STORIES]:
                 if story := await _story(self._here.client, run):
                     self._here.journal.story(run, story)
             self._here.journal.ended(runs, outcome, code)
@@ -157,7 +157,7 @@ class Session:
             await run_stopping.tidy(self._here, runs if self._arguments.rm else ())
         return code
 
-    def _hint(self, run: Run) -> str:
+    def _hint(self, run: FollowedRun) -> str:
         """A hint about variables of the caller that the command seems to lack; empty for none."""
         if self._wanted is None:
             return ""
@@ -166,7 +166,7 @@ class Session:
         text = shorthand.missing(lines, got, os.environ)
         return f"hint: {text}" if text else ""
 
-    def _lacks(self, complete: bool, runs: list[Run]) -> list[str]:
+    def _lacks(self, complete: bool, runs: list[FollowedRun]) -> list[str]:
         """Sentences on output and files that are missing. `complete` says whether all output was read."""
         found = [] if complete else [_INCOMPLETE]
         if self._unwritten:
@@ -179,7 +179,7 @@ class Session:
             found.append(problem)
         return found
 
-    def _write_failed(self, run: Run) -> str:
+    def _write_failed(self, run: FollowedRun) -> str:
         """Writes the items that did not complete. Returns the problem; empty if there is none."""
         path = self._arguments.failed_to
         if path is None:
@@ -190,7 +190,7 @@ class Session:
             return f"--failed-to {path}: {run.title} has no items"
         return each_items.write_failed(path, items, run.unfinished(), null=self._arguments.null)
 
-    async def _follow(self, runs: list[Run], interrupted: asyncio.Event) -> result.Outcome | None:
+    async def _follow(self, runs: list[FollowedRun], interrupted: asyncio.Event) -> result.Outcome | None:
         """Waits until all runs have ended (None), time is up, or the person stops."""
         self._in_background(runs)
         ends = [asyncio.create_task(run_watches.to_the_end(self._here, run, self._changed)) for run in runs]
@@ -213,7 +213,7 @@ class Session:
             return "closed"
         return "interrupted" if any(run.end is None for run in runs) else None
 
-    def _in_background(self, runs: list[Run]) -> None:
+    def _in_background(self, runs: list[FollowedRun]) -> None:
         start = asyncio.create_task
         self._background.append(start(self._draw()))
         limit = "--timeout-each" if self._wanted is not None else "activeDeadlineSeconds"
@@ -238,7 +238,7 @@ class Session:
             self._background.append(start(said))
         self._background.append(start(hindrances.full_disks(self._here, runs, self._display.changed)))
 
-    def _output(self, run: Run) -> Streams:
+    def _output(self, run: FollowedRun) -> Streams:
         asked = self._arguments
         in_turn = asked.keep_order and not asked.logs and run.indexed  # no two outputs are mixed
         style: Style = "tag" if asked.tag else "plain" if self._alone or in_turn else "pod"
@@ -268,25 +268,24 @@ class Session:
             return
         drop(sys.stdout)
 
-    def _changed(self, run: Run) -> None:
+    def _changed(self, run: FollowedRun) -> None:
         self._display.changed(run)
         if self._here.journal is not None:
             self._here.journal.changed(run)
 
-    def _failed(self, run: Run, failed: Failed) -> None:
+    def _failed(self, run: FollowedRun, failed: Failed) -> None:
         self._display.failure(run, failed)
         if self._here.journal is not None:
             self._here.journal.failure(run, failed)
 
-    def _looked(self, run: Run) -> None:
+    def _looked(self, run: FollowedRun) -> None:
         self._display.changed(run)
         self._told.set()
 
-    async def _settle(self, runs: list[Run], stopped: result.Outcome | None) -> bool:
+    async def _settle(self, runs: list[FollowedRun], stopped: result.Outcome | None) -> bool:
         """Waits a moment for reports that come after the end: the last lines of failed pods, and of output.
 
-        Returns False if lines are missing of a run that was not `stopped`.
-        """
+        Returns False if lines are missing of a run that was not `stopped`."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_FAILURES_SECONDS):
                 while any(run.end is not None and run.looked_at < run.failed for run in runs):
@@ -307,7 +306,7 @@ class Session:
             await self._joblog.finish()
         return complete or stopped is not None
 
-    async def _last_words(self, runs: list[Run], outcome: result.Outcome) -> None:
+    async def _last_words(self, runs: list[FollowedRun], outcome: result.Outcome) -> None:
         for run in runs:
             if run.end is not None:
                 self._display.say(report_lines.ended(run))
@@ -324,7 +323,7 @@ class Session:
         if outcome == "timed out":
             self._display.say(f"timed out after {report_lines.span(self._arguments.timeout)}")
 
-    def _can_be_retried(self, run: Run) -> bool:
+    def _can_be_retried(self, run: FollowedRun) -> bool:
         """Whether `longshore retry` finds a Job, and something to do for it."""
         if run.kind != "job" or (self._arguments.rm and not self._here.throw_away):
             return False
@@ -338,7 +337,7 @@ _STORY_SECONDS: Final = 2.0
 """The longest wait for the story of a run that has ended."""
 
 
-async def _story(client: Client, run: Run) -> Obj | None:
+async def _story(client: Client, run: FollowedRun) -> Obj | None:
     """The story of a run so far, as `longshore why -o json` prints it."""
     try:
         async with asyncio.timeout(_STORY_SECONDS):
@@ -347,7 +346,7 @@ async def _story(client: Client, run: Run) -> Obj | None:
         return None
 
 
-async def _failure_story(client: Client, run: Run) -> list[str]:
+async def _failure_story(client: Client, run: FollowedRun) -> list[str]:
     """The last lines of the story of a failed run, as `longshore why` prints them."""
     found = await _story(client, run)
     if found is None:

@@ -12,7 +12,7 @@ from longshore.api.errors import StatusError
 from longshore.api.facts import conditions, job_state, kinds
 from longshore.cli.running import each_items, run_watches
 from longshore.cli.running.place import Place
-from longshore.cli.running.progress import Run
+from longshore.cli.running.progress import FollowedRun
 from longshore.client import DeleteOptions, Unreachable
 
 _STOP_SECONDS = 10.0
@@ -30,7 +30,7 @@ def interrupts() -> asyncio.Event:
     return asked
 
 
-async def stop(here: Place, runs: Sequence[Run]) -> None:
+async def stop(here: Place, runs: Sequence[FollowedRun]) -> None:
     """Suspends Jobs, which can be resumed, and deletes the others. A run that cannot be stopped notes why."""
     for run in runs:
         try:
@@ -42,7 +42,7 @@ async def stop(here: Place, runs: Sequence[Run]) -> None:
             run.stop_problem = str(err)
 
 
-async def _stop_one(here: Place, run: Run) -> None:
+async def _stop_one(here: Place, run: FollowedRun) -> None:
     if run.kind == "job":
         await here.client.patch(kinds.JOBS, run.name, {"spec": {"suspend": True}}, run.namespace)
         await _until_counted(here, run)
@@ -50,7 +50,7 @@ async def _stop_one(here: Place, run: Run) -> None:
         await _delete(here, run)
 
 
-async def _until_counted(here: Place, run: Run) -> None:
+async def _until_counted(here: Place, run: FollowedRun) -> None:
     """Waits a moment until the Job has counted its ended pods, so that the last line includes them."""
     until = time.monotonic() + _COUNTED_SECONDS
     while time.monotonic() < until:
@@ -63,7 +63,7 @@ async def _until_counted(here: Place, run: Run) -> None:
         await asyncio.sleep(_LOOK_SECONDS)
 
 
-async def tidy(here: Place, unwanted: Sequence[Run]) -> None:
+async def tidy(here: Place, unwanted: Sequence[FollowedRun]) -> None:
     """Deletes the runs that are not kept, and files of items that no Job names any more."""
     for run in unwanted:
         with contextlib.suppress(StatusError):
@@ -72,7 +72,7 @@ async def tidy(here: Place, unwanted: Sequence[Run]) -> None:
         await _forget_items(here, here.directory)
 
 
-async def _delete(here: Place, run: Run) -> None:
+async def _delete(here: Place, run: FollowedRun) -> None:
     options = DeleteOptions(propagation="Background")
     await here.client.delete(run_watches.KINDS[run.kind], run.name, run.namespace, options)
 

@@ -18,7 +18,7 @@ from longshore.api.facts.pod_state import COMPLETION_INDEX
 from longshore.api.time import durations
 from longshore.api.types import Obj
 from longshore.cli.running.place import Place
-from longshore.cli.running.progress import Failed, Run
+from longshore.cli.running.progress import Failed, FollowedRun
 from longshore.cli.showing import outcomes
 from longshore.client import TimedOut, Unreachable, WatchEvent
 from longshore.up.own_pages import log_path
@@ -34,16 +34,16 @@ _MAX_FAILURES: Final = 100
 _RETRY_SECONDS: Final = 0.5
 _ARCHIVE_TRIES, _ARCHIVE_WAIT_SECONDS = 5, 0.1
 
-Changed = Callable[[Run], None]
+Changed = Callable[[FollowedRun], None]
 
 
-async def to_the_end(place: Place, run: Run, changed: Changed) -> None:
+async def to_the_end(place: Place, run: FollowedRun, changed: Changed) -> None:
     """Follows a run to its end. Reports when the server is unreachable, and when it is back."""
     what, seen = KINDS[run.kind], False
 
     def away(now: bool) -> None:
         nonlocal seen
-        seen = False  # of a watch that begins, only its own events say what is there
+        seen = False  # a new watch lists the object again if it exists
         if now != bool(run.away):
             run.away = place.server if now else ""
             changed(run)
@@ -66,7 +66,7 @@ async def to_the_end(place: Place, run: Run, changed: Changed) -> None:
 
 
 async def failures(
-    place: Place, run: Run, found: Callable[[Run, Failed], None], changed: Changed, limit: str
+    place: Place, run: FollowedRun, found: Callable[[FollowedRun, Failed], None], changed: Changed, limit: str
 ) -> None:
     """Notes each pod that fails, with its last lines, until cancelled. `limit` is the flag that set the
     longest time of a pod."""
@@ -83,7 +83,7 @@ async def failures(
         seen.add(pod["metadata"]["uid"])
         if (
             len(run.failures) < _MAX_FAILURES and "deletionTimestamp" not in pod["metadata"]
-        ):  # else it was stopped
+        ):  # a deleted pod was stopped; it did not fail by itself
             failed = _failed(pod, limit)
             failed.item = run.item(failed.index)
             run.failures.append(failed)
@@ -93,7 +93,7 @@ async def failures(
         changed(run)
 
 
-def labels(run: Run) -> str:
+def labels(run: FollowedRun) -> str:
     """The label selector of the run's pods; empty for a run that is a pod itself."""
     if run.kind == "job":
         return f"batch.kubernetes.io/controller-uid={run.uid}"
@@ -190,8 +190,7 @@ async def _last_lines(place: Place, pod: Obj) -> list[str]:
 
 async def of_gone(place: Place, pod: Obj, container: str) -> str:
     """The last lines of a deleted pod that failed; empty if they were not kept. The node keeps them a
-    moment after the pod's deletion.
-    """
+    moment after the pod's deletion."""
     every = pod_state.statuses_of(pod)
     attempt = next((each.get("restartCount", 0) for each in every if each["name"] == container), 0)
     for _ in range(_ARCHIVE_TRIES):

@@ -33,11 +33,11 @@ COMMAND_ISOLATION: Final = "process"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedRun:
     command: Sequence[str]
     completions: int = 1
     parallelism: int | None = None
-    """How many run at once; None for as many as there are processors."""
+    """How many pods run at once; None for the number of processors."""
     retries: int = 0
     name: str = ""
     env: Sequence[str] = ()
@@ -65,7 +65,7 @@ class Wanted:
     """Seconds after which a pod that cannot start has failed; None for never."""
 
 
-def job(wanted: Wanted, environ: Mapping[str, str], directory: str) -> Obj:
+def job(wanted: WantedRun, environ: Mapping[str, str], directory: str) -> Obj:
     """Makes the manifest. `directory` is the command's working directory."""
     for word in (*wanted.command, directory):
         if not _is_text(word):
@@ -120,7 +120,7 @@ def directory() -> str:
         raise Failure("the current directory is gone, and the command is to run in it", 2) from None
 
 
-def _pace(wanted: Wanted) -> dict[str, str]:
+def _pace(wanted: WantedRun) -> dict[str, str]:
     """Annotations for the Job controller about its pace."""
     found = {own_names.START_INTERVAL: wanted.interval or None, own_names.RETRY_BACKOFF: wanted.backoff}
     return {name: durations.text(round(value * 1e9)) for name, value in found.items() if value is not None}
@@ -133,22 +133,22 @@ def _found(command: Sequence[str], directory: str) -> list[str]:
     return [first, *command[1:]]
 
 
-def shown(wanted: Wanted, index: int) -> str:
+def shown(wanted: WantedRun, index: int) -> str:
     """The command of one completion, as a person would type it."""
     words = wanted.command
     if wanted.items is not None:
-        words = placeholders.Command(words, wanted.items, raw=wanted.raw_items).of_item(index)
+        words = placeholders.ItemCommand(words, wanted.items, raw=wanted.raw_items).of_item(index)
     return shlex.join(words)
 
 
-def _words(wanted: Wanted, directory: str) -> list[str]:
+def _words(wanted: WantedRun, directory: str) -> list[str]:
     words = _found(wanted.command, directory)
     if wanted.items is None:
         return [*map(placeholders.escaped, words)]
-    return placeholders.Command(words, wanted.items, raw=wanted.raw_items).in_manifest()
+    return placeholders.ItemCommand(words, wanted.items, raw=wanted.raw_items).in_manifest()
 
 
-def variables(wanted: Wanted, environ: Mapping[str, str]) -> dict[str, str]:
+def variables(wanted: WantedRun, environ: Mapping[str, str]) -> dict[str, str]:
     """The variables of the command, sorted by name; variables that are no text are left out unless named."""
     found = {
         name: value

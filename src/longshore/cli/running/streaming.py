@@ -13,7 +13,7 @@ from longshore.api.facts import kinds, own_names, pod_state
 from longshore.api.types import Obj
 from longshore.cli.running import run_watches
 from longshore.cli.running.place import Place
-from longshore.cli.running.progress import Run
+from longshore.cli.running.progress import FollowedRun
 from longshore.cli.running.turns import HeldOutput, Turns
 from longshore.client import Unreachable
 
@@ -55,11 +55,10 @@ class Streams:
     """The output of one run. Call `follow` until the run has ended, then `finish`.
 
     `style` is what stands before a line: nothing (`plain`), the pod (`[name-3] `), or the item and a tab
-    (`tag`, as GNU parallel has it). With `in_order`, the indexes of a Job are printed one after the other.
-    """
+    (`tag`, as GNU parallel has it). With `in_order`, the indexes of a Job are printed one after the other."""
 
     def __init__(
-        self, place: Place, run: Run, line: Line, *, style: Style = "pod", in_order: bool = False
+        self, place: Place, run: FollowedRun, line: Line, *, style: Style = "pod", in_order: bool = False
     ) -> None:
         self._style: Style = style
         self._exact = style == "plain" and not sys.stdout.isatty()
@@ -202,7 +201,7 @@ class Streams:
             show(rest if self._exact else rest + b"\n")
 
     async def _chunks_of(self, log: Log) -> AsyncIterator[bytes]:
-        """Yields a log as it arrives. If it breaks off, goes on when the server is back, until the run
+        """Yields a log as it arrives. If it breaks off, continues when the server is back, until the run
         ends."""
         meta = log.pod["metadata"]
         query = {"container": log.container, own_names.LOG_ATTEMPT: str(log.attempt)}
@@ -240,7 +239,7 @@ class Streams:
         return any("running" in (each.get("state") or {}) for each in same)
 
 
-def _turns(run: Run) -> Turns:
+def _turns(run: FollowedRun) -> Turns:
     """The turns of a run; skips indexes that a new Job has completed from the start."""
     turns = Turns()
     for first, last in () if run.found else run.done:
@@ -250,8 +249,9 @@ def _turns(run: Run) -> Turns:
 
 
 def attempts(status: Obj, *, exact: bool) -> list[tuple[int, bool]]:
-    """The runs of a container whose logs can be read, and whether it was restarted since. `exact` says that
-    the server takes the number of a run: others have only the last run of a container that waits."""
+    """The runs of a container whose logs can be read, each with whether the container was restarted after it.
+    With `exact` the server can find a run by its number; other servers have only the last run of a waiting
+    container."""
     count, state = status.get("restartCount", 0), status.get("state") or {}
     begun = bool(state.keys() & {"running", "terminated"})
     if not begun and not (status.get("lastState") or {}).get("terminated"):

@@ -36,7 +36,7 @@ def opened(arguments: Namespace) -> Iterator[Server]:
     command with kubectl's words."""
     from longshore.cli.server import refusals
 
-    with refusals.told(), closing(server(arguments)) as found:
+    with refusals.as_failure(), closing(server(arguments)) as found:
         yield found
 
 
@@ -60,8 +60,8 @@ def opened_as(arguments: Namespace) -> Iterator[Server]:
 
 
 def server(arguments: Namespace) -> Server:
-    """A synchronous client for the server that `arguments` name, with their namespace. Raises `Failure` if no
-    server is found."""
+    """A synchronous client for the server and namespace of `arguments`. Raises `Failure` if there is no
+    server."""
     from longshore.cli.server.requests import Server
     from longshore.client.config.connection import from_kubeconfig
     from longshore.client.errors import ConfigError

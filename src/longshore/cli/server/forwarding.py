@@ -30,7 +30,8 @@ _DATA, _ERROR = 0, 1
 _PORT_BYTES: Final = 2
 _READ_BYTES: Final = 2**16
 _SILENCE_SECONDS: Final = 5.0
-"""Seconds of silence that end a pod's side after the client's, whose end the protocol cannot pass on."""
+"""Seconds of silence that end the pod's side once the client has ended: the protocol has no message for
+that."""
 
 
 async def forward(server: Server, pod: Obj, pairs: Sequence[Pair], addresses: Sequence[str]) -> int:
@@ -52,7 +53,8 @@ async def forward(server: Server, pod: Obj, pairs: Sequence[Pair], addresses: Se
 
 
 def _refuse_a_loop(pod: Obj, pair: Pair) -> None:
-    """Refuses a port without a listener of a pod in this machine's network: it would reach itself."""
+    """Refuses a port on which the pod does not listen, if the pod shares this machine's network: the
+    connection would come back here."""
     address = (pod.get("status") or {}).get("podIP") or ""
     if pair.local != pair.remote or not is_loopback(address):
         return

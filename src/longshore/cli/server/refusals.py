@@ -11,7 +11,7 @@ from longshore.client.errors import ConfigError, Unreachable
 
 
 @contextmanager
-def told(context: str = "") -> Iterator[None]:
+def as_failure(context: str = "") -> Iterator[None]:
     """Ends the command with the block's refusal as its message. `context` comes before the server's words."""
     try:
         yield

@@ -130,8 +130,7 @@ class Server:
     ) -> Iterator[Stream]:
         """A GET whose body is read as it arrives, on a connection of its own, so from any thread.
 
-        Reading raises TimedOut when the monotonic clock reaches `until`.
-        """
+        Reading raises TimedOut when the monotonic clock reaches `until`."""
         apart = Server(self.connection, self.namespace)
         apart._warned = self._warned
         try:

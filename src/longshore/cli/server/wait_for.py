@@ -37,8 +37,7 @@ def seen(
 ) -> Found | None:
     """The first value that `look` finds in the object, now or later; None when time is up.
 
-    Raises Deleted for an object that was seen, or that `existed` a moment ago, and is gone now.
-    """
+    Raises Deleted for an object that was seen, or that `existed` a moment ago, and is gone now."""
     path, query = target.kind.path(target.namespace), {"fieldSelector": f"metadata.name={target.name}"}
     known = "old" if existed else ""
     while until is None or time.monotonic() < until:
@@ -89,8 +88,8 @@ def appeared(server: Server, target: Target, query: Mapping[str, str], until: fl
 
 
 def deleted(server: Server, target: Target, until: float | None, uid: str = "") -> bool:
-    """Waits until the object is deleted; False when time is up. With `uid`, another object of the same name
-    does not count."""
+    """Waits until the object is deleted; False when time is up. With `uid`, an object with another uid counts
+    as deleted."""
     try:
         now = server.json("GET", target.path)
     except StatusError as err:

@@ -61,8 +61,8 @@ def show(server: Server, sources: Sequence[Source], query: dict[str, str], argum
 def _all_at_once(
     server: Server, sources: Sequence[Source], query: dict[str, str], arguments: Namespace
 ) -> int:
-    """Prints all logs at once. Ends when all logs have ended, or at the first error of the output: the reader
-    of a silent log would never see that error."""
+    """Prints all logs at once. Ends when all logs have ended, or at the first error of the output, which the
+    reader of a silent log would not notice."""
     lock = threading.Lock()
     failures: list[str] = []
     ends: queue.SimpleQueue[OSError | None] = queue.SimpleQueue()

@@ -21,23 +21,23 @@ from typing import Any, Final, NamedTuple, Self
 import msgspec
 
 from longshore.api.errors import StatusError
-from longshore.sim import many
+from longshore.sim import variations
 from longshore.sim.checks import spoken
 from longshore.sim.pictures import page, table, timeline
-from longshore.sim.settings import Settings
-from longshore.sim.sim_result import Result
+from longshore.sim.settings import SimSettings
+from longshore.sim.sim_result import SimResult
 from longshore.sim.simulate import simulate
 
-_questions: Sequence[Settings] = ()
+_questions: Sequence[SimSettings] = ()
 """The questions for forked processes: rules hold functions, which cannot be sent to a process."""
 
 
-def play(questions: Sequence[Settings]) -> list[Result]:
+def play(questions: Sequence[SimSettings]) -> list[SimResult]:
     """Returns a result for each question. Raises ValueError or StatusError for a bad question."""
     workers = min(len(questions), _cores())
     if workers == 1:
         return [*_one_by_one(questions)]
-    found: list[Result] = []
+    found: list[SimResult] = []
     # Not a Pool, which ends its processes by SIGTERM: one with a handler of ours could survive, and wait.
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("fork"))
     with _shared(questions), pool, Progress(len(questions)) as progress:
@@ -50,14 +50,14 @@ def play(questions: Sequence[Settings]) -> list[Result]:
     return found
 
 
-def _one_by_one(questions: Sequence[Settings]) -> Iterator[Result]:
+def _one_by_one(questions: Sequence[SimSettings]) -> Iterator[SimResult]:
     for number, settings in enumerate(questions):
         with Progress(len(questions), number, settings.seconds) as progress:
             yield simulate(settings, progress.passed)
 
 
 @contextmanager
-def _shared(questions: Sequence[Settings]) -> Iterator[None]:
+def _shared(questions: Sequence[SimSettings]) -> Iterator[None]:
     global _questions
     _questions = questions
     try:
@@ -66,7 +66,7 @@ def _shared(questions: Sequence[Settings]) -> Iterator[None]:
         _questions = ()
 
 
-def _answer(number: int) -> Result | str:
+def _answer(number: int) -> SimResult | str:
     """Runs in a forked process: returns the result, or what is wrong."""
     try:
         return simulate(_questions[number])
@@ -128,7 +128,7 @@ class Played(NamedTuple):
     """One choice of values, in words, and its results, one for each seed."""
 
     words: str
-    results: Sequence[Result]
+    results: Sequence[SimResult]
 
 
 def text(form: str, played: Sequence[Played], files: Sequence[str]) -> str:
@@ -151,7 +151,7 @@ def text(form: str, played: Sequence[Played], files: Sequence[str]) -> str:
             return _json(results[0] if len(results) == 1 else results)
     tables = [_table(each) for each in played]
     if len(played) > 1:
-        tables.append(table.of_choices({each.words: many.spreads(each.results) for each in played}))
+        tables.append(table.of_choices({each.words: variations.spreads(each.results) for each in played}))
     return "\n".join(tables)
 
 
@@ -174,7 +174,7 @@ def _table(played: Played) -> str:
     results, first = played.results, played.results[0]
     said = (f"with {played.words}:\n" if played.words else "") + table.of(first)
     if len(results) > 1:
-        said += "\n" + table.of_spreads(many.spreads(results), len(results))
+        said += "\n" + table.of_spreads(variations.spreads(results), len(results))
     return said
 
 

@@ -20,18 +20,18 @@ from longshore.cli.arguments import manifest_files
 from longshore.cli.main import Failure
 from longshore.scripts import annotated_pods, past_runs
 from longshore.scripts.pod_rules import Rule
-from longshore.sim import checks, many
+from longshore.sim import checks, variations
 from longshore.sim.checks import Expectation
-from longshore.sim.many import Variant
 from longshore.sim.settings import (
     DAY_SECONDS,
     MAX_SECONDS,
     Outcomes,
-    Settings,
+    SimSettings,
     amounts,
     nodes,
     outcomes_of,
 )
+from longshore.sim.variations import Variant
 from longshore.testing.troubles import Troubles
 from longshore.up.local_zone import local_zone
 from longshore.up.options import shortcuts_are_on
@@ -78,8 +78,8 @@ class Question(NamedTuple):
     expect: tuple[Expectation, ...]
     windows: tuple[Expectation, ...]
 
-    def settings(self, variant: Variant, seed: int) -> Settings:
-        return Settings(
+    def settings(self, variant: Variant, seed: int) -> SimSettings:
+        return SimSettings(
             objects=variant.objects,
             start=self.start,
             zone=self.zone,
@@ -100,7 +100,7 @@ def read(arguments: Namespace) -> Question:
         objects += _from_cluster(arguments)
     if not objects:
         raise Failure("give manifests, or --from-cluster\nsee: longshore sim --help", 2)
-    variants = [*many.variants(objects, [many.change(text) for text in arguments.changes])]
+    variants = [*variations.variants(objects, [variations.change(text) for text in arguments.changes])]
     for obj in (obj for variant in variants for obj in variant.objects):
         annotated_pods.spread(obj)
     here = local_zone().name  # a machine whose zone has no name counts as UTC: the same everywhere
@@ -207,7 +207,7 @@ def _from_cluster(arguments: Namespace) -> list[Obj]:
     from longshore.cli.server import connecting, refusals, requests
 
     found: list[Obj] = []
-    with refusals.told(), closing(connecting.server(arguments)) as server:
+    with refusals.as_failure(), closing(connecting.server(arguments)) as server:
         for version, kind, plural in _CLUSTER:
             path = f"/api/{version}" if version == "v1" else f"/apis/{version}"
             answer = server.request("GET", f"{path}/{plural}")

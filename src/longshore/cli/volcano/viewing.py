@@ -45,7 +45,7 @@ def view(server: Server, arguments: Namespace) -> str:
     events = vcctl.listed(server, "/api/v1", "events", server.namespace)
     own = [event for event in events if event["metadata"]["name"].startswith(f"{arguments.name}.")]
     now = datetime.now(UTC)
-    return "\n".join([*described(job), *told(own, now)])
+    return "\n".join([*described(job), *events_table(own, now)])
 
 
 def described(job: Obj) -> Iterator[str]:
@@ -139,7 +139,7 @@ def _status(status: Obj) -> Iterator[str]:
             yield f"    {condition['status']} \t{_time(condition.get('lastTransitionTime'))} "
 
 
-def told(events: list[Obj], now: datetime) -> Iterator[str]:
+def events_table(events: list[Obj], now: datetime) -> Iterator[str]:
     """The events, as a table with tabs between its columns."""
     if not events:
         yield "Events: \t<none>"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
-from longshore.controllers.cronjob.draft import Draft, Outcome
+from longshore.controllers.cronjob.draft import CronJobDraft, Outcome
 from longshore.controllers.scheduled.plan import ScheduledPlan
 from longshore.controllers.scheduled.view import Answer, Ask, ScheduledView
 
 
-def unknown(view: ScheduledView, draft: Draft) -> list[Obj]:
+def unknown(view: ScheduledView, draft: CronJobDraft) -> list[Obj]:
     """Running Jobs that are not on the active list. They were made by hand, or by longshore just before it
     died, or the cached CronJob is older than they are."""
     return [
@@ -21,7 +21,7 @@ def unknown(view: ScheduledView, draft: Draft) -> list[Obj]:
     ]
 
 
-def account(view: ScheduledView, draft: Draft) -> ScheduledPlan | None:
+def account(view: ScheduledView, draft: CronJobDraft) -> ScheduledPlan | None:
     """Updates the draft. Returns a plan if an object must be read first, or could not be read."""
     strangers = unknown(view, draft)
     if strangers:
@@ -34,7 +34,7 @@ def account(view: ScheduledView, draft: Draft) -> ScheduledPlan | None:
         for job in strangers:
             name, uid = job["metadata"]["name"], job["metadata"]["uid"]
             draft.strangers.append(uid)
-            # Upstream sends the Event at every look, until the server takes no more of them.
+            # Upstream sends the Event at every sync, until the server limits its rate.
             tell = draft.because if uid in view.strangers else draft.announce
             tell("Stranger", job=name)
     for job, outcome in draft.jobs:
@@ -43,7 +43,7 @@ def account(view: ScheduledView, draft: Draft) -> ScheduledPlan | None:
     return _missing(view, draft)
 
 
-def _ended(draft: Draft, job: Obj, outcome: Outcome) -> None:
+def _ended(draft: CronJobDraft, job: Obj, outcome: Outcome) -> None:
     meta = job["metadata"]
     if draft.is_active(meta["uid"]):
         draft.drop(meta["uid"])
@@ -54,7 +54,7 @@ def _ended(draft: Draft, job: Obj, outcome: Outcome) -> None:
             draft.last_success = at  # texts of one form, so they compare as times do
 
 
-def _missing(view: ScheduledView, draft: Draft) -> ScheduledPlan | None:
+def _missing(view: ScheduledView, draft: CronJobDraft) -> ScheduledPlan | None:
     """Drops active Jobs that no longer exist. Asks the server, since the cache may lag behind."""
     if not draft.active:
         return None

@@ -15,7 +15,7 @@ from longshore.api.time import rfc3339
 from longshore.api.time.instants import SECOND, Instant
 from longshore.api.types import Obj
 from longshore.controllers.cronjob import accounting, due_run_start, timing
-from longshore.controllers.cronjob.draft import Draft, Outcome
+from longshore.controllers.cronjob.draft import CronJobDraft, Outcome
 from longshore.controllers.scheduled import child
 from longshore.controllers.scheduled.plan import ScheduledPlan
 from longshore.controllers.scheduled.view import Ask, ScheduledView
@@ -28,7 +28,7 @@ _LIMITS: Final[dict[Outcome, str]] = {
 
 def decide(view: ScheduledView) -> ScheduledPlan:
     """Returns the next step for the CronJob. Call it again with the answers until the plan is final."""
-    draft = Draft(_current(view), view.jobs)
+    draft = CronJobDraft(_current(view), view.jobs)
     return _prune(view, draft) or accounting.account(view, draft) or due_run_start.start(view, draft)
 
 
@@ -38,12 +38,12 @@ def _current(view: ScheduledView) -> Obj:
     if not isinstance(live, dict):
         return view.cronjob
     listed = {ref.get("uid") for ref in (live.get("status") or {}).get("active") or ()}
-    unknown = accounting.unknown(view, Draft(view.cronjob, view.jobs))
+    unknown = accounting.unknown(view, CronJobDraft(view.cronjob, view.jobs))
     newer = any(job["metadata"]["uid"] in listed for job in unknown)
     return live if newer else view.cronjob
 
 
-def _prune(view: ScheduledView, draft: Draft) -> ScheduledPlan | None:
+def _prune(view: ScheduledView, draft: CronJobDraft) -> ScheduledPlan | None:
     """Deletes finished Jobs. Returns None when done, even after failures, so that a run can still start."""
     doomed = _excess(view, draft)
     if not doomed:
@@ -60,8 +60,7 @@ def _unrecorded(view: ScheduledView, jobs: list[Obj]) -> tuple[Obj, Instant] | N
     the start.
 
     Only the Job's name keeps that run from being started again, so the Job stays until the status records the
-    run. With `@every 20s`, runs of one minute share a name; the scheduled time tells them apart.
-    """
+    run. With `@every 20s`, runs of one minute share a name; the scheduled time tells them apart."""
     cronjob = view.cronjob
     try:
         spec = cronjob["spec"]
@@ -79,7 +78,7 @@ def _unrecorded(view: ScheduledView, jobs: list[Obj]) -> tuple[Obj, Instant] | N
     return None
 
 
-def _record(draft: Draft, job: Obj, due: Instant) -> ScheduledPlan | None:
+def _record(draft: CronJobDraft, job: Obj, due: Instant) -> ScheduledPlan | None:
     """Records the start of the run if the CronJob is suspended; otherwise starting the run records it. The
     next sync deletes the Job."""
     if not draft.cronjob["spec"].get("suspend"):
@@ -88,7 +87,7 @@ def _record(draft: Draft, job: Obj, due: Instant) -> ScheduledPlan | None:
     return draft.plan("Recorded", {"job": job["metadata"]["name"]}, look_again=0.0)
 
 
-def _excess(view: ScheduledView, draft: Draft) -> list[Obj]:
+def _excess(view: ScheduledView, draft: CronJobDraft) -> list[Obj]:
     """Returns the Jobs to delete, oldest first per limit. Jobs made by hand count; deleted ones do not."""
     spec = view.cronjob["spec"]
     doomed: list[Obj] = []

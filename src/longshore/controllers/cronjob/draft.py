@@ -21,7 +21,7 @@ def outcome(job: Obj) -> Outcome | None:
     return "Complete" if end["type"] == "Complete" else "Failed"
 
 
-class Draft(draft.Draft):
+class CronJobDraft(draft.ScheduledDraft):
     removed_code: ClassVar[str] = "JobRemoved"
     not_removed_code: ClassVar[str] = "JobNotRemoved"
 

@@ -12,7 +12,7 @@ from longshore.api.time.instants import SECOND, Instant
 from longshore.api.time.rfc3339 import TimeError
 from longshore.api.types import Obj
 from longshore.controllers.cronjob import accounting, missed, timing
-from longshore.controllers.cronjob.draft import Draft
+from longshore.controllers.cronjob.draft import CronJobDraft
 from longshore.controllers.cronjob.timing import Timing
 from longshore.controllers.scheduled import child
 from longshore.controllers.scheduled.plan import ScheduledPlan
@@ -24,7 +24,7 @@ SCHEDULED: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 _DOCS = "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/"
 
 
-def start(view: ScheduledView, draft: Draft) -> ScheduledPlan:
+def start(view: ScheduledView, draft: CronJobDraft) -> ScheduledPlan:
     """Returns the plan for the run that is due, or for waiting until the next one."""
     cronjob = draft.cronjob
     if "deletionTimestamp" in cronjob["metadata"]:
@@ -46,7 +46,7 @@ def start(view: ScheduledView, draft: Draft) -> ScheduledPlan:
     return _kept(view, draft, when, due) or _start(view, draft, when, due)
 
 
-def _schedule(draft: Draft) -> cron.Schedule | cron.Every | None:
+def _schedule(draft: CronJobDraft) -> cron.Schedule | cron.Every | None:
     """Returns the schedule; None, with the reason in the draft, if it is suspended or cannot be used."""
     spec = draft.cronjob["spec"]
     zone, text = spec.get("timeZone"), spec["schedule"]
@@ -68,7 +68,7 @@ def _schedule(draft: Draft) -> cron.Schedule | cron.Every | None:
         return None
 
 
-def _remarks(draft: Draft, when: Timing) -> None:
+def _remarks(draft: CronJobDraft, when: Timing) -> None:
     """Reports jitter, a bad jitter annotation and corrected clocks, which only longshore has."""
     if when.bad_jitter:
         draft.announce("BadJitter", problem=when.bad_jitter)
@@ -78,7 +78,7 @@ def _remarks(draft: Draft, when: Timing) -> None:
         draft.announce("ClockCorrected", at=rfc3339.in_zone(when.created, when.shown_in))
 
 
-def _nothing_due(view: ScheduledView, draft: Draft, when: Timing) -> ScheduledPlan:
+def _nothing_due(view: ScheduledView, draft: CronJobDraft, when: Timing) -> ScheduledPlan:
     _skip(view, draft, when, None, "Runs none of them")
     look_again = when.look_again()
     if look_again is None:
@@ -87,7 +87,7 @@ def _nothing_due(view: ScheduledView, draft: Draft, when: Timing) -> ScheduledPl
     return draft.plan("NothingDue", {"at": at}, look_again=look_again)
 
 
-def _kept(view: ScheduledView, draft: Draft, when: Timing, due: Instant) -> ScheduledPlan | None:
+def _kept(view: ScheduledView, draft: CronJobDraft, when: Timing, due: Instant) -> ScheduledPlan | None:
     """Returns a plan with the reason why the due run does not start; None if it may start."""
     cronjob = draft.cronjob
     shown, name = rfc3339.in_zone(due, when.shown_in), child.name(cronjob, due)
@@ -106,7 +106,7 @@ def _kept(view: ScheduledView, draft: Draft, when: Timing, due: Instant) -> Sche
     return draft.plan(look_again=when.look_again(), due=due)
 
 
-def _running(view: ScheduledView, draft: Draft, due: str) -> str:
+def _running(view: ScheduledView, draft: CronJobDraft, due: str) -> str:
     """Returns the name of an unfinished run other than `due`, or "". Also finds a run that longshore started
     just before it died, which is on no active list. Jobs made by hand do not count."""
     if draft.active:
@@ -133,7 +133,7 @@ def scheduled_time(job: Obj) -> Instant | None:
         return None
 
 
-def _start(view: ScheduledView, draft: Draft, when: Timing, due: Instant) -> ScheduledPlan:
+def _start(view: ScheduledView, draft: CronJobDraft, when: Timing, due: Instant) -> ScheduledPlan:
     cronjob = draft.cronjob
     if cronjob["spec"].get("concurrencyPolicy") == "Replace":
         step = _replace(view, draft)
@@ -152,7 +152,7 @@ def _start(view: ScheduledView, draft: Draft, when: Timing, due: Instant) -> Sch
             return found
         created = found
         draft.because("Recorded", at=shown, job=name)
-        look_again = 0.0  # it may have ended already
+        look_again = 0.0  # the Job may have ended already
     else:
         lateness = (rfc3339.parse(created["metadata"]["creationTimestamp"]) - due) / SECOND
         draft.announce("Started", at=shown, job=name)
@@ -162,7 +162,7 @@ def _start(view: ScheduledView, draft: Draft, when: Timing, due: Instant) -> Sch
     return draft.plan(look_again=look_again, due=due, lateness=lateness)
 
 
-def _replace(view: ScheduledView, draft: Draft) -> ScheduledPlan | None:
+def _replace(view: ScheduledView, draft: CronJobDraft) -> ScheduledPlan | None:
     """Deletes active Jobs without waiting for their pods. Returns None once all are deleted."""
     for ref in [*draft.active]:
         read = Ask("get", "Job", ref["name"])
@@ -191,7 +191,7 @@ class NotReplaced(TryAgain):
         super().__init__(f"could not replace job {job}")
 
 
-def _taken(view: ScheduledView, draft: Draft, name: str, refused: Exception) -> Obj | ScheduledPlan:
+def _taken(view: ScheduledView, draft: CronJobDraft, name: str, refused: Exception) -> Obj | ScheduledPlan:
     """Returns the existing Job of that name if it is this CronJob's and the status does not record it yet."""
     if isinstance(refused, StatusError) and refused.has_cause("NamespaceTerminating"):
         return draft.plan("NamespaceTerminating", problem=refused)
@@ -208,7 +208,9 @@ def _taken(view: ScheduledView, draft: Draft, name: str, refused: Exception) -> 
     return job
 
 
-def _skip(view: ScheduledView, draft: Draft, when: Timing, due: Instant | None, what_runs: str) -> None:
+def _skip(
+    view: ScheduledView, draft: CronJobDraft, when: Timing, due: Instant | None, what_runs: str
+) -> None:
     """Records the skipped times; after an outage also sends an event."""
     draft.skipped += missed.passed_over(when, due)
     why = [*map(missed.reason, draft.skipped)]

@@ -13,7 +13,7 @@ from longshore.machinery.time.wallclock import Outage
 
 LATEST_ONLY_RULE: Final = "only the most recent missed time is started"
 SEARCH: Final = "the search for the most recent one goes back about two intervals, and found none there"
-_COUNTED: Final = 100
+_MAX_COUNTED: Final = 100
 """Missed times beyond this number are not counted. Kubernetes warns above the same number."""
 
 
@@ -22,7 +22,7 @@ def deadline_rule(seconds: int) -> str:
 
 
 def passed_over(timing: Timing, due: Instant | None) -> list[Skipped]:
-    """Returns the missed times that will never run, if `due` runs now, or nothing does (None)."""
+    """Returns the missed times that will never run. `due` is the time that runs now, None if none does."""
     first = timing.next(timing.base)
     end = timing.now if due is None else due - 1
     if first is None or first > end:
@@ -40,8 +40,8 @@ def _skipped(timing: Timing, after: Instant, until: Instant, rule: str) -> Skipp
     count, at = 0, timing.next(after)
     while at is not None and at <= until:
         count += 1
-        if count > _COUNTED:
-            return Skipped(after, until, _COUNTED, False, rule)
+        if count > _MAX_COUNTED:
+            return Skipped(after, until, _MAX_COUNTED, False, rule)
         at = timing.next(at)
     return Skipped(after, until, count, True, rule) if count else None
 

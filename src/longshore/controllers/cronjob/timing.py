@@ -76,7 +76,7 @@ class Timing(NamedTuple):
 
     def next(self, after: Instant) -> Instant | None:
         """Returns the first scheduled time after `after`, which must not be before `base`."""
-        if isinstance(self.schedule, cron.Every):  # counts from the last start, whenever one asks
+        if isinstance(self.schedule, cron.Every):  # an @every schedule counts from the last start
             delay = self.schedule.seconds * SECOND
             begin = self.base // SECOND * SECOND
             return begin + ((after - begin) // delay + 1) * delay
@@ -111,7 +111,7 @@ def jitter(cronjob: Obj) -> int:
     return 0 if text is None else _share(cronjob["metadata"]["uid"], text)
 
 
-@lru_cache(maxsize=16384)  # asked at every look at a CronJob, and hardly ever changed
+@lru_cache(maxsize=16384)  # every sync parses it, and it hardly ever changes
 def _share(uid: str, text: str) -> int:
     """Returns this UID's constant share of the jitter, spread evenly between 0 and the whole."""
     try:

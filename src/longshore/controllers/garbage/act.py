@@ -25,10 +25,10 @@ from longshore.controllers.garbage.owners import is_gone, metadata
 
 _MAX_WRITES: Final = 20
 """Dependents orphaned at the same time: as many as upstream has workers."""
-_TRIES: Final = 5
+_MAX_TRIES: Final = 5
 
 
-class Actor:
+class GarbageActor:
     """Carries out plans. Raises StatusError or Unreachable if the object must be synced again."""
 
     def __init__(self, client: Client, graph: Graph) -> None:
@@ -54,7 +54,7 @@ class Actor:
         except StatusError as err:
             if not is_gone(err, node.name):
                 raise
-            self._graph.remove(node.uid)  # the news of it is on its way
+            self._graph.remove(node.uid)  # its watch event has not arrived yet
         return plan
 
     async def _delete(self, row: Resource, node: Node, view: GarbageView, plan: GarbagePlan) -> GarbagePlan:
@@ -106,8 +106,7 @@ class Actor:
     # ---- patches
 
     async def _drop_references(self, row: Resource, node: Node, owners: Collection[str]) -> None:
-        """Removes the owners with these uids from the object's references. Raises 404 if the object is gone,
-        409 if it was replaced."""
+        """Removes owners from the object's references. Raises 404 if it is gone, 409 if it was replaced."""
         await self._change_references(
             row,
             {"name": node.name, "namespace": node.namespace, "uid": node.uid},
@@ -151,7 +150,7 @@ class Actor:
         """Removes one finalizer from the object, if it still exists and has it."""
         name, namespace, uid = meta["name"], meta.get("namespace") or "", meta["uid"]
         with errors.tolerated(404):
-            for left in reversed(range(_TRIES)):
+            for left in reversed(range(_MAX_TRIES)):
                 finalizers = meta.get("finalizers") or []
                 if meta["uid"] != uid or finalizer not in finalizers:
                     return

@@ -7,7 +7,7 @@ from collections import Counter, deque
 from collections.abc import Iterable
 from typing import Final
 
-from longshore.controllers.garbage.act import Actor
+from longshore.controllers.garbage.act import GarbageActor
 from longshore.controllers.garbage.decide import GarbagePlan, GarbageView, Owner, decide, pause
 from longshore.controllers.garbage.graph import Graph, Node
 from longshore.controllers.garbage.monitors import Monitors
@@ -41,7 +41,7 @@ class Collector:
         self._absent = Absent()
         self.graph = Graph(self)
         self._owners = Owners(client, self.graph, self._absent)
-        self._actor = Actor(client, self.graph)
+        self._actor = GarbageActor(client, self.graph)
         self._monitors = Monitors(context, self.graph, self._served_changed)
         self._polls: Counter[str] = Counter()
         """Polls in a row by uid: of virtual owners that exist, of objects whose owner's kind is unknown."""
@@ -168,8 +168,7 @@ class Collector:
 class Backlog:
     """Keeps at most `room` keys in `queue`, taking one key of each deleted owner in turn.
 
-    Without it, a Job with ten thousand pods would delay everything that is deleted after it.
-    """
+    Without it, a Job with ten thousand pods would delay everything that is deleted after it."""
 
     def __init__(self, queue: WorkQueue[str], room: int) -> None:
         self._queue, self._room = queue, room

@@ -23,7 +23,7 @@ _POLLS: Final = Doubling(0.1, 300.0)
 
 
 class Owner(Enum):
-    """The state of the owner in one reference; the value is the code of the reason."""
+    """The state of an owner in a reference; the value is the code of the reason."""
 
     SOLID = "OwnerPresent"
     WAITING = "OwnerWaiting"

@@ -102,7 +102,7 @@ class Graph:
         if meta.get("ownerReferences") != old.get("ownerReferences"):
             self._relink(node, references.references(meta))
         if not node.in_foreground and "deletionTimestamp" not in meta:
-            return  # as nearly all are: neither let go of its dependents nor wait for them
+            return  # as nearly all are: it neither orphans its dependents nor waits for them
         if node.orphaning and not references.orphaning(old):
             self._listener.look(uid)
         if node.in_foreground != (foreground := references.in_foreground(meta)):
@@ -122,8 +122,7 @@ class Graph:
     def deadlocked(self, node: Node) -> bool:
         """Whether only objects in foreground deletion block `node`, and each of them is blocked in turn.
 
-        Such objects wait for each other in a ring. If one can still be deleted, its owner is synced then.
-        """
+        Such objects wait for each other in a ring. If one can still be deleted, its owner is synced then."""
         seen, todo = {node.uid}, [node]
         while todo:
             one = todo.pop()
@@ -176,7 +175,8 @@ class Graph:
         if owner is None or owner is node:
             return
         if owner.virtual:
-            # The first to name an owner has it verified for all; the others are looked at themselves.
+            # The first dependent to name an owner has the owner verified; later dependents are synced
+            # themselves.
             self._listener.look(owner.uid if len(owner.dependents) == 1 else node.uid)
         elif not matches(owner, ref, node.namespace):
             self._mismatch(owner, node, ref)

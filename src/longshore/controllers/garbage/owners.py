@@ -19,7 +19,7 @@ from longshore.controllers.garbage.decide import Owner
 from longshore.controllers.garbage.graph import Graph, matches
 from longshore.controllers.garbage.references import Identity, Reference
 
-_REMEMBERED: Final = 500
+_MAX_REMEMBERED: Final = 500
 
 
 class Absent:
@@ -31,7 +31,7 @@ class Absent:
     def add(self, identity: Identity) -> None:
         self._known[identity] = None
         self._known.move_to_end(identity)
-        if len(self._known) > _REMEMBERED:
+        if len(self._known) > _MAX_REMEMBERED:
             self._known.popitem(last=False)
 
     def __contains__(self, identity: Identity) -> bool:
@@ -82,8 +82,7 @@ class Owners:
 async def metadata(client: Client, row: Resource, name: str, namespace: str) -> Obj | None:
     """Returns the object's metadata on the server; None if it does not exist.
 
-    Raises LookupError if the server does not serve the kind, which says nothing about the object.
-    """
+    Raises LookupError if the server does not serve the kind, which says nothing about the object."""
     try:
         found = await client.get(row, name, namespace)
     except StatusError as err:

@@ -14,7 +14,7 @@ from longshore.api.errors import StatusError
 from longshore.api.facts import kinds, pod_state
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
-from longshore.controllers.job.memory import Memory
+from longshore.controllers.job.memory import JobMemory
 from longshore.controllers.job.plan import JobPlan, PodResults
 from longshore.controllers.job.pods import pod_facts
 from longshore.controllers.job.spec import FINALIZER
@@ -35,7 +35,7 @@ FAILURES = (StatusError, Unreachable, NoLabels)
 class Act:
     """The writes of one sync."""
 
-    def __init__(self, client: Client, recorder: Recorder, memory: Memory, key: Key, job: Obj) -> None:
+    def __init__(self, client: Client, recorder: Recorder, memory: JobMemory, key: Key, job: Obj) -> None:
         self._recorder, self._memory, self._key = recorder, memory, key
         self._client = client.in_order()
         """The client for statuses and finalizers. It does not wait for each write: every write builds on the
@@ -104,8 +104,8 @@ class Act:
                 self._memory.going.observed(self._key, uid)
                 first = first or result
                 continue
-            # Of a pod that is gone the removal stays expected: it may be in the cache for a while, and must
-            # not be counted a second time.
+            # The cache may still show a pod that is gone, so its removal stays expected: it must not be
+            # counted twice.
             gone.add(uid)
         return gone, first
 
@@ -120,7 +120,7 @@ class Act:
                     attempted += 1
                     if not isinstance(made, Exception):
                         self.wrote_pod(made)
-                    elif is_namespace_terminating(made):  # which needs no second attempt
+                    elif is_namespace_terminating(made):  # a second attempt would fail, too
                         self._memory.namespace_going.add(self._key)
                     else:
                         first = first or made

@@ -8,10 +8,10 @@ from typing import Final
 from longshore.api.facts import job_state, kinds, pod_state
 from longshore.api.time.backoff import Doubling
 from longshore.client.projection import WRITABLE, Projection
-from longshore.controllers.job.memory import Memory
+from longshore.controllers.job.memory import JobMemory
 from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.spec import RESERVED_MANAGER
-from longshore.controllers.job.sync import Sync, Tools
+from longshore.controllers.job.sync import JobTools, Sync
 from longshore.controllers.job.waking import selector_index, unanswered_creates
 from longshore.controllers.job.waking.batches import EndBatches, FailureBatches
 from longshore.controllers.job.waking.handlers import JobHandler, PodHandler, Waking
@@ -25,8 +25,6 @@ from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.writes.own_writes import StaleCache
 
-"""Upstream has five. A sync here mostly waits for the journal, and the more syncs wait together, the more
-writes each of its transactions holds."""
 _RETRIES: Final = Doubling(1.0, 60.0)
 """Delays after an API error, doubling from 1 s to 60 s, as upstream."""
 READS: Final = {
@@ -53,8 +51,7 @@ async def run(
 
     `managed_by` selects the Jobs whose spec.managedBy has this value; Kubernetes' own name also selects Jobs
     without that field. An empty `namespace` means all. `gathers_ends` counts successes in batches, once a
-    second.
-    """
+    second."""
     await JobController(context, managed_by, namespace, gathers_ends=gathers_ends).run()
 
 
@@ -73,12 +70,12 @@ class JobController:
         self._recorder = context.recorder("job-controller")
         self._queue: WorkQueue[Key] = context.queue("job", pauses=_RETRIES)
         self._orphan_queue: WorkQueue[Orphan] = context.queue("job_orphan_pod", pauses=_RETRIES)
-        self._memory = Memory(clock, self._jobs.cache, self._pods.cache)
+        self._memory = JobMemory(clock, self._jobs.cache, self._pods.cache)
         self._metrics = JobMetrics(context.registry)
         self._ownership = Ownership(self._jobs.cache, managed_by)
         self._orphans = Orphans(client, self._pods.cache, self._ownership)
         self._workers = context.workers
-        self._tools = Tools(
+        self._tools = JobTools(
             client,
             clock,
             self._pods.cache,

@@ -18,7 +18,7 @@ from longshore.controllers.job.ends.finish import finish
 from longshore.controllers.job.ends.tracking import before_killing, track
 from longshore.controllers.job.plan import JobPlan
 from longshore.controllers.job.pods import counting, indexes, replacement_delay, wanted
-from longshore.controllers.job.pods.counting import Count
+from longshore.controllers.job.pods.counting import PodCount
 from longshore.controllers.job.spec import Spec
 from longshore.controllers.job.view import JobView
 from longshore.machinery.reasons import Reason
@@ -62,12 +62,12 @@ def decide(view: JobView) -> JobPlan:
     if view.patience is not None and (plan.look_again is None or view.patience < plan.look_again):
         plan.look_again = view.patience
     if count.new_failed:
-        plan.why = (*failures.told(view, spec, count, found), *plan.why)
+        plan.why = (*failures.reasons_of(view, spec, count, found), *plan.why)
     return plan
 
 
 def _verdict(
-    view: JobView, spec: Spec, count: Count, start_time: str | None
+    view: JobView, spec: Spec, count: PodCount, start_time: str | None
 ) -> tuple[Outcome | None, float | None]:
     """Returns the outcome that pods or deadline decide; without one, the seconds until the deadline."""
     verdict = outcome.recorded(view.job.get("status") or {}) or outcome.failure(view, spec, count)

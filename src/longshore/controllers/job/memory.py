@@ -13,13 +13,13 @@ from longshore.machinery.writes.expectations import Expectations, UidExpectation
 from longshore.machinery.writes.own_writes import OwnWrites
 
 
-class Memory:
+class JobMemory:
     """Memory by key (namespace and name) or, where noted, by UID."""
 
     def __init__(self, clock: Clock, jobs: Cache, pods: Cache) -> None:
         self.expectations: Expectations[Key] = Expectations(clock)
         self.going: UidExpectations[Key] = UidExpectations()
-        """Pods whose finalizer was removed and which the cache still shows with it."""
+        """Pods whose finalizer was removed while the cache still shows it."""
         self.own_writes: OwnWrites[Key] = OwnWrites({"jobs.batch": jobs, "pods": pods}, clock)
         self.rolls = Rolls(pods)
         self.finished: set[str] = set()
@@ -29,14 +29,13 @@ class Memory:
         """UIDs of the unfinished Jobs that this memory holds, by key."""
         self._backoffs: dict[Key, BackoffRecord] = {}
         self._unanswered_backoffs: dict[Key, tuple[Obj, BackoffRecord]] = {}
-        """Statuses whose write got no answer, each with the back-off that holds if it was made."""
+        """Statuses whose write got no answer, each with the back-off that holds if the write took place."""
         self.next_starts: dict[Key, float] = {}
         """When each Job with a start interval may start its next pod, in seconds since 1970."""
         self.unanswered: set[Key] = set()
         """Jobs with a create request that got no answer, so the pod may exist (`unanswered_creates.py`)."""
         self.namespace_going: set[Key] = set()
-        """Jobs whose pods are, or would be, refused because their namespace is being deleted, which is
-        irreversible."""
+        """Jobs whose namespace is being deleted, which is irreversible: it refuses new pods."""
 
     def look_at(self, key: Key, uid: str) -> None:
         """Starts a sync of the Job. If another Job had its name before, forgets that one: its pods send no
@@ -46,7 +45,7 @@ class Memory:
         self._looked_at[key] = uid
 
     def backoff(self, key: Key, status: Obj) -> BackoffRecord:
-        """Returns the back-off of a Job with this status, which a write without an answer may have made."""
+        """Returns the back-off that belongs to this status, even if the write of the status got no answer."""
         written, record = self._unanswered_backoffs.get(key, (None, NO_FAILURES))
         if written == status:
             self.remember_backoff(key, record)

@@ -10,7 +10,7 @@ from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.controllers.job.ends import failure_policy
-from longshore.controllers.job.memory import Memory
+from longshore.controllers.job.memory import JobMemory
 from longshore.controllers.job.pods import pace
 from longshore.controllers.job.pods.roll import Roll
 from longshore.controllers.job.spec import FINALIZER
@@ -25,7 +25,7 @@ async def observe(
     key: Key,
     job: Obj,
     pods: Cache,
-    memory: Memory,
+    memory: JobMemory,
     now: float,
     on_write: Callable[[Obj], Any],
 ) -> JobView:
@@ -53,7 +53,7 @@ async def observe(
 
 
 async def _claimed(
-    client: Client, key: Key, job: Obj, pods: Cache, memory: Memory, on_write: Callable[[Obj], Any]
+    client: Client, key: Key, job: Obj, pods: Cache, memory: JobMemory, on_write: Callable[[Obj], Any]
 ) -> Roll:
     kept = memory.rolls.now(job)
     unclear = [*kept.strangers.values()]

@@ -13,7 +13,7 @@ import msgspec
 
 from longshore.api.types import Obj
 from longshore.controllers.job.ends.conditions import Outcome
-from longshore.controllers.job.pods.counting import Count
+from longshore.controllers.job.pods.counting import PodCount
 from longshore.controllers.job.pods.indexes import Indexes
 from longshore.controllers.job.spec import Spec
 from longshore.controllers.job.view import BackoffRecord, JobView
@@ -26,7 +26,7 @@ class JobPlan(msgspec.Struct):
 
     view: JobView
     spec: Spec
-    count: Count
+    count: PodCount
     indexes: Indexes | None
     """None if the Job is NonIndexed."""
     succeeded: int

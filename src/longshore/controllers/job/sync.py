@@ -13,7 +13,7 @@ from longshore.client import Client
 from longshore.controllers.job import spec as job_spec
 from longshore.controllers.job.act import Act
 from longshore.controllers.job.decide import before_killing, decide, finish, track
-from longshore.controllers.job.memory import Memory
+from longshore.controllers.job.memory import JobMemory
 from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.observe import observe
 from longshore.controllers.job.plan import Ending, JobPlan, Tracking
@@ -26,13 +26,13 @@ from longshore.machinery.time.clock import Clock
 from longshore.machinery.writes.pod_control import is_namespace_terminating
 
 
-class Tools(msgspec.Struct, frozen=True):
+class JobTools(msgspec.Struct, frozen=True):
     """The tools that every sync of a controller shares."""
 
     client: Client
     clock: Clock
     pods: Cache
-    memory: Memory
+    memory: JobMemory
     queue: WorkQueue[Key]
     recorder: Recorder
     metrics: JobMetrics
@@ -46,7 +46,7 @@ class Tools(msgspec.Struct, frozen=True):
 class Sync:
     """One sync of one Job. Raises any error, so that the queue tries again."""
 
-    def __init__(self, tools: Tools, key: Key, job: Obj) -> None:
+    def __init__(self, tools: JobTools, key: Key, job: Obj) -> None:
         self._tools, self._key, self._job = tools, key, job
         self._act = Act(tools.client, tools.recorder, tools.memory, key, job)
         self._action = "reconciling"
@@ -151,11 +151,11 @@ _NAMESPACE_CHECK_SECONDS: Final = 60.0
 
 
 def _is_namespace_in_question(plan: JobPlan) -> bool:
-    """Whether a deleted pod is kept for a replacement that the Job will not create.
+    """Whether a deleted pod waits for a replacement that the Job will not create.
 
-    A failed pod is kept until a replacement carries on the failure count of its index, or until one is
-    refused because the namespace is terminating. A suspended Job, or one without parallelism, creates none.
-    """
+    A failed pod waits until a replacement takes over the failure count of its index, or until a create is
+    refused because the namespace is terminating. A suspended Job, or one without parallelism, creates no
+    pods."""
     if plan.indexes is None or plan.view.namespace_going or plan.create:
         return False
     halted = plan.spec.suspended or not plan.spec.parallelism
@@ -163,7 +163,7 @@ def _is_namespace_in_question(plan: JobPlan) -> bool:
 
 
 async def _is_namespace_going(client: Client, job: Obj) -> bool:
-    """Whether the namespace of the Job is being deleted. A dry-run create tells, with no additional right."""
+    """Whether the namespace of the Job is being deleted. A dry-run create shows it without another right."""
     meta = job["metadata"]
     pod = {"metadata": {"generateName": f"{meta['name']}-"}, "spec": job["spec"]["template"]["spec"]}
     try:

@@ -15,8 +15,7 @@ from longshore.client import Client, Unreachable
 from longshore.client.errors import PartlyDiscovered
 
 _NOT_SERVED = (404, 405)
-"""Status codes of a list of a resource that is no longer served. Its objects are gone with it, as upstream
-assumes."""
+"""Status codes for a resource that is no longer served. As upstream, its objects count as gone."""
 
 
 class Content(msgspec.Struct, frozen=True):
@@ -49,15 +48,15 @@ class NamespaceView(msgspec.Struct, frozen=True):
     undiscovered: str = ""
     """Why discovery failed for some resources; empty if it did not."""
     failures: tuple[str, ...] = ()
-    """Errors of lists now, and of deletes in the sync before."""
+    """Errors of lists in this sync, and of deletes in the sync before."""
 
 
 class Served:
-    """The resources that are served, found out after the deletion of a namespace began.
+    """The served resources, discovered after the deletion of a namespace began.
 
     Nothing can be created in a terminating namespace, so resources that are served later have no objects in
-    it. One discovery, of some 27 requests, does for all namespaces whose deletion is known when it begins.
-    """
+    it. One discovery takes some 27 requests, and is valid for all namespaces whose deletion was known at its
+    begin."""
 
     def __init__(self) -> None:
         self._moments = itertools.count()
@@ -121,7 +120,7 @@ async def observe(
         if not resource.namespaced or not {"list", "delete"} <= set(resource.verbs):
             continue
         if (resource.group, resource.plural) in seen:
-            continue  # another version of what was read already
+            continue  # another version of a resource that was read already
         seen.add((resource.group, resource.plural))
         try:
             found = await client.list(resource, name)

@@ -231,12 +231,12 @@ def _taints(node: Obj, after: Sequence[Obj], no_execute: str | None, at: str) ->
     if no_execute is not None:
         wanted.add((no_execute, "NoExecute"))
     if not _ready(after):
-        wanted.add((taints.NOT_READY, "NoSchedule"))  # a new node has it until it says that it is ready
+        wanted.add((taints.NOT_READY, "NoSchedule"))  # a new node has this taint until it is ready
     listed = _listed(node)
     ours = {(each["key"], each["effect"]) for each in listed if _is_no_schedule(each) or _is_no_execute(each)}
     missing = wanted - ours
     if not _ready(after):
-        missing.discard((taints.NOT_READY, "NoSchedule"))  # it was removed on purpose
+        missing.discard((taints.NOT_READY, "NoSchedule"))  # another client removed it
     if not missing and ours <= wanted:
         return None
     kept = [each for each in listed if (each["key"], each["effect"]) not in ours - wanted]

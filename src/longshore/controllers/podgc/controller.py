@@ -43,8 +43,7 @@ log = logging.getLogger(__name__)
 async def run(context: ControllerContext, *, threshold: int = TERMINATED_POD_THRESHOLD) -> None:
     """Removes pods until cancelled. `threshold` is how many ended pods are kept; 0 keeps all.
 
-    Records an explanation for each removed pod, but none for the many that stay.
-    """
+    Records an explanation for each removed pod, but none for the many that stay."""
     controller = PodGc(context, threshold)
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(context.informers.run())
@@ -99,7 +98,8 @@ class PodGc:
 
     async def _until_next(self, period: float, *, again: bool) -> None:
         """Waits for the next sync. If no pods were removed (`again` is False) and no node is missing, a sync
-        finds nothing before a change: so waits for a change first, then for the next regular time."""
+        can find nothing until a change. Then it waits for a change first, and after that for the next regular
+        time."""
         clock = self._context.clock
         due = clock.monotonic() + period
         if not again and not self._is_missing_nodes:
@@ -121,8 +121,7 @@ class PodGc:
         )
 
     async def _ended(self) -> list[Obj]:
-        """Returns the ended pods, slimmed, if they are too many. Most are stored packed, so they are read a
-        few at a time."""
+        """Returns the ended pods, slimmed, if they are too many. Reads a few at a time: most are packed."""
         if not self._pods.index_size("state", "ended") > self._threshold > 0:
             return []
         found: list[Obj] = []
@@ -183,8 +182,7 @@ class Quarantine:
     def missing(self, names: Collection[str]) -> list[str]:
         """Notes the nodes that are missing now; returns those that have been missing for 40 seconds.
 
-        A returned node starts over: if it is still missing at the next call, its 40 seconds begin again.
-        """
+        A returned node starts over: if it is still missing at the next call, its 40 seconds begin again."""
         now = self._clock.monotonic()
         self._since = {name: self._since.get(name, now) for name in sorted(names)}
         due = [name for name, since in self._since.items() if now - since >= _QUARANTINE_SECONDS]

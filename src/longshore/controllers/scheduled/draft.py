@@ -14,7 +14,7 @@ from longshore.machinery.catalogue import Event
 from longshore.machinery.reasons import Number, Reason
 
 
-class Draft:
+class ScheduledDraft:
     """Starts from the CronJob's status; never changes the CronJob."""
 
     removed_code: ClassVar[str]

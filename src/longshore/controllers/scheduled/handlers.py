@@ -7,7 +7,7 @@ from collections.abc import Callable
 from longshore.api.facts.owners import controller_of
 from longshore.api.types import Obj
 from longshore.controllers.scheduled.dialect import Dialect
-from longshore.controllers.scheduled.memory import Memory
+from longshore.controllers.scheduled.memory import CronJobMemory
 from longshore.controllers.scheduled.view import ScheduledView
 from longshore.machinery.catalogue import Event
 from longshore.machinery.informers.cache import Cache, Key, key_of
@@ -20,7 +20,7 @@ class CronJobHandler(Handler):
         self,
         dialect: Dialect,
         queue: WorkQueue[Key],
-        memory: Memory,
+        memory: CronJobMemory,
         observe: Callable[[Obj], ScheduledView],
         tell: Callable[[Obj, Event], None],
     ) -> None:
@@ -55,7 +55,9 @@ class CronJobHandler(Handler):
 
 
 class JobHandler(Handler):
-    def __init__(self, dialect: Dialect, queue: WorkQueue[Key], memory: Memory, cronjobs: Cache) -> None:
+    def __init__(
+        self, dialect: Dialect, queue: WorkQueue[Key], memory: CronJobMemory, cronjobs: Cache
+    ) -> None:
         self._dialect, self._queue, self._memory, self._cronjobs = dialect, queue, memory, cronjobs
 
     def on_add(self, obj: Obj, initial: bool) -> None:
@@ -77,8 +79,8 @@ class JobHandler(Handler):
         if ref is not None:
             meta = obj["metadata"]
             key, uid = (meta["namespace"], ref["name"]), meta["uid"]
-            # The look that deleted a Job knew that it would be gone. An hourly CronJob is looked at twice for
-            # each run, where it was three times (bench/sim.py).
+            # The sync that deleted a Job has counted it as gone. Syncs per run of an hourly CronJob: 2
+            # instead of 3 (bench/sim.py).
             if not self._memory.job_gone(key, uid) or self._is_active(key, uid):
                 self._wake(obj, ref)
 

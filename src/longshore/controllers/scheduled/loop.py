@@ -21,7 +21,7 @@ from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, Unreachable
 from longshore.controllers.scheduled.dialect import Dialect
 from longshore.controllers.scheduled.handlers import CronJobHandler, JobHandler
-from longshore.controllers.scheduled.memory import Memory
+from longshore.controllers.scheduled.memory import CronJobMemory
 from longshore.controllers.scheduled.plan import ScheduledPlan
 from longshore.controllers.scheduled.view import Answer, Ask, ScheduledView
 from longshore.machinery.catalogue import Event
@@ -35,7 +35,6 @@ from longshore.machinery.writes.own_writes import StaleCache
 
 _NOBODY: Final[frozenset[str]] = frozenset()
 _BY_OWNER: Final = "by the CronJob that controls them"
-"""Upstream has five. Many CronJobs are due at the same moment, and a sync mostly waits."""
 
 
 async def run(
@@ -49,8 +48,7 @@ async def run(
     """Syncs CronJobs until cancelled.
 
     An empty `namespace` means all. `zone` applies to CronJobs without one. `glance` is the interval in
-    seconds at which the clock is checked.
-    """
+    seconds at which the clock is checked."""
     await Loop(dialect, context, namespace, zone, glance).run()
 
 
@@ -68,7 +66,8 @@ class Loop:
         informers, clock = context.informers, context.clock
         self._dialect, self._context, self._zone = dialect, context, zone
         self._wall = WallClock(clock, glance=glance)
-        # A new schedule is not looked at before its next time, any other change is: two changes are not one.
+        # A new schedule waits for its next time, any other change is synced at once, so two changes in a row
+        # must not become one.
         self._cronjobs = informers.get(dialect.cronjobs, namespace=namespace, each_update=True)
         self._jobs = informers.get(
             dialect.jobs,
@@ -78,7 +77,7 @@ class Loop:
         )
         self._recorder, self._queue = context.recorder(dialect.component), context.queue(dialect.queue)
         self._crowd = Crowd(self._queue, self.sync, limit=context.workers)
-        self._memory = Memory(dialect, clock, self._cronjobs.cache, self._jobs.cache)
+        self._memory = CronJobMemory(dialect, clock, self._cronjobs.cache, self._jobs.cache)
         self._lateness = (
             context.registry.histogram(*dialect.late_metric, (), exponential_buckets(1, 2, 10))
             if dialect.late_metric
@@ -178,7 +177,7 @@ class _Act:
         self,
         dialect: Dialect,
         client: Client,
-        memory: Memory,
+        memory: CronJobMemory,
         key: Key,
         others_first: Callable[[], Awaitable[None]],
     ) -> None:

@@ -10,7 +10,7 @@ from longshore.machinery.writes.expectations import UidExpectations
 from longshore.machinery.writes.own_writes import OwnWrites
 
 
-class Memory:
+class CronJobMemory:
     """Memory by key (namespace and name) of the CronJob."""
 
     def __init__(self, dialect: Dialect, clock: Clock, cronjobs: Cache, jobs: Cache) -> None:

@@ -14,11 +14,11 @@ Next: TypeAlias = Callable[[Instant], Instant | None]
 
 _EPOCH: Final = datetime(1970, 1, 1)
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_SHOWN: Final = 3
+_MAX_SHOWN: Final = 3
 """The number of skipped times that are named; the rest are counted."""
 
 
-class Run(NamedTuple):
+class UpcomingRun(NamedTuple):
     """An upcoming run, and a note about a clock change since the run before; empty without one."""
 
     at: Instant
@@ -27,12 +27,12 @@ class Run(NamedTuple):
 
 def runs(
     schedule: cron.Schedule | cron.Every, zone: cron.Zone, following: Next, after: Instant, count: int
-) -> list[Run]:
+) -> list[UpcomingRun]:
     """Returns the next `count` runs after `after`; fewer if there are no more within five years."""
-    found: list[Run] = []
+    found: list[UpcomingRun] = []
     before = after
     while len(found) < count and (at := following(before)) is not None:
-        found.append(Run(at, _note(schedule, zone, before, at)))
+        found.append(UpcomingRun(at, _note(schedule, zone, before, at)))
         before = at
     return found
 
@@ -58,7 +58,7 @@ def _skipped(schedule: cron.Schedule, was: int, wall: int) -> str:
     more = 0
     at = plain.next(was * SECOND, cron.UTC)
     while at is not None and at < wall * SECOND and more < 1000:
-        if len(named) < _SHOWN:
+        if len(named) < _MAX_SHOWN:
             named.append(_face(at // SECOND))
         else:
             more += 1

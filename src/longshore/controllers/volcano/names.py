@@ -1,7 +1,6 @@
 """Names that a Volcano Job, its pods and its PodGroup share: kinds, keys, phases, actions, events.
 
-Also the amounts that a quota charges for a pod, which a PodGroup sums up.
-."""
+Also the amounts that a quota charges for a pod, which a PodGroup sums up."""
 
 from __future__ import annotations
 

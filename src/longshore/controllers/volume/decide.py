@@ -96,7 +96,7 @@ def _chosen(obj: Obj, volume: Obj | None) -> VolumePlan:
     if names.is_going(volume):
         return _left("VolumeGoing", volume=name)
     if wrong := why_not(volume, obj):
-        return _told("VolumeMismatch", volume=name, problem=wrong)
+        return _plan_with_event("VolumeMismatch", volume=name, problem=wrong)
     return _step(Bind(volume), "VolumeNamed", volume=name)
 
 
@@ -104,9 +104,9 @@ def _bound(obj: Obj, volume: Obj | None) -> VolumePlan:
     if (obj.get("status") or {}).get("phase") == "Lost":
         return _left("Lost")
     if volume is None:
-        return _told("ClaimLost", Lose())
+        return _plan_with_event("ClaimLost", Lose())
     if not is_free_for(volume, obj):
-        return _told("ClaimMisbound", Lose())
+        return _plan_with_event("ClaimMisbound", Lose())
     name = volume["metadata"]["name"]
     if _is_settled(obj, volume):
         return _left("Bound", volume=name)
@@ -125,22 +125,22 @@ def _unbound(obj: Obj, volumes: Iterable[Obj], classes: dict[str, Obj]) -> Volum
     found = classes.get(wanted) if wanted else None
     waits = found is not None and found.get("volumeBindingMode") == "WaitForFirstConsumer"
     if waits and names.SELECTED_NODE not in names.marks_of(obj):
-        return _told("WaitForFirstConsumer")
+        return _plan_with_event("WaitForFirstConsumer")
     if (volume := best(obj, volumes)) is not None:
         return _step(Bind(volume), "VolumeFound", volume=volume["metadata"]["name"])
     if not wanted:
-        return _told("FailedBinding")
+        return _plan_with_event("FailedBinding")
     if found is None:
-        return _told("ProvisioningFailed", className=wanted)
+        return _plan_with_event("ProvisioningFailed", className=wanted)
     return _made(obj, found)
 
 
 def _made(obj: Obj, found: Obj) -> VolumePlan:
     provisioner, name = found["provisioner"], found["metadata"]["name"]
     if provisioner == names.NO_PROVISIONER:
-        return _told("FailedBinding", className=name)
+        return _plan_with_event("FailedBinding", className=name)
     if provisioner != own_names.LOCAL_PROVISIONER:
-        return _told("ExternalProvisioning", provisioner=provisioner)
+        return _plan_with_event("ExternalProvisioning", provisioner=provisioner)
     spec, problem = obj["spec"], ""
     if spec.get("volumeMode") == "Block":
         problem = "longshore makes directories, no block devices"
@@ -149,7 +149,7 @@ def _made(obj: Obj, found: Obj) -> VolumePlan:
     elif spec.get("dataSource") is not None or spec.get("dataSourceRef") is not None:
         problem = "longshore copies no data into new volumes"
     if problem:
-        return _told("ProvisioningFailed", className=name, problem=problem)
+        return _plan_with_event("ProvisioningFailed", className=name, problem=problem)
     size = spec["resources"]["requests"]["storage"]
     return _step(Provision(found), "VolumeProvisioned", className=name, storage=size)
 
@@ -219,7 +219,7 @@ def _step(
     return VolumePlan(step, (Reason(code, numbers),))
 
 
-def _told(code: str, step: Lose | SetPhase | None = None, **numbers: Number) -> VolumePlan:
+def _plan_with_event(code: str, step: Lose | SetPhase | None = None, **numbers: Number) -> VolumePlan:
     """Returns a plan with the Event of its reason."""
     why = Reason(code, numbers)
     return VolumePlan(step, (why,), why.event)
@@ -231,7 +231,7 @@ def _phase(phase: str | None, right: str, **numbers: Number) -> VolumePlan:
 
 
 def _failed(code: str) -> VolumePlan:
-    return _told(code, SetPhase("Failed", Reason(code).words))
+    return _plan_with_event(code, SetPhase("Failed", Reason(code).words))
 
 
 def _title(ref: Obj) -> str:

@@ -39,8 +39,7 @@ class AppletDirectories:
         return self._made.get(program)
 
     def of(self, program: str) -> Applets | None:
-        """The applets of a program; None if it is not installed or lists none. The first call runs the
-        program."""
+        """The applets of a program; None if it is missing or lists none. The first call runs it."""
         made = self._made.get(program)
         if made is not None and os.path.isdir(made.directory):
             return made

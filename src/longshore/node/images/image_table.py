@@ -33,13 +33,13 @@ class BadImages(Exception):
     """The table of images has a mistake; the message names the entry, the field and the rule."""
 
 
-class Entry(msgspec.Struct, frozen=True):
+class ImageEntry(msgspec.Struct, frozen=True):
     """The meaning of an image. An empty entry means that its containers have commands of their own."""
 
     command: tuple[str, ...] = ()
-    """The image's entry point: runs where a container has no `command`, before the container's `args`."""
+    """The image's entry point: runs if a container has no `command`, before the container's `args`."""
     args: tuple[str, ...] = ()
-    """Runs after `command` where a container has neither `command` nor `args`."""
+    """Runs after `command` if a container has neither `command` nor `args`."""
     path: tuple[str, ...] = ()
     """Directories that come first in PATH."""
     applets: str = ""
@@ -48,12 +48,12 @@ class Entry(msgspec.Struct, frozen=True):
 
 class Row(msgspec.Struct, frozen=True):
     pattern: str
-    entry: Entry
+    entry: ImageEntry
     source: Source
 
 
-class Table:
-    """Rows, those of the user's file first."""
+class ImageTable:
+    """The rows of the user's file, then the built-in ones."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self.rows = tuple(rows)
@@ -121,10 +121,10 @@ def rows_of(content: Any, source: Source) -> tuple[Row, ...]:
     return tuple(Row(_pattern(key), entry_of(key, value), source) for key, value in content.items())
 
 
-def entry_of(pattern: str, value: Any) -> Entry:
+def entry_of(pattern: str, value: Any) -> ImageEntry:
     """The entry that a value of the file means. A list is a `command`. Raises BadImages."""
     if isinstance(value, list):
-        return Entry(command=_words(f'"{pattern}"', value))
+        return ImageEntry(command=_words(f'"{pattern}"', value))
     if not isinstance(value, Mapping):
         raise BadImages(f'"{pattern}": it must be {_SHAPE}, not {_kind(value)}')
     for field in value:
@@ -143,7 +143,7 @@ def entry_of(pattern: str, value: Any) -> Entry:
     if not isinstance(applets, str):
         raise BadImages(f'"{pattern}".applets: it must be the name of a program, not {_kind(applets)}')
     words = {field: _words(f'"{pattern}".{field}', value[field]) for field in _FIELDS[:2] if field in value}
-    return Entry(path=path, applets=applets, **words)
+    return ImageEntry(path=path, applets=applets, **words)
 
 
 def _pattern(text: str) -> str:
@@ -185,9 +185,9 @@ _LATEST: Final = "latest"
 
 class Name(NamedTuple):
     repository: str
-    """With its registry: `docker.io/library/busybox`."""
+    """Registry and path: `docker.io/library/busybox`."""
     tag: str
-    """Empty where the name has a digest alone."""
+    """Empty if the name has only a digest."""
     digest: str
 
     def __str__(self) -> str:
@@ -196,13 +196,13 @@ class Name(NamedTuple):
 
 
 def complete_name(image: str) -> Name:
-    """The full name: Docker's registry where none is named, `latest` without tag and digest."""
+    """The name with Docker's registry if it has none, and with `latest` if it has no tag or digest."""
     repository, tag, digest = split_name(image)
     return Name(with_registry(repository), tag or ("" if digest else _LATEST), digest)
 
 
 def split_name(text: str) -> tuple[str, str, str]:
-    """Repository, tag and digest as they are written; a part that is not there is empty."""
+    """Repository, tag and digest as written; a missing part is empty."""
     whole, _, digest = text.partition("@")
     above, slash, last = whole.rpartition("/")
     name, _, tag = last.partition(":")
@@ -221,20 +221,20 @@ def with_registry(repository: str) -> str:
 PAUSE: Final = ("sh", "-c", 'trap "kill \\$!; exit 0" INT TERM; while :; do sleep 86400 & wait; done')
 """Waits for SIGTERM or SIGINT and exits with 0. As the first process of a container it also reaps orphans,
 because the shell's `wait` does."""
-_SHELL: Final = Entry(args=("sh",))
+_SHELL: Final = ImageEntry(args=("sh",))
 HOST: Final = "host"
 """The image name in pods of `longshore run -- COMMAND`; it stands for no image."""
 
 BUILT_IN: Final = tuple(
     Row(pattern, entry, "built-in")
     for pattern, entry in (
-        (HOST, Entry()),
-        ("*/pause:*", Entry(command=PAUSE)),
-        ("*/pause-*:*", Entry(command=PAUSE)),
-        ("*/busybox:*", Entry(args=("sh",), applets="busybox")),
+        (HOST, ImageEntry()),
+        ("*/pause:*", ImageEntry(command=PAUSE)),
+        ("*/pause-*:*", ImageEntry(command=PAUSE)),
+        ("*/busybox:*", ImageEntry(args=("sh",), applets="busybox")),
         ("*/alpine:*", _SHELL),
         ("*/debian:*", _SHELL),
         ("*/ubuntu:*", _SHELL),
     )
 )
-BUILT_IN_TABLE: Final = Table(BUILT_IN)
+BUILT_IN_TABLE: Final = ImageTable(BUILT_IN)

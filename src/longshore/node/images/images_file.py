@@ -1,7 +1,7 @@
 """The user's file of images, `images.yaml`: followed while longshore runs, and edited by `longshore images`.
 
-A file that cannot be read or has a mistake changes nothing: the last good table stays, `problem` says why. A
-missing file counts as empty. An edit leaves everything else as it was written, comments too.
+A file that cannot be read or has a mistake changes nothing: the last good table stays, and `problem` has the
+error. A missing file counts as empty. An edit leaves everything else as it was written, comments too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from longshore.api.codec.decoded import DecodeError
 from longshore.machinery.file_trees import identity
 from longshore.machinery.time.clock import Clock
 from longshore.node.images import image_table
-from longshore.node.images.image_table import BadImages, Entry, Row, Table, rows_of
+from longshore.node.images.image_table import BadImages, ImageEntry, ImageTable, Row, rows_of
 
 NAME: Final = "images.yaml"
 """The file's name in a data directory."""
@@ -26,9 +26,9 @@ LOOK_SECONDS: Final = 1.0
 log = logging.getLogger(__name__)
 
 
-def read(path: Path) -> Table:
+def read(path: Path) -> ImageTable:
     """The table of a file and the built-in rows. Raises BadImages, whose message names the file."""
-    return Table((*read_rows(path), *image_table.BUILT_IN))
+    return ImageTable((*read_rows(path), *image_table.BUILT_IN))
 
 
 def read_rows(path: Path) -> tuple[Row, ...]:
@@ -62,10 +62,10 @@ class ImagesFile:
     """`table` is the table in force; without a path it is always the built-in one."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Raises BadImages if the file is bad from the beginning."""
+        """Raises BadImages if the file has a mistake at the start."""
         self.path = path
         self.problem = ""
-        """Why the file as it is now is not in force; empty when it is."""
+        """Why the present content of the file is not in force; empty if it is."""
         self._seen = None if path is None else identity(path)
         self.table = image_table.BUILT_IN_TABLE if path is None else read(path)
 
@@ -73,7 +73,7 @@ class ImagesFile:
         return self.table.find(image)
 
     def look(self) -> bool:
-        """Reads the file again if it has changed since the last look; returns whether it has."""
+        """Reads the file if it has changed since the last call; returns whether it has."""
         if self.path is None or (now := identity(self.path)) == self._seen:
             return False
         self._seen = now
@@ -81,19 +81,19 @@ class ImagesFile:
             self.table, self.problem = read(self.path), ""
         except BadImages as err:
             self.problem = str(err)
-            log.warning("images stay as they were: %s", self.problem)
+            log.warning("the image table is unchanged: %s", self.problem)
         else:
-            log.info("images are read again from %s", self.path)
+            log.info("read the image table again from %s", self.path)
         return True
 
     async def follow(self, clock: Clock) -> None:
-        """Looks every second, until cancelled."""
+        """Checks the file every second, until cancelled."""
         while True:
             await clock.sleep(LOOK_SECONDS)
             self.look()
 
 
-def added(text: str, pattern: str, entry: Entry) -> str:
+def added(text: str, pattern: str, entry: ImageEntry) -> str:
     """The text with this entry at its end, instead of an earlier one of the same pattern."""
     rest = removed(text, pattern)
     if rest and not rest.endswith("\n"):
@@ -122,7 +122,7 @@ def removed(text: str, pattern: str) -> str:
     return text
 
 
-def line(pattern: str, entry: Entry) -> str:
+def line(pattern: str, entry: ImageEntry) -> str:
     """An entry as a line of the file: a command alone is a list."""
     value = {key: found for key, found in msgspec.to_builtins(entry).items() if found}
     short = value["command"] if value.keys() == {"command"} else value

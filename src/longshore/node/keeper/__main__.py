@@ -22,7 +22,7 @@ from longshore.node.keeper.walls.fork_server import ForkServer
 from longshore.node.keeper.walls.namespaces import Namespaces
 
 _LOCK_SECONDS = 5.0
-_FILES = 65536
+_MAX_OPEN_FILES = 65536
 
 
 def main() -> int:
@@ -63,8 +63,7 @@ def main() -> int:
 
 
 def _close_inherited() -> None:
-    """Closes all descriptors but the standard streams: event loops leave some open, and containers would
-    inherit them."""
+    """Closes all descriptors except the standard streams, which containers would inherit."""
     for name in os.listdir("/proc/self/fd"):
         if int(name) > 2:
             with contextlib.suppress(OSError):  # the one that listed them
@@ -72,8 +71,7 @@ def _close_inherited() -> None:
 
 
 def _detach(directory: str) -> None:
-    """Replaces the standard streams and the working directory, so that the keeper holds no terminal and no
-    mount of its caller."""
+    """Replaces the standard streams and the working directory: the keeper keeps no terminal or mount busy."""
     null = os.open("/dev/null", os.O_RDWR)
     log = os.open(os.path.join(directory, "keeper.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(null, 0)
@@ -88,7 +86,7 @@ def _detach(directory: str) -> None:
 def _allow_many_files() -> None:
     """Raises the limit of open files: each running container takes three, and the usual limit is 1024."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _FILES if hard == resource.RLIM_INFINITY else min(hard, _FILES)
+    wanted = _MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, _MAX_OPEN_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 

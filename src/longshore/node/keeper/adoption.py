@@ -2,8 +2,8 @@
 
 Containers that still run are watched by pidfd. This keeper is not their parent, so it cannot wait for their
 exit code, but may read it: in /proc until their parent has reaped them, and by pidfd afterwards (Linux 6.15).
-If neither has the code, the container is `lost`. No container is started again. If a record has an intent but
-no start, its process is looked for by tag: the earlier keeper may have died in between.
+If neither source has the code, the container is `lost`. No container is started again. If a record has an
+intent but no start, its process is looked for by tag: the earlier keeper may have died in between.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PIDFD_GET_INFO = 0xC040FF0B  # _IOWR(0xFF, 11, 64 bytes)
 _INFO_EXIT = 1 << 3
 _INFO_SIZE = 64
 _SAME_START = 10 * procfs.TICKS
-"""Ticks by which the noted start may be late. No pid is reused for another session so soon."""
+"""Clock ticks by which a recorded start may be late. No pid is reused by another session that soon."""
 
 
 def survivors(entries: list[ContainerRecord]) -> tuple[list[ContainerRecord], list[ContainerRecord]]:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from longshore.node.keeper.walls.users import Identity
 
 
-_CHUNK = 1 << 16
-_DRAIN = 1 << 20  # bytes read after the end, at most: a process may keep writing
+_CHUNK_BYTES = 1 << 16
+_MAX_DRAINED_BYTES = 1 << 20  # bytes read after the end, at most: a process may keep writing
 
 
 def open_pipe() -> tuple[int, int, int]:
@@ -38,7 +38,7 @@ def open_pipe() -> tuple[int, int, int]:
 def read(pipe: int) -> bytes | None:
     """The output available now: b"" at the end, None when there is none yet."""
     try:
-        return os.read(pipe, _CHUNK)
+        return os.read(pipe, _CHUNK_BYTES)
     except BlockingIOError:
         return None
     except OSError:
@@ -48,7 +48,7 @@ def read(pipe: int) -> bytes | None:
 def drain(entry: ContainerRecord, pipe: int, log: LogFile) -> bool:
     """Logs the remaining output of an ended container. False if other processes still hold it open."""
     total = 0
-    while total < _DRAIN:
+    while total < _MAX_DRAINED_BYTES:
         data = read(pipe)
         if data is None:
             return False
@@ -67,8 +67,8 @@ def take(entry: ContainerRecord, log: LogFile, data: bytes) -> None:
 
 
 def open_terminal(entry: ContainerRecord, identity: Identity | None) -> tuple[int, str]:
-    """Opens a terminal. Returns its near end, and the path of its far end, which belongs to the container's
-    user. A container with walls could replace /dev/ptmx, but not /dev/pts/ptmx."""
+    """Opens a terminal. Returns its master, and the path of its slave, which belongs to the container's user.
+    A container with walls could replace /dev/ptmx, but not /dev/pts/ptmx."""
     near, number = linux.open_terminal("/dev/ptmx" if entry.pid_namespace is None else "/dev/pts/ptmx")
     path = f"/dev/pts/{number}"
     try:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 class ContainerRecord:
-    """One container, from the intent until it is removed. Fields that only a running container needs are
-    cleared at its end."""
+    """One container, until it is removed. Fields that only a running container needs are cleared at its
+    end."""
 
     __slots__ = (
         "adopted",
@@ -90,31 +90,31 @@ class ContainerRecord:
         self.pipe = -1
         self.pipe_inode = 0
         self.error_pipe = -1
-        """Our end of its standard error, if that is logged as a stream of its own."""
+        """The keeper's end of standard error, if that is logged as a separate stream."""
         self.error_inode = 0
         self.error_log: LogFile | None = None
-        """The log of its standard error, if that is a stream of its own."""
+        """The log of standard error, if that is a separate stream."""
         self.stdin = -1
-        """Our end of its standard input, open until the container or its only session ends."""
+        """The keeper's end of standard input, open until the container or its only session ends."""
         self.master = -1
-        """Our end of its terminal, which is then `pipe`, too."""
+        """The keeper's end of the terminal; `pipe` is the same descriptor then."""
         self.oom = 0
-        """The bytes it used when it was killed for its memory, else 0."""
+        """The bytes that the container used when it was killed for its memory, else 0."""
         self.memory = memory
         """The memory limit in bytes, or 0."""
         self.termination = termination
-        """The file of this machine that its termination message goes to, or ""."""
+        """The file on this machine for the container's termination message, or ""."""
         self.message_file = ""
-        """The file that is mounted for the termination message while it runs."""
+        """The file that is mounted for the termination message while the container runs."""
         self.copy: tuple[object, int] | None = None
-        """The key and descriptor of the mount namespace that it has a copy of; see kept_mounts.py."""
+        """Key and descriptor of the mount namespace of which the container has a copy; see kept_mounts.py."""
         self.pid_namespace: PidNamespace | None = None
         """The PID namespace of a container with walls."""
         self.known_first = (0, 0)
-        """The first process of its PID namespace and when that started, as another keeper recorded them."""
+        """First process of the PID namespace and its start, as another keeper recorded them."""
         self.cgroup = ""
         self.execs: set[int] = set()
-        """The pids of its exec commands, which are killed when it ends."""
+        """The pids of commands that exec started in the container; they are killed when it ends."""
         self.listeners: list[Callable[[bytes], None]] = []
         """Attached sessions: each gets the output as it is read."""
         self.watchers: list[Callable[[int], None]] = []
@@ -195,11 +195,10 @@ class ContainerRecords:
         directory = os.stat(os.path.dirname(path))
         self._place = directory.st_dev, directory.st_ino
         self.home = ""
-        """The id of this keeper's directory, which the processes it starts carry. Empty while containers run
-        that were started before directories had one."""
+        """The id of this keeper's directory, in the environment of each process that the keeper starts. Empty
+        while containers run that were started before directories had an id."""
         self.copied = False
-        """Whether the journal was written in another directory, of which this one is a copy: then its
-        processes belong to the keeper of the other directory."""
+        """Whether the journal is a copy from another directory, whose keeper has the processes."""
         self.same_boot = True
         """Whether the machine was not restarted since the journal was written."""
 
@@ -272,8 +271,8 @@ class ContainerRecords:
             self.entries[entry.key] = entry
 
     def started(self, entries: list[ContainerRecord]) -> None:
-        """Records starts. A start cannot be undone, so on a full disk it is recorded later; until then a new
-        keeper finds the process by its tag."""
+        """Records starts. On a full disk a start is recorded later, because it cannot be undone; until then a
+        new keeper finds the process by its tag."""
         self._write_sometime([entry.started_line() for entry in entries])
 
     def holds(self, uid: str, pause: int, ticks: int) -> None:
@@ -301,7 +300,7 @@ class ContainerRecords:
             self.compact()
 
     def lost(self, entries: list[ContainerRecord], message: str) -> None:
-        """Marks containers as lost: they ran or were about to, and their exit code is unknown."""
+        """Marks containers as lost: they may have run, and their exit code is unknown."""
         now = time.time()
         for entry in entries:
             entry.phase, entry.finished_at, entry.message = "lost", now, message

@@ -34,7 +34,7 @@ _TELL_AGAIN_SECONDS = 1.0  # seconds until the journal of a full disk is tried a
 _FIRST_LOOK_SECONDS = 0.1  # seconds until memory is looked at for the first time
 _KILL_AGAIN_SECONDS = 0.05  # seconds between kills, until all processes are gone
 _ASK_AGAIN_SECONDS = 0.02  # seconds; an adopted process' exit code is known when its own parent has reaped it
-_ASK_TIMES = 25
+_MAX_ASKS = 25
 _NO_CODE = "its exit code is not known: the keeper that started it was killed"
 
 
@@ -62,7 +62,7 @@ class Containers:
         self._report = report
         self._running: dict[int, ContainerRecord] = {}
         self.others: dict[int, Callable[[int], None]] = {}
-        """Callbacks for the ends of children that are no containers, by pid."""
+        """Callbacks for the ends of children that are not containers, by pid."""
         self._ended: list[ContainerRecord] = []
         self._doomed: list[ContainerRecord] = []
         self.hear_ends = loop.on_signal(signal.SIGCHLD, self._reap)
@@ -121,7 +121,7 @@ class Containers:
         return entry
 
     def usage(self, keys: list[str]) -> list[tuple[str, float, int]]:
-        snapshot = procfs.Snapshot()
+        snapshot = procfs.ProcessSnapshot()
         found = []
         for key in keys:
             entry = self._records.entries.get(key)
@@ -257,8 +257,7 @@ class Containers:
 
         The order matters: the record is complete before it is queued for the journal, and peers get it when
         it is in the journal (`_tell`). If the keeper dies on the way, the journal says `running`, and the
-        next keeper finds the process gone.
-        """
+        next keeper finds the process gone."""
         limited = entry.cgroup or entry.memory
         del self._running[entry.pid]
         self._note_end(entry, status)
@@ -304,7 +303,7 @@ class Containers:
         if asked == 0:
             self._loop.remove(entry.pidfd)
             killing.group(entry.pid, signal.SIGKILL)
-        if status is None and asked < _ASK_TIMES:
+        if status is None and asked < _MAX_ASKS:
             again = functools.partial(self._adopted_ended, entry, asked + 1)
             self._loop.at(f"ask {entry.key}", _ASK_AGAIN_SECONDS, again)
             return
@@ -327,8 +326,7 @@ class Containers:
         self._report(ended)
 
     def sweep(self) -> None:
-        """Kills processes that left an ended container's session and group: they are children of the keeper
-        now."""
+        """Kills processes that left an ended container's session: they are children of the keeper now."""
         mine = {*self._running, *self.others, *self._namespaces.own_processes}
         killing.orphans(mine, {entry.tag for entry in self._running.values()})
 

@@ -17,7 +17,7 @@ from longshore.node.keeper import container_exec, container_output, frames, kill
 from longshore.node.keeper.container_records import ContainerRecord
 from longshore.node.keeper.frames import Refused
 from longshore.node.keeper.peer import Connection
-from longshore.node.keeper.procfs import Snapshot
+from longshore.node.keeper.procfs import ProcessSnapshot
 from longshore.node.keeper.walls import rights, users
 from longshore.node.keeper.walls.namespaces import Namespaces
 
@@ -32,7 +32,7 @@ _OF_ANOTHER = (
     "an earlier keeper started the container, and without root this one cannot enter it: "
     "each keeper of an ordinary user has a user namespace of its own"
 )
-_BACKLOG = 1 << 20  # bytes that an attached peer may leave unread; more is not shown to it
+_MAX_BACKLOG_BYTES = 1 << 20  # bytes that an attached peer may leave unread; more output is dropped
 
 
 def execute(
@@ -93,7 +93,7 @@ def _ended(connection: Connection, number: int, entry: ContainerRecord, pid: int
 
 def _kill(pid: int) -> None:
     killing.group(pid, signal.SIGKILL)
-    for member in Snapshot().members(pid):
+    for member in ProcessSnapshot().members(pid):
         killing.one(member)
 
 
@@ -116,7 +116,7 @@ def attach(connection: Connection, number: int, entry: ContainerRecord) -> None:
     """Sends the container's output from now on, and the descriptor of its input if it has one."""
 
     def show(data: bytes) -> None:
-        if connection.backlog < _BACKLOG:
+        if connection.backlog < _MAX_BACKLOG_BYTES:
             connection.send(frames.pack(("out", number, data)))
 
     def over(code: int) -> None:

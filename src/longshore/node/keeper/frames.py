@@ -74,19 +74,18 @@ if TYPE_CHECKING:
 
 
 VERSION = 4
-"""Raised when a message changes its meaning, or containers are to be started in another way. A keeper of
-another version starts none; requests about its containers (hello, signal, exec, attach, usage, remove, stop)
-keep their meaning."""
+"""Version of the protocol. It is increased when a message changes its meaning, or containers are started in
+another way. A keeper of another version starts none; requests about its containers (hello, signal, exec,
+attach, usage, remove, stop) keep their meaning."""
 
 SOCKET = "socket"
 """The name of the socket in the keeper's directory."""
 
-_FORMAT = 2  # the last without references between values: smaller code on both sides, and stable since 2.5
+_FORMAT = 2  # the last format without references between values; stable since Python 2.5
 
 
 MAX_REQUEST_BYTES = 16 << 20
-"""The longest frame to the keeper, which holds it in memory; kubelets and their runtimes have this limit,
-too."""
+"""The longest frame to the keeper, which holds it in memory; kubelets have the same limit."""
 
 
 def pack(message: Message) -> bytes:
@@ -95,7 +94,7 @@ def pack(message: Message) -> bytes:
 
 
 class FrameTooLong(Exception):
-    """A frame is longer than its reader accepts. Whatever sends it is no longshore: hang up."""
+    """A frame is longer than its reader accepts. longshore sends none, so the connection must be closed."""
 
 
 class Unpacker:

@@ -1,7 +1,7 @@
 """The keeper's main loop: answers requests, reports ends, and exits when it is idle.
 
 Everything happens in one loop. Requests that arrive together get one answer. The answer to a start waits a
-moment, so that the end of a very short container is sent with it.
+moment, so that it can include the end of a very short container.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _IDLE_SECONDS = 10.0  # seconds without containers and peers, after which the keeper exits
 _ANSWER_SECONDS = 0.01  # seconds that the answer to a start waits for the end of what was started
-_TOGETHER = 4  # starts per write to the journal; at most this many are lost if the keeper dies meanwhile
+_MAX_STARTS_PER_WRITE = 4  # so many starts are lost at most if the keeper dies before the journal has them
 
 
 class Keeper:
@@ -41,7 +41,7 @@ class Keeper:
         self._containers = Containers(self._loop, self._records, namespaces, self._limiter, self._ended)
         self._connections: set[Connection] = set()
         self._owner: Connection | None = None
-        """The connection of a longshore that keeps nothing: when it closes, all containers are killed."""
+        """The connection of a longshore whose containers are killed when it closes."""
         self._stopping: list[tuple[Connection, int]] = []
         self._leaving = False
         self._idle_since = 0.0
@@ -99,12 +99,12 @@ class Keeper:
         answers: list[bytes] = []
         starts: dict[str, tuple[int, Spec]] = {}
         for op, number, payload in messages:
-            if starts and (op != "start" or payload["key"] in starts or len(starts) == _TOGETHER):
+            if starts and (op != "start" or payload["key"] in starts or len(starts) == _MAX_STARTS_PER_WRITE):
                 answers += self._start(connection, starts)
                 starts = {}
-                self._containers.hear_ends()  # longshore handles these ends while the others are started
+                self._containers.hear_ends()  # longshore handles these ends while other containers start
                 if connection.is_closed:
-                    return  # no peer waits for the rest
+                    return  # no peer waits for the other starts
             if op == "start":
                 starts[payload["key"]] = (number, payload)
                 continue

@@ -26,7 +26,7 @@ from collections.abc import Iterable, Iterator
 from longshore.node.keeper import linux
 
 _ROOM_BYTES = 256 << 10  # disk space reserved for the ends of containers on a full disk
-_COMPACT_FROM = 4 << 20  # bytes; below this rewriting saves nothing worth the while
+_MIN_COMPACTED_BYTES = 4 << 20  # bytes; below this rewriting saves nothing worth the while
 
 
 def escape(text: str) -> str:
@@ -58,8 +58,7 @@ class Journal:
         self._keep_room()
 
     def read(self) -> Iterator[list[str]]:
-        """All events from the beginning. A last line that was cut off by a full disk or a crash of the
-        machine is no event."""
+        """All events, from the first. A last line cut off by a full disk or a crash is no event."""
         with open(self._path, encoding="ascii", errors="replace", newline="\n") as file:
             for text in file:
                 if text.endswith("\n"):
@@ -80,7 +79,7 @@ class Journal:
             self._keep_room()
 
     def is_large(self) -> bool:
-        return self._size > max(_COMPACT_FROM, 4 * self._compacted)
+        return self._size > max(_MIN_COMPACTED_BYTES, 4 * self._compacted)
 
     def rewrite(self, lines: Iterable[str]) -> None:
         """Replaces the journal by these lines. The old one stays until the new one is complete; if the disk

@@ -27,13 +27,12 @@ def one(pid: int) -> None:
 
 
 def containers(entries: list[ContainerRecord], ours: set[int]) -> None:
-    """Kills all processes of these containers. A process that is forked meanwhile is killed in the next
-    round."""
+    """Kills all processes of these containers, in rounds: the next one kills what was forked meanwhile."""
     for entry in entries:
         group(entry.pid, signal.SIGKILL)
         if entry.pid_namespace is not None and entry.pid_namespace.users == 1:
             one(entry.pid_namespace.first)  # the kernel then kills all in its PID namespace
-    snapshot = procfs.Snapshot()
+    snapshot = procfs.ProcessSnapshot()
     for entry in entries:
         for pid in snapshot.members(
             entry.pid, entry.first if entry.pid_namespace and entry.pid_namespace.users == 1 else 0
@@ -52,8 +51,8 @@ def orphans(ours: set[int], running: set[str]) -> None:
     its environment; it is killed when no container runs, because its owner is unknown."""
     children = procfs.own_children()
     if children is not None and children <= ours:
-        return  # as nearly always: spares the walk through all processes
-    snapshot = procfs.Snapshot()
+        return  # as nearly always: no need to read all of /proc
+    snapshot = procfs.ProcessSnapshot()
     for pid in snapshot.children(os.getpid()):
         if pid not in ours:
             tag = procfs.tag_of(pid)

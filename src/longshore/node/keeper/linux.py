@@ -36,7 +36,7 @@ _SIGCHLD = 17
 _SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 _SYS_CLONE = {"x86_64": 56, "aarch64": 220}
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
-_IN_ENTRIES = 0x4 | 0x40 | 0x80 | 0x100 | 0x200 | 0x800  # attributes, moved, created, deleted, moved itself
+_IN_ENTRIES = 0x4 | 0x40 | 0x80 | 0x100 | 0x200 | 0x800  # ATTRIB, MOVED_FROM, _TO, CREATE, DELETE, MOVE_SELF
 _IN_ONLY_DIRECTORIES = 0x01000000
 _TIOCGPTN, _TIOCSPTLCK = 0x80045430, 0x40045431
 
@@ -178,7 +178,7 @@ def make_read_only(path: str) -> None:
 
 
 def open_terminal(multiplexer: str) -> tuple[int, int]:
-    """The near end of a new terminal, which does not block, and the terminal's number."""
+    """The non-blocking master of a new terminal, and the terminal's number."""
     flags = os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC
     near = os.open(multiplexer, flags)
     try:
@@ -197,7 +197,7 @@ def watching() -> int:
 
 
 def watch(events: int, directory: str) -> int:
-    """Watches a directory for entries that appear, vanish or get other attributes. Returns the watch's
+    """Watches a directory for entries that appear, vanish or change attributes. Returns the watch's
     number."""
     mask = ctypes.c_uint32(_IN_ENTRIES | _IN_ONLY_DIRECTORIES)
     return _descriptor(_libc.inotify_add_watch(events, os.fsencode(directory), mask))

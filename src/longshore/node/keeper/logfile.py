@@ -3,9 +3,9 @@
     2026-11-16T00:47:22.123456789Z stdout F the text
 
 `P` instead of `F` marks a part of a line: it was longer than 16 KiB, or the last one had no line end. The
-file and its directory are made at the first output. On a full disk lines are lost, but the container goes on;
-a line says how many, as soon as there is room for it. In a log that ends on a full disk, this line replaces
-some of the last lines.
+file and its directory are made at the first output. On a full disk lines are lost, but the container
+continues. As soon as there is room, a line says how many lines are lost. In a log that ends on a full disk,
+this line replaces some of the last lines.
 
 Five files of 10 MiB are kept, as kubelets keep them. From the second on, each begins with a line of the kind
 `R`, whose text is the number of bytes logged in the files before it: a reader that is too slow learns from it
@@ -19,9 +19,9 @@ import os
 import time
 
 _MAX_LINE_BYTES = 16 * 1024  # upstream's limit for one line of a log
-_ROTATE_AT = 10 << 20  # kubelet's containerLogMaxSize
-_MAX_TAIL_BYTES = 64 << 10  # of a log's end that is looked at for room: some lines of any length
-_FILES = 5  # kubelet's containerLogMaxFiles, the current one included
+_MAX_FILE_BYTES = 10 << 20  # kubelet's containerLogMaxSize
+_MAX_TAIL_BYTES = 64 << 10  # bytes at a log's end whose lines may be replaced by the line about lost lines
+_MAX_FILES = 5  # kubelet's containerLogMaxFiles, the current one included
 
 
 class _Clock:
@@ -126,7 +126,7 @@ class LogFile:
             self._lose(whole, left, len(data), problem)
             return
         self._lost, self._torn = 0, False
-        if self._size >= _ROTATE_AT and not self.whole:
+        if self._size >= _MAX_FILE_BYTES and not self.whole:
             self._rotate()
 
     def _lose(self, whole: bytes, left: bytes, given: int, problem: OSError) -> None:
@@ -160,7 +160,7 @@ class LogFile:
                     file.write(self._mark(self._lost + len(tail[cut:].splitlines())))
                     file.truncate()
         except OSError:
-            return  # not even that: the file cannot be opened
+            return  # the file cannot be opened
 
     def _open(self) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
@@ -180,7 +180,7 @@ class LogFile:
         self._fd = -1
         self._before += self._size
         try:
-            for number in range(_FILES - 1, 0, -1):
+            for number in range(_MAX_FILES - 1, 0, -1):
                 older = f"{self.path}.{number - 1}" if number > 1 else self.path
                 if os.path.exists(older):
                     os.rename(older, f"{self.path}.{number}")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     """The time until which an answer waits at most, the number of its request, and the state in it."""
 
 _MAX_DESCRIPTORS = 4
-_CHUNK = 1 << 16  # malloc has that at hand; more would be mapped and given back for every message
+_CHUNK_BYTES = 1 << 16  # malloc keeps blocks of this size, and maps larger ones for each message
 
 
 class Connection:
@@ -96,7 +96,7 @@ class Connection:
         if not mask & ~WRITE:
             return
         try:
-            data, descriptors, _, _ = socket.recv_fds(self._sock, _CHUNK, _MAX_DESCRIPTORS)
+            data, descriptors, _, _ = socket.recv_fds(self._sock, _CHUNK_BYTES, _MAX_DESCRIPTORS)
         except BlockingIOError:
             return
         except OSError:

@@ -91,7 +91,7 @@ def _of_mates(mates: list[ContainerRecord]) -> PodNamespaces | None:
         try:
             pod = PodNamespaces(mate.pid, "/dev/shm")
         except OSError:
-            continue  # it has just ended
+            continue  # the process has just ended
         pod.take_pid_namespace(mate)
         return pod
     return None

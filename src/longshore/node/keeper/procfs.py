@@ -1,7 +1,7 @@
 """Facts of processes from /proc: when one started, its descendants, the container it belongs to.
 
-A container's processes are found by three ways, since none is enough alone: the process group of its first
-process, the tree of children under it, and the tag in the environment of those whose parents have died.
+A container's processes are found in three ways, because no single way finds all: the process group of its
+first process, the tree of children under it, and the tag in the environment of those whose parents have died.
 """
 
 from __future__ import annotations
@@ -41,8 +41,7 @@ def stat(pid: int) -> list[bytes]:
 
 
 def start_ticks(pid: int) -> int:
-    """The start of a process, which with its pid identifies it until a reboot. 0 if it is gone or a
-    zombie."""
+    """The start of a process, which with its pid identifies it until a reboot; 0 if it has ended."""
     fields = stat(pid)
     return int(fields[19]) if fields and fields[0] not in b"ZX" else 0
 
@@ -70,12 +69,11 @@ def everyone() -> list[int]:
 def own_children() -> set[int] | None:
     """The children of this process, zombies among them. None if the kernel keeps no list.
 
-    No child is missed: a child leaves the list when it is reaped, and only this thread reaps.
-    """
+    No child is missed: a child leaves the list when it is reaped, and only this thread reaps."""
     return children(os.getpid())
 
 
-class Snapshot:
+class ProcessSnapshot:
     """All living processes at one moment. One walk serves all containers that are looked at together."""
 
     def __init__(self) -> None:

@@ -53,7 +53,7 @@ class Messages:
         return linux.open_tree(f"/proc/self/fd/{self._folder}/{name}" if name else file, follow=False)
 
     def collect(self, file: str, wanted: str) -> bool:
-        """Moves the message of an ended container to its wanted path. Returns whether the file is as new."""
+        """Moves an ended container's message to its wanted path. Returns whether the file can be reused."""
         try:
             found = self._stat(file)
             if found.st_size and file != wanted:
@@ -124,7 +124,7 @@ def _own_directory(path: str) -> int:
     if found.st_uid == os.geteuid() and not found.st_mode & 0o077:
         return fd
     os.close(fd)
-    return -1  # another user's
+    return -1  # another user's, or other users may enter it
 
 
 def _on_disk(path: str) -> str:

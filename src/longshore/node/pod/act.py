@@ -1,7 +1,7 @@
-"""Carries out plans, and writes down what containers do by themselves: end, answer hooks and probes.
+"""Carries out plans, and records what containers do by themselves: end, answer hooks and probes.
 
-Nothing here decides. Each action ends with another sync of the pod. A request that the runtime has not
-answered is marked in the memory first, so that it is not sent twice. Starts are in `starting.py`.
+Decides nothing. Each action ends with another sync of the pod. A request that the runtime has not answered is
+marked in the memory first, so that it is not sent twice. Starts are in `starting.py`.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from typing import Any
 from longshore.api.types import Obj
 from longshore.node.pod import ends, plan
 from longshore.node.pod.life import Life
-from longshore.node.pod.memory import Record, Stopping
+from longshore.node.pod.memory import ContainerMemory, Stopping
 from longshore.node.pod.starting import Starter
 from longshore.node.probes import hooks
 from longshore.node.probes.prober import Prober
-from longshore.node.runtime import Key, State
+from longshore.node.runtime import ContainerState, Key
 
 _TERM, _KILL = signal.SIGTERM.value, signal.SIGKILL.value
 
 log = logging.getLogger(__name__)
 
 
-class Actor:
+class PodActor:
     """Shares its tools with the starter, which prepares and starts. `handle` carries out hooks and probes."""
 
     def __init__(self, starter: Starter, handle: hooks.Handle = hooks.run) -> None:
@@ -54,10 +54,10 @@ class Actor:
         return self._starter.starts
 
     async def close(self) -> None:
-        """Ends; unfinished work is left to the next run."""
+        """Stops working; the next run of longshore does the rest."""
         await self._starter.close()
 
-    def changed(self, life: Life, state: State) -> None:
+    def changed(self, life: Life, state: ContainerState) -> None:
         """Notes the runtime's report that a container has ended or is ready."""
         record = life.record(state.key.container)
         if record is None or state.key.attempt != record.attempt or record.over:
@@ -123,7 +123,7 @@ class Actor:
             record.stopping.hook = "running"
             self._spawn(self._pre_stop(life, record, record.stopping))
 
-    async def _post_start(self, life: Life, record: Record, key: Key) -> None:
+    async def _post_start(self, life: Life, record: ContainerMemory, key: Key) -> None:
         assert record.facts.post_start is not None
         result = await self._handled(record.facts.post_start, life, record, key)
         if record.state is None or record.state.key != key:
@@ -131,14 +131,14 @@ class Actor:
         record.hook = "done"
         if not result.ok:
             self._hook_failed(life, record, "FailedPostStartHook", result)
-            if record.running:  # else it was cut off with its run, and the next one has a hook of its own
+            if record.running:  # otherwise the run has ended, and the next run has its own hook
                 record.doom = ("FailedPostStartHook", life.memory.facts.grace)
         elif record.running:
             record.started = not record.facts.has_startup
             record.ready = record.started and not record.facts.has_readiness
         self._wake(life)
 
-    async def _pre_stop(self, life: Life, record: Record, going: Stopping) -> None:
+    async def _pre_stop(self, life: Life, record: ContainerMemory, going: Stopping) -> None:
         assert record.facts.pre_stop is not None
         assert record.state is not None
         result = await self._handled(record.facts.pre_stop, life, record, record.state.key)
@@ -147,18 +147,18 @@ class Actor:
         going.hook = "done"
         self._wake(life)
 
-    def _hook_failed(self, life: Life, record: Record, code: str, result: hooks.Result) -> None:
+    def _hook_failed(self, life: Life, record: ContainerMemory, code: str, result: hooks.HookResult) -> None:
         problem = {"problem": result.message} if result.message else {}
         self._events.pod(life.memory.pod, code, record.facts.path, **problem)
 
-    async def _handled(self, handler: Obj, life: Life, record: Record, key: Key) -> hooks.Result:
+    async def _handled(self, handler: Obj, life: Life, record: ContainerMemory, key: Key) -> hooks.HookResult:
         try:
             return await self._handle(handler, self._target(life, record, key))
         except Exception as err:  # a bug; the container ends all the same
             log.exception("pod %s: hook of %s", life.memory.facts.title, record.facts.name)
-            return hooks.Result(False, str(err))
+            return hooks.HookResult(False, str(err))
 
-    def _target(self, life: Life, record: Record, key: Key) -> hooks.Target:
+    def _target(self, life: Life, record: ContainerMemory, key: Key) -> hooks.Target:
         assert life.runtime is not None
         return hooks.Target(life.runtime, key, record.facts.spec, life.memory.ip, self._clock)
 
@@ -169,7 +169,7 @@ class Actor:
         life.probing[record.facts.name] = self._prober.begin(life, record, target)
         record.probed = True
 
-    def probed(self, life: Life, record: Record, verdict: str, event: str) -> None:
+    def probed(self, life: Life, record: ContainerMemory, verdict: str, event: str) -> None:
         """Notes the verdict of a probe: `started`, `ready`, `unready`, or the probe's name if the container
         must stop. An empty verdict comes with an event about one failure."""
         if event:

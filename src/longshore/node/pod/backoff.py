@@ -7,13 +7,13 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api.time.backoff import Doubling
-from longshore.node.pod.memory import Record
+from longshore.node.pod.memory import ContainerMemory
 
 PAUSES: Final = Doubling(10.0, 300.0)
 FORGIVEN_SECONDS: Final = 600.0
 
 
-def due(record: Record) -> tuple[float, float]:
+def due(record: ContainerMemory) -> tuple[float, float]:
     """When a container may restart (seconds since 1970, or 0), and the back-off after the next crash."""
     assert record.state is not None
     ended = record.state.finished_at

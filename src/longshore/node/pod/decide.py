@@ -15,7 +15,7 @@ from longshore.api.time import durations
 from longshore.machinery.reasons import Number, Reason
 from longshore.node.pod import backoff, plan, stopping
 from longshore.node.pod.facts import restarts
-from longshore.node.pod.memory import Memory, PodView, Record, Verdict, Waiting
+from longshore.node.pod.memory import ContainerMemory, PodMemory, PodVerdict, PodView, Waiting
 from longshore.node.pod.plan import NOTHING, Action, PodPlan
 
 DEADLINE_MESSAGE: Final = "Pod was active on the node longer than the specified deadline"
@@ -24,7 +24,7 @@ _PREPARES: Final = Reason("Prepared")
 _PREPARING: Final = Reason("Preparing")
 
 
-class Draft:
+class PodDraft:
     """A plan in the making."""
 
     __slots__ = ("actions", "again", "why")
@@ -46,9 +46,9 @@ class Draft:
         return PodPlan(tuple(self.actions), tuple(self.why), self.again, done)
 
 
-def outcome(memory: Memory) -> str:
-    """Succeeded or Failed if nothing of the pod will be started again, else empty. A container that still
-    runs then (a sidecar) delays the phase, not the outcome."""
+def outcome(memory: PodMemory) -> str:
+    """Succeeded or Failed if nothing of the pod will be started again, else empty. A sidecar that still runs
+    delays the phase, not the outcome."""
     if memory.terminal:
         return memory.terminal
     if memory.verdict is not None or memory.rejected:
@@ -75,15 +75,15 @@ def decide(view: PodView) -> PodPlan:
     """The next actions for the pod, and when to look at it again."""
     memory, now, wall = view.memory, view.now, view.wall
     if memory.gone or memory.deleting is not None or memory.terminal or memory.verdict or memory.rejected:
-        return stopping.decide(memory, Draft(), now)
+        return stopping.decide(memory, PodDraft(), now)
     facts = memory.facts
     if outcome(memory):
         if facts.deadline is not None and _outlived(memory, memory.started_at + facts.deadline):
-            return _too_late(facts.deadline, Draft())
-        return stopping.decide(memory, Draft(), now)
+            return _too_late(facts.deadline, PodDraft())
+        return stopping.decide(memory, PodDraft(), now)
     if memory.leaving:
         return NOTHING
-    draft = Draft()
+    draft = PodDraft()
     if facts.deadline is not None:
         left = memory.started_at + facts.deadline - wall
         if left <= 0:
@@ -103,18 +103,18 @@ def decide(view: PodView) -> PodPlan:
     return draft.plan()
 
 
-def _outlived(memory: Memory, moment: float) -> bool:
-    """Whether a main container ended after its deadline: an agent that has died since had stopped it."""
+def _outlived(memory: PodMemory, moment: float) -> bool:
+    """Whether a main container ended after the deadline, for which an earlier agent stopped it."""
     return any(r.state is not None and r.state.finished_at >= moment for r in memory.mains)
 
 
-def _too_late(deadline: float, draft: Draft) -> PodPlan:
-    draft.actions.append(plan.Fail(Verdict("DeadlineExceeded", DEADLINE_MESSAGE)))
+def _too_late(deadline: float, draft: PodDraft) -> PodPlan:
+    draft.actions.append(plan.Fail(PodVerdict("DeadlineExceeded", DEADLINE_MESSAGE)))
     draft.because("DeadlineExceeded", seconds=deadline)
     return draft.plan()
 
 
-def _given_up(memory: Memory, draft: Draft, now: float) -> bool:
+def _given_up(memory: PodMemory, draft: PodDraft, now: float) -> bool:
     """Whether the pod could not start for longer than its annotation allows."""
     patience = memory.facts.fail_unstartable
     if patience is None:
@@ -129,17 +129,19 @@ def _given_up(memory: Memory, draft: Draft, now: float) -> bool:
     said = waiting.message if waiting else ""
     if memory.never_starts:
         condition = {"type": own_names.UNSTARTABLE, "status": "True", "reason": reason, "message": said}
-        draft.actions.append(plan.Fail(Verdict(reason, f"The pod cannot start: {said}", condition=condition)))
+        draft.actions.append(
+            plan.Fail(PodVerdict(reason, f"The pod cannot start: {said}", condition=condition))
+        )
         draft.because("NeverStarts")
         return True
     shown = durations.text(int(patience * 1e9))
     message = f"The pod could not start within {shown}: {said}"
-    draft.actions.append(plan.Fail(Verdict(reason, message)))
+    draft.actions.append(plan.Fail(PodVerdict(reason, message)))
     draft.because("Unstartable", seconds=patience, patience=shown)
     return True
 
 
-def _prepare(memory: Memory, draft: Draft, now: float) -> PodPlan:
+def _prepare(memory: PodMemory, draft: PodDraft, now: float) -> PodPlan:
     if memory.preparing:
         draft.why.append(_PREPARING)
     elif memory.retry_at > now:
@@ -151,7 +153,7 @@ def _prepare(memory: Memory, draft: Draft, now: float) -> PodPlan:
     return draft.plan()
 
 
-def _inits(memory: Memory, draft: Draft, now: float, wall: float) -> bool:
+def _inits(memory: PodMemory, draft: PodDraft, now: float, wall: float) -> bool:
     """Plans the init containers in their order. True when main containers may run."""
     for record in memory.inits:
         facts = record.facts
@@ -169,7 +171,7 @@ def _inits(memory: Memory, draft: Draft, now: float, wall: float) -> bool:
     return True
 
 
-def _keep(memory: Memory, record: Record, draft: Draft, now: float, wall: float) -> None:
+def _keep(memory: PodMemory, record: ContainerMemory, draft: PodDraft, now: float, wall: float) -> None:
     """The steps for one container that should run."""
     state, facts = record.state, record.facts
     if record.starting:
@@ -187,8 +189,8 @@ def _keep(memory: Memory, record: Record, draft: Draft, now: float, wall: float)
         _restart(memory, record, draft, wall)
 
 
-def _accompany(record: Record, draft: Draft, now: float) -> None:
-    """Plans hooks and probes of a running container, or its stop if one of them requires that."""
+def _accompany(record: ContainerMemory, draft: PodDraft, now: float) -> None:
+    """Plans hooks and probes of a running container, or its stop if a hook or probe requires one."""
     facts = record.facts
     if record.doom is not None and record.stopping is None:
         message, grace = record.doom
@@ -204,7 +206,7 @@ def _accompany(record: Record, draft: Draft, now: float) -> None:
         draft.because("Probed", container=facts.name)
 
 
-def _restart(memory: Memory, record: Record, draft: Draft, wall: float) -> None:
+def _restart(memory: PodMemory, record: ContainerMemory, draft: PodDraft, wall: float) -> None:
     at, following = backoff.due(record)
     name = record.facts.name
     if at > wall:

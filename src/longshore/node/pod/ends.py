@@ -8,7 +8,7 @@ from typing import Final
 from longshore.api.types import Obj
 from longshore.machinery.reasons import Number, Reason
 from longshore.node.pod.life import Life
-from longshore.node.pod.memory import Record
+from longshore.node.pod.memory import ContainerMemory
 from longshore.node.runtime import FilePath
 from longshore.node.status.containers import terminated
 
@@ -16,7 +16,7 @@ _MAX_MESSAGE_CHARACTERS: Final = 200
 """Characters of a container's last message that are kept with the reasons."""
 
 
-def over(life: Life, record: Record) -> None:
+def over(life: Life, record: ContainerMemory) -> None:
     """Records that the run is over, and ends its probes and its stop."""
     record.ended = end_of(life, record)
     if record.code:
@@ -28,7 +28,7 @@ def over(life: Life, record: Record) -> None:
         record.probed = False
 
 
-def _failure(life: Life, record: Record, ended: Obj) -> Reason:
+def _failure(life: Life, record: ContainerMemory, ended: Obj) -> Reason:
     """The reason for a failed run, with its termination message or the last line of its log."""
     name, paths = record.facts.name, life.paths.get(record.facts.name)
     said, runtime_said = ended.get("message") or "", record.state.message if record.state is not None else ""
@@ -52,7 +52,7 @@ def _failure(life: Life, record: Record, ended: Obj) -> Reason:
     return Reason("ContainerFailed", numbers)
 
 
-def end_of(life: Life, record: Record) -> Obj:
+def end_of(life: Life, record: ContainerMemory) -> Obj:
     """`state.terminated` of a run that is over, with its termination message."""
     state, paths = record.state, life.paths.get(record.facts.name)
     assert state is not None
@@ -64,7 +64,7 @@ def end_of(life: Life, record: Record) -> Obj:
 
 _MAX_TERMINATION_BYTES: Final = 4096
 _LOG_BYTES, _LOG_LINES = 2048, 80
-_TAIL: Final = 16 * 1024
+_TAIL_BYTES: Final = 16 * 1024
 """Bytes read at the end of the log file, whose lines have a time and a stream as well."""
 
 
@@ -107,12 +107,12 @@ def _tail(log: FilePath) -> bytes:
     try:
         with open(log, "rb") as opened:
             size = opened.seek(0, 2)
-            opened.seek(max(size - _TAIL, 0))
+            opened.seek(max(size - _TAIL_BYTES, 0))
             raw = opened.read()
     except OSError:
         return b""
     lines = raw.split(b"\n")
-    if size > _TAIL:
+    if size > _TAIL_BYTES:
         lines = lines[1:]
     said = b""
     for line in lines:

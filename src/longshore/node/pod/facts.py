@@ -26,9 +26,9 @@ class ContainerFacts(msgspec.Struct):
     """The place in the spec, as events name it: `spec.containers{main}`."""
     is_init: bool = False
     is_sidecar: bool = False
-    """Whether it is an init container that goes on beside the others."""
+    """Whether it is an init container that keeps running beside the others."""
     is_ephemeral: bool = False
-    """Whether `kubectl debug` added it to the running pod: it is no part of the work and never restarted."""
+    """Whether `kubectl debug` added it: it is never restarted, and has no part in the pod's outcome."""
     has_probes: bool = False
     has_startup: bool = False
     has_readiness: bool = False
@@ -49,10 +49,10 @@ class Facts(msgspec.Struct):
     ephemerals: tuple[ContainerFacts, ...]
     grace: float
     deadline: float | None
-    """Seconds it may be active, from its start."""
+    """activeDeadlineSeconds: how long the pod may be active after its start."""
     fail_unstartable: float | None
     plain: bool
-    """Whether it has no init containers, hooks and probes, as 95 pods of 100."""
+    """Whether the pod has no init containers, hooks and probes, as 95 of 100 pods."""
 
     @property
     def title(self) -> str:

@@ -8,7 +8,7 @@ import msgspec
 
 from longshore.api.types import Obj
 from longshore.machinery.time.clock import Timer
-from longshore.node.pod.memory import Memory, Record
+from longshore.node.pod.memory import ContainerMemory, PodMemory
 from longshore.node.runtime import FilePath, Key
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Paths(msgspec.Struct):
 
 
 class Life(msgspec.Struct):
-    memory: Memory
+    memory: PodMemory
     runtime: Runtime | None
     """None when the pod wants a runtime this node does not have."""
     adopting: bool = False
@@ -34,7 +34,7 @@ class Life(msgspec.Struct):
     """Whether the pod will be synced in this turn of the loop."""
     timer: Timer | None = None
     due: float = 0.0
-    """When the timer rings."""
+    """When the timer is due."""
     prepared: PreparedPod | None = None
     """None until the preparer is done."""
     probing: dict[str, Probing] = msgspec.field(default_factory=dict)
@@ -43,9 +43,9 @@ class Life(msgspec.Struct):
     keys: set[Key] = msgspec.field(default_factory=set)
     """The containers that the runtime remembers."""
     final: bool = False
-    """Whether nothing of the pod runs or will run again."""
+    """Whether no container of the pod runs or will run again."""
     hold: float = 0.0
-    """The moment until which the status is held back; 0 when it is not."""
+    """The moment until which the status is held back; 0 if it is not held back."""
     held: float = 0.0
     """The moment since which the status is held back."""
     writing: bool = False
@@ -54,13 +54,13 @@ class Life(msgspec.Struct):
     written: Obj | None = None
     """The status as last written."""
     closed: bool = False
-    """Whether the final status is in the API, or the pod is gone from there."""
+    """Whether the final status is in the API, or the API has deleted the pod."""
 
     @property
     def runtime_name(self) -> str:
         return self.runtime.name if self.runtime is not None else ""
 
-    def record(self, name: str) -> Record | None:
+    def record(self, name: str) -> ContainerMemory | None:
         memory = self.memory
         for record in memory.mains:
             if record.facts.name == name:

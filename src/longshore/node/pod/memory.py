@@ -1,8 +1,7 @@
-"""The node's memory of one pod. `decide` reads it and never writes; everything else that happens to a pod (a
-container ended, a probe answered, its deletion is requested) is written down here first.
+"""The node's memory of one pod. `decide` reads it and never writes. All other events of a pod (a container
+ended, a probe answered, its deletion is requested) are recorded here first.
 
-Plain data, equal after a way through JSON. What is under way for a pod, its volumes, probes and timers, is in
-`life.py`.
+Plain data, equal after conversion to JSON and back. Volumes, probes and timers under way are in `life.py`.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import msgspec
 from longshore.api.types import Obj
 from longshore.machinery.reasons import Reason
 from longshore.node.pod.facts import ContainerFacts, Facts
-from longshore.node.runtime import State
+from longshore.node.runtime import ContainerState
 
 
 class Waiting(msgspec.Struct):
@@ -29,9 +28,9 @@ class Stopping(msgspec.Struct):
 
     since: float
     grace: float
-    """Seconds from `since` to the kill."""
+    """Seconds from `since` to SIGKILL."""
     given: float
-    """The grace period as it was last requested; a shorter one counts from its request."""
+    """The grace period that was last requested; a shorter one counts from its request."""
     hook: Literal["", "running", "done"] = ""
     """The progress of its preStop hook; empty before it begins."""
     asked: float | None = None
@@ -39,13 +38,13 @@ class Stopping(msgspec.Struct):
     killed: float | None = None
 
 
-class Record(msgspec.Struct):
+class ContainerMemory(msgspec.Struct):
     """One container, through all its attempts."""
 
     facts: ContainerFacts
     attempt: int = 0
     """The attempt of the run in `state`, or of the next run if there is no state. It is the restart count."""
-    state: State | None = None
+    state: ContainerState | None = None
     ended: Obj | None = None
     """`state.terminated` of the status, made once when the run ended."""
     last: Obj | None = None
@@ -53,7 +52,7 @@ class Record(msgspec.Struct):
     starting: bool = False
     """Whether the runtime was asked to start it and has not answered."""
     waiting: Waiting | None = None
-    """Why the last try to start it failed, or why it waits for the next."""
+    """Why the last start failed, or why the next one is delayed."""
     retry_at: float = 0.0
     """The moment before which it is not started again."""
     failures: int = 0
@@ -69,7 +68,7 @@ class Record(msgspec.Struct):
     ready: bool = False
     stopping: Stopping | None = None
     doom: tuple[str, float] | None = None
-    """The event's message and the grace period of a container that must stop although its pod goes on."""
+    """The event's message and the grace period of a container that must stop while its pod continues."""
     probed: bool = False
     """Whether the container's probes run."""
 
@@ -87,7 +86,7 @@ class Record(msgspec.Struct):
         return self.ended["exitCode"] if self.ended is not None else 0
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class PodVerdict(msgspec.Struct, frozen=True):
     """The reason for which a pod fails, whatever its containers do."""
 
     reason: str
@@ -98,28 +97,28 @@ class Verdict(msgspec.Struct, frozen=True):
     """A condition that says why, e.g. DisruptionTarget."""
 
 
-class Memory(msgspec.Struct):
+class PodMemory(msgspec.Struct):
     """One pod."""
 
     facts: Facts
     pod: Obj
     """The pod as last seen."""
     ip: str
-    inits: list[Record] = msgspec.field(default_factory=list)
-    mains: list[Record] = msgspec.field(default_factory=list)
-    ephemerals: list[Record] = msgspec.field(default_factory=list)
+    inits: list[ContainerMemory] = msgspec.field(default_factory=list)
+    mains: list[ContainerMemory] = msgspec.field(default_factory=list)
+    ephemerals: list[ContainerMemory] = msgspec.field(default_factory=list)
     start_time: str = ""
     started_at: float = 0.0
-    """The start time in seconds since 1970. The process that started the pod knows its fraction, so that a
-    deadline of one second is a whole second."""
+    """The start time in seconds since 1970. It has a fraction in the process that started the pod, so that a
+    deadline of one second lasts a whole second."""
     rejected: bool = False
     """Whether the node refused the pod; nothing of it ever ran."""
-    verdict: Verdict | None = None
+    verdict: PodVerdict | None = None
     prepared: bool = False
     """Whether the preparer has made what the pod needs."""
     preparing: bool = False
     unprepared: Waiting | None = None
-    """Why it could not be prepared."""
+    """Why the pod could not be prepared."""
     retry_at: float = 0.0
     failures: int = 0
     unstartable_since: float | None = None
@@ -129,9 +128,9 @@ class Memory(msgspec.Struct):
     """The moment its deletion was requested."""
     delete_grace: float = 0.0
     stopping_since: float | None = None
-    """Since when the pod as a whole stops."""
+    """When the whole pod began to stop."""
     gone: bool = False
-    """Whether the pod is not in the API any more."""
+    """Whether the API has deleted the pod."""
     leaving: bool = False
     """Whether the node is stopping, so that nothing is started."""
     initialized: bool = False
@@ -139,7 +138,7 @@ class Memory(msgspec.Struct):
     terminal: str = ""
     """Succeeded or Failed, once it is in the API. It never changes."""
     news: list[Reason] = msgspec.field(default_factory=list)
-    """Ends of containers that the next sync explains."""
+    """Ends of containers for which the next sync records reasons."""
 
     @property
     def busy(self) -> bool:
@@ -163,24 +162,23 @@ class Memory(msgspec.Struct):
             or self.leaving
         )
 
-    def records(self) -> list[Record]:
+    def records(self) -> list[ContainerMemory]:
         return self.inits + self.mains + self.ephemerals if self.inits or self.ephemerals else self.mains
 
     def see(self, facts: Facts) -> None:
-        """Takes a spec with another deadline or more ephemeral containers."""
+        """Takes over a changed spec: another deadline, or more ephemeral containers."""
         known = {record.facts.name for record in self.ephemerals}
         self.facts = facts
-        self.ephemerals += [Record(c) for c in facts.ephemerals if c.name not in known]
+        self.ephemerals += [ContainerMemory(c) for c in facts.ephemerals if c.name not in known]
 
 
 class PodView(msgspec.Struct):
-    """All that `decide` may know: the memory of a pod, and the time. A view is never changed.
+    """The input of `decide`: the memory of a pod, and the time. A view is never changed.
 
-    It is not `frozen`, because every sync of a pod makes one: that would cost ten times as much.
-    """
+    It is not `frozen`: every sync of a pod makes one, and a frozen one takes ten times as long."""
 
-    memory: Memory
+    memory: PodMemory
     now: float
-    """The time by the monotonic clock, as for stops and retries."""
+    """The time by the monotonic clock, which stops and retries use."""
     wall: float
     """Seconds since 1970."""

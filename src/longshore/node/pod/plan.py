@@ -9,29 +9,29 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from longshore.machinery.reasons import Reason
-from longshore.node.pod.memory import Record, Verdict, Waiting
+from longshore.node.pod.memory import ContainerMemory, PodVerdict, Waiting
 
 
 class Start(msgspec.Struct, frozen=True):
     """Prepare the container and have the runtime start it; `again` after an earlier run."""
 
-    record: Record
+    record: ContainerMemory
     again: bool = False
     backoff: float = 0.0
     """The pause after the next crash, if it comes soon."""
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """Wait with the next start; the container's status says `waiting` meanwhile."""
+    """Delay the next start; the container's status says `waiting` meanwhile."""
 
-    record: Record
+    record: ContainerMemory
     waiting: Waiting
 
 
 class BeginStop(msgspec.Struct, frozen=True):
     """Stop the container: its grace period begins."""
 
-    record: Record
+    record: ContainerMemory
     grace: float
     message: str
 
@@ -39,24 +39,24 @@ class BeginStop(msgspec.Struct, frozen=True):
 class Shorten(msgspec.Struct, frozen=True):
     """Shorten the grace period of a stopping container."""
 
-    record: Record
+    record: ContainerMemory
     grace: float
 
 
 class Signal(msgspec.Struct, frozen=True):
-    record: Record
+    record: ContainerMemory
     name: Literal["stop", "kill"]
 
 
 class Hook(msgspec.Struct, frozen=True):
-    record: Record
+    record: ContainerMemory
     name: Literal["postStart", "preStop"]
 
 
 class Probe(msgspec.Struct, frozen=True):
     """Begin to probe the container."""
 
-    record: Record
+    record: ContainerMemory
 
 
 class Prepare(msgspec.Struct):
@@ -66,7 +66,7 @@ class Prepare(msgspec.Struct):
 class Fail(msgspec.Struct, frozen=True):
     """Fail the pod; its containers are stopped first."""
 
-    verdict: Verdict
+    verdict: PodVerdict
 
 
 Action: TypeAlias = Start | Wait | BeginStop | Shorten | Signal | Hook | Probe | Prepare | Fail
@@ -79,7 +79,7 @@ class PodPlan(msgspec.Struct):
     look_again: float | None = None
     """Seconds until the next sync is due; None if only a change leads to one."""
     done: bool = False
-    """Whether nothing of the pod runs or will run again."""
+    """Whether no container of the pod runs or will run again."""
 
 
 NOTHING: Final = PodPlan()

@@ -1,8 +1,8 @@
-"""Remembers a pod after a restart of longshore, from its status and from what the runtime knows.
+"""Remembers a pod after a restart of longshore, from its status and from the runtime's records.
 
-The newest runs are read from the runtime, and runs that it has forgotten from the status. A run that is
-running by the status and unknown to the runtime is lost. No run is repeated: the next one has the next
-attempt.
+The newest runs are read from the runtime, runs that the runtime has forgotten from the status. If a run is
+running by the status but unknown to the runtime, it is lost. No run is repeated: the next run has the next
+attempt number.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from longshore.api.types import Obj
 from longshore.node.pod import backoff, ends
 from longshore.node.pod.facts import facts_of
 from longshore.node.pod.life import Life, Paths
-from longshore.node.pod.memory import Memory, Record
+from longshore.node.pod.memory import ContainerMemory, PodMemory
 from longshore.node.preparing.types import CannotPrepare, NotReady, Preparation
-from longshore.node.runtime import Key, State
+from longshore.node.runtime import ContainerState, Key
 
 
-def new(pod: Obj, ip: str) -> Memory:
+def new(pod: Obj, ip: str) -> PodMemory:
     """The memory of a pod of which nothing ever ran."""
     facts = facts_of(pod)
-    inits = [Record(c) for c in facts.inits] if facts.inits else []
-    ephemerals = [Record(c) for c in facts.ephemerals] if facts.ephemerals else []
-    return Memory(facts, pod, ip, inits, [Record(c) for c in facts.mains], ephemerals)
+    inits = [ContainerMemory(c) for c in facts.inits] if facts.inits else []
+    ephemerals = [ContainerMemory(c) for c in facts.ephemerals] if facts.ephemerals else []
+    return PodMemory(facts, pod, ip, inits, [ContainerMemory(c) for c in facts.mains], ephemerals)
 
 
-def recalled(pod: Obj, ip: str, states: Iterable[State]) -> Memory:
+def recalled(pod: Obj, ip: str, states: Iterable[ContainerState]) -> PodMemory:
     """The memory of a pod of which something may have run."""
     memory = new(pod, ip)
     status = pod.get("status") or {}
@@ -37,7 +37,7 @@ def recalled(pod: Obj, ip: str, states: Iterable[State]) -> Memory:
     memory.started_at = rfc3339.seconds(memory.start_time)
     if status.get("phase") in pod_state.ENDED:
         memory.terminal = status["phase"]
-    by_name: dict[str, dict[int, State]] = {}
+    by_name: dict[str, dict[int, ContainerState]] = {}
     for state in states:
         by_name.setdefault(state.key.container, {})[state.key.attempt] = state
     reports = {entry["name"]: entry for entry in pod_state.statuses_of(pod, *pod_state.ALL_STATUSES)}
@@ -48,8 +48,8 @@ def recalled(pod: Obj, ip: str, states: Iterable[State]) -> Memory:
     return memory
 
 
-def _record(uid: str, record: Record, states: dict[int, State], report: Obj) -> None:
-    told = _told(uid, record.facts.name, report)
+def _record(uid: str, record: ContainerMemory, states: dict[int, ContainerState], report: Obj) -> None:
+    told = _run_in_status(uid, record.facts.name, report)
     newest = max(states, default=-1)
     if told is not None and told[0].key.attempt > newest:
         state, ended = told
@@ -70,7 +70,7 @@ def _record(uid: str, record: Record, states: dict[int, State], report: Obj) -> 
     record.backoff = backoff.recalled(record.attempt)
     if record.state is not None:
         record.backoff_set = record.state.started_at
-        # Hooks ran, or were cut off; a second postStart would break the promise of the first.
+        # The hook ran or was cut off; postStart must not run a second time.
         record.hook = "done" if record.facts.post_start is not None else ""
         if record.state.phase == "running":
             record.started = bool(report.get("started")) or not record.facts.has_startup
@@ -83,7 +83,7 @@ def _now(report: Obj) -> Obj:
     return report.get("state") or {}
 
 
-def _told(uid: str, name: str, report: Obj) -> tuple[State, Obj | None] | None:
+def _run_in_status(uid: str, name: str, report: Obj) -> tuple[ContainerState, Obj | None] | None:
     """The newest run in the status, with its end; None if there is none."""
     attempt = report.get("restartCount") or 0
     key = Key(uid, name, attempt)
@@ -93,14 +93,14 @@ def _told(uid: str, name: str, report: Obj) -> tuple[State, Obj | None] | None:
     if "running" in now:
         began = rfc3339.seconds(now["running"].get("startedAt") or "")
         runtime_id = (report.get("containerID") or "").partition("://")[2]
-        return State(key, "lost", runtime_id, started_at=began), None
-    if "terminated" in last:  # it waits for its next start
+        return ContainerState(key, "lost", runtime_id, started_at=began), None
+    if "terminated" in last:  # the container waits for its next start
         return _ended(key, last["terminated"])
     return None
 
 
-def _ended(key: Key, ended: Obj) -> tuple[State, Obj]:
-    state = State(
+def _ended(key: Key, ended: Obj) -> tuple[ContainerState, Obj]:
+    state = ContainerState(
         key,
         "exited",
         (ended.get("containerID") or "").partition("://")[2],
@@ -114,7 +114,7 @@ def _ended(key: Key, ended: Obj) -> tuple[State, Obj]:
     return state, ended
 
 
-def _terminated_before(state: State) -> Obj | None:
+def _terminated_before(state: ContainerState) -> Obj | None:
     from longshore.node.status.containers import terminated
 
     return terminated(state, "") if state.phase != "running" else None
@@ -131,7 +131,7 @@ async def adopt(life: Life, preparer: Preparation) -> None:
             memory.prepared = True
     except NotReady as err:
         log.info("pod %s: %s", memory.facts.title, err)
-    except Exception:  # its containers run already, and are taken over in any case
+    except Exception:  # the pod's containers run already, and are adopted in any case
         log.exception("pod %s: could not be prepared again", memory.facts.title)
     for record in memory.records():
         if record.state is None:

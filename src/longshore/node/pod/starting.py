@@ -1,7 +1,7 @@
-"""Has a pod prepared and its containers started, and notes the results in its memory.
+"""Prepares a pod, starts its containers, and records the results in its memory.
 
-Decides nothing. A request without an answer is marked in the memory first, so that it is not sent twice; a
-failed one gets a time before which `decide` does not try again.
+Decides nothing. A request is marked in the memory before it is sent, so that it is not sent twice. A failed
+request gets a time before which `decide` does not try again.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from longshore.node.events import Events
 from longshore.node.pod import backoff, ends, plan
 from longshore.node.pod.facts import Facts
 from longshore.node.pod.life import Life, Paths
-from longshore.node.pod.memory import Record, Waiting
+from longshore.node.pod.memory import ContainerMemory, Waiting
 from longshore.node.preparing.types import CannotPrepare, NotReady, Preparation, PreparedPod
-from longshore.node.runtime import CannotStart, Key, Runtime, State
+from longshore.node.runtime import CannotStart, ContainerState, Key, Runtime
 
 PREPARE_PAUSES: Final = Doubling(0.5, 122.0)
-"""Delays after volumes could not be made, as upstream."""
+"""Delays before volumes are tried again, as upstream."""
 _FULL_DISK_ERRORS: Final = (errno.ENOSPC, errno.EDQUOT)
 CONFIG_PAUSES: Final = Doubling(1.0, 10.0)
-"""Delays after a container could not be prepared; what it lacks may be created any moment."""
+"""Delays before a container is prepared again; the missing object may be created any moment."""
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ class Starter:
         self._preparer, self.events, self.clock = preparer, events, clock
         self._runtime_of, self.spawn, self.wake = runtime_of, spawn, wake
         self._unused_images, self._siblings = UnusedImages(), Siblings()
-        self._starting: set[asyncio.Future[State]] = set()
+        self._starting: set[asyncio.Future[ContainerState]] = set()
         """The starts that runtimes have not answered yet."""
 
     async def close(self) -> None:
@@ -145,7 +145,7 @@ class Starter:
         else:
             self._begin(life, record)
 
-    async def _begin_anew(self, life: Life, record: Record) -> None:
+    async def _begin_anew(self, life: Life, record: ContainerMemory) -> None:
         """Reads references again before the start: a missing object may exist by now, and an ephemeral
         container was added after its pod was prepared."""
         try:
@@ -158,7 +158,7 @@ class Starter:
         else:
             self._begin(life, record)
 
-    def _begin(self, life: Life, record: Record) -> None:
+    def _begin(self, life: Life, record: ContainerMemory) -> None:
         memory, runtime, facts = life.memory, life.runtime, record.facts
         assert runtime is not None
         assert life.prepared is not None
@@ -178,7 +178,9 @@ class Starter:
             self._starting.add(starting)
             starting.add_done_callback(partial(self._answered, life, record))
 
-    def _answered(self, life: Life, record: Record, starting: asyncio.Future[State]) -> None:
+    def _answered(
+        self, life: Life, record: ContainerMemory, starting: asyncio.Future[ContainerState]
+    ) -> None:
         self._starting.discard(starting)
         if starting.cancelled():
             return
@@ -190,7 +192,7 @@ class Starter:
             self._started(life, record, starting.result())
             self.wake(life)
 
-    def _not_started(self, life: Life, record: Record, err: Exception) -> None:
+    def _not_started(self, life: Life, record: ContainerMemory, err: Exception) -> None:
         if isinstance(err, CannotPrepare):
             self._unstarted(life, record, err.reason, err.message, CONFIG_PAUSES)
             self._note_never(life, record, err.for_good)
@@ -207,7 +209,7 @@ class Starter:
     def _unstarted(
         self,
         life: Life,
-        record: Record,
+        record: ContainerMemory,
         reason: str,
         message: str,
         pauses: Doubling,
@@ -224,11 +226,11 @@ class Starter:
         for why in told or (Reason("NotStarted", {"message": message}),):
             self.events.pod(memory.pod, why.code, record.facts.path, **why.numbers)
 
-    def _note_never(self, life: Life, record: Record, for_good: bool) -> None:
+    def _note_never(self, life: Life, record: ContainerMemory, for_good: bool) -> None:
         if for_good and not record.facts.is_ephemeral:
             life.memory.never_starts = True
 
-    def _started(self, life: Life, record: Record, state: State) -> None:
+    def _started(self, life: Life, record: ContainerMemory, state: ContainerState) -> None:
         memory, facts = life.memory, record.facts
         record.waiting, record.failures = None, 0
         if not facts.is_ephemeral:
@@ -249,7 +251,7 @@ class Starter:
         else:
             ends.over(life, record)
 
-    def _forget_old(self, life: Life, record: Record) -> None:
+    def _forget_old(self, life: Life, record: ContainerMemory) -> None:
         """Has the runtime remove all but the last two runs of the container, which are in the status."""
         old = [k for k in life.keys if k.container == record.facts.name and k.attempt < record.attempt]
         if old and life.runtime is not None:

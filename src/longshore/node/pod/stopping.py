@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from longshore.machinery.reasons import Reason
-from longshore.node.pod.memory import Memory, Record
+from longshore.node.pod.memory import ContainerMemory, PodMemory
 from longshore.node.pod.plan import BeginStop, Hook, PodPlan, Shorten, Signal
 
 if TYPE_CHECKING:
-    from longshore.node.pod.decide import Draft
+    from longshore.node.pod.decide import PodDraft
 
 MIN_GRACE_SECONDS: Final = 2.0
 """Seconds that every container has after the stop signal, as upstream."""
@@ -21,7 +21,7 @@ _KILL_AGAIN_SECONDS: Final = 5.0
 _DONE: Final = PodPlan(why=(Reason("Over"),), done=True)
 
 
-def decide(memory: Memory, draft: Draft, now: float) -> PodPlan:
+def decide(memory: PodMemory, draft: PodDraft, now: float) -> PodPlan:
     """Stops what runs; `done` when nothing does."""
     records = memory.records()
     busy = [r for r in records if r.starting or r.running]
@@ -44,7 +44,7 @@ def decide(memory: Memory, draft: Draft, now: float) -> PodPlan:
     return draft.plan()
 
 
-def progress(record: Record, draft: Draft, now: float) -> None:
+def progress(record: ContainerMemory, draft: PodDraft, now: float) -> None:
     """The next step of a stopping container."""
     going, name = record.stopping, record.facts.name
     assert going is not None
@@ -78,7 +78,7 @@ def progress(record: Record, draft: Draft, now: float) -> None:
         draft.look(_KILL_AGAIN_SECONDS)
 
 
-def _grace(memory: Memory) -> float:
+def _grace(memory: PodMemory) -> float:
     if memory.gone:
         return 0.0
     if memory.deleting is not None:
@@ -88,7 +88,7 @@ def _grace(memory: Memory) -> float:
     return memory.facts.grace
 
 
-def _reason(memory: Memory) -> Reason:
+def _reason(memory: PodMemory) -> Reason:
     if memory.gone:
         return Reason("Gone")
     if memory.deleting is not None:

@@ -25,7 +25,7 @@ TARGET: Final = "/etc/hosts"
 VARIABLE: Final = "LONGSHORE_HOSTS"
 _DOMAIN: Final = "svc.cluster.local"
 _MAX_HOSTNAME_CHARACTERS: Final = 63
-_FIELDS: Final = 6
+_FIELD_COUNT: Final = 6
 """Fields in the line of a pod with a subdomain: its address and five names."""
 _WRITE: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _OWNER_SUFFIX: Final = ".owner"
@@ -61,22 +61,22 @@ def hostname_of(pod: Obj) -> str:
 
 
 def asks_for_names(spec: Obj) -> bool:
-    """Whether the pod asks for names of its own, which a variable points to where nothing can be mounted."""
+    """Whether the pod asks for names of its own. If nothing can be mounted, a variable has the file's
+    path."""
     return bool(spec.get("hostname") or spec.get("subdomain") or spec.get("hostAliases"))
 
 
 class _Circle(msgspec.Struct):
-    """The pods of one subdomain, which know each other."""
+    """The pods of one subdomain, which find each other by name."""
 
     namespace: str
     subdomain: str
     members: dict[str, tuple[str, str]] = msgspec.field(default_factory=dict)
-    """Hostname and address by uid."""
+    """Hostname and address of each pod, by uid."""
     files: dict[Path, Sequence[Obj]] = msgspec.field(default_factory=dict)
-    """Each file with the aliases it has beside the members."""
+    """The aliases in each file, besides the members."""
     before: dict[str, str] = msgspec.field(default_factory=dict)
-    """Address by hostname, as an earlier longshore wrote it: running pods still see these names until all
-    pods are found again."""
+    """Address by hostname from an earlier longshore: kept until all pods are found again."""
 
     def write(self, machine: str) -> None:
         names = {**self.before, **dict(self.members.values())}
@@ -97,8 +97,7 @@ class Hosts:
         self._own = _OwnFiles(shared / "own")
 
     def file(self, pod: Obj, address: str) -> str:
-        """The pod's file, with its names and those of its peers. The peers can look up the pod from now
-        on."""
+        """The file with the names of the pod and its peers. The peers can look up the pod from now on."""
         meta, spec = pod["metadata"], pod["spec"]
         if spec.get("subdomain"):
             return str(self._in_circle(pod, address))
@@ -167,11 +166,11 @@ class _OwnFiles:
     def __init__(self, directory: Path) -> None:
         self._directory = str(directory)
         self._held: dict[str, int] = {}
-        """Number of the file by uid."""
+        """The number of each pod's file, by uid."""
         self._free: list[int] = []
-        """The file used last is taken first, because the keeper still has its namespaces."""
+        """Free files. The last used is taken first, because the keeper still has its namespaces."""
         self._before = _owners(directory)
-        """Number by uid, as an earlier longshore wrote it."""
+        """The number of each pod's file, by uid, as an earlier longshore wrote it."""
         self._next = 1 + max(self._before.values(), default=0)
 
     def of(self, uid: str) -> str:
@@ -249,7 +248,7 @@ def _read(path: Path) -> dict[str, str]:
         lines = [line.split("\t") for line in own.splitlines()]
     except FileNotFoundError:
         return {}
-    return {fields[-1]: fields[0] for fields in lines if len(fields) == _FIELDS}
+    return {fields[-1]: fields[0] for fields in lines if len(fields) == _FIELD_COUNT}
 
 
 def content(

@@ -1,4 +1,4 @@
-"""The things that a container of the process runtime takes from its image: a command, PATH, mounts.
+"""The meaning of an image to a container of the process runtime: a command, PATH, mounts.
 
 Containers of podman have the image itself, and take nothing from here.
 """
@@ -15,16 +15,16 @@ import msgspec
 from longshore.api.types import Obj
 from longshore.machinery.in_thread import InThread
 from longshore.node.images.applets import AppletDirectories, Applets
-from longshore.node.images.image_table import Entry, no_command
+from longshore.node.images.image_table import ImageEntry, no_command
 from longshore.node.images.images_file import ImagesFile
 from longshore.node.preparing.types import CannotPrepare
 from longshore.node.runtime import Mount
 
 SHELL_TARGET: Final = "/bin/sh"
 _APPLETS_TARGET: Final = "/run/longshore"
-"""The directory in which pods see applets: the node's own may be closed to their users."""
+"""The directory in which pods see applets: their users may have no access to the node's own directory."""
 _WHOLE_SHELLS: Final = ("bash",)
-"""Shells that can do what busybox's can, and that scripts ask for by name: if /bin/sh is one, it stays."""
+"""Shells with all features of busybox's, and more: if /bin/sh is one of these, it is not replaced."""
 
 
 class Tools(msgspec.Struct, frozen=True):
@@ -43,7 +43,7 @@ class ImageMeanings:
     def __init__(self, images: ImagesFile, root: Path, in_thread: InThread) -> None:
         self._images, self._in_thread = images, in_thread
         self._applets = AppletDirectories(root)
-        self._tools: dict[tuple[Entry, bool, Applets | None], Tools] = {}
+        self._tools: dict[tuple[ImageEntry, bool, Applets | None], Tools] = {}
 
     async def ready(self, pod_spec: Obj) -> None:
         """Makes the applets of a pod's images in a thread, because that takes some milliseconds."""
@@ -61,11 +61,11 @@ class ImageMeanings:
                 if row is not None and row.entry.applets and self._applets.known(row.entry.applets) is None:
                     yield row.entry.applets
 
-    def entry(self, image: str) -> Entry | None:
+    def entry(self, image: str) -> ImageEntry | None:
         row = self._images.find(image)
         return None if row is None else row.entry
 
-    def tools(self, entry: Entry, *, mounting: bool) -> Tools:
+    def tools(self, entry: ImageEntry, *, mounting: bool) -> Tools:
         """The directories and mounts of an entry. Without `mounting` a pod sees the node's own directory."""
         if not entry.path and not entry.applets:
             return NO_TOOLS
@@ -76,14 +76,14 @@ class ImageMeanings:
         return self._tools[key]
 
     def unknown(self, name: str, image: str) -> CannotPrepare:
-        """The error for a container without a command whose image has none either."""
+        """The error for a container without a command, if its image has none either."""
         problem = f" ({self._images.problem}; the file before it is in force)" if self._images.problem else ""
         return CannotPrepare(
             "CreateContainerError", no_command(name, image, self._images.find(image)) + problem
         )
 
 
-def command_of(entry: Entry, args: Sequence[str] | None) -> tuple[str, ...]:
+def command_of(entry: ImageEntry, args: Sequence[str] | None) -> tuple[str, ...]:
     """The words that an image puts before the `args` of a container without a `command`."""
     command = entry.command if args else (*entry.command, *entry.args)
     if command and command[0].startswith("~"):
@@ -91,7 +91,7 @@ def command_of(entry: Entry, args: Sequence[str] | None) -> tuple[str, ...]:
     return command
 
 
-def _tools(entry: Entry, applets: Applets | None, *, mounting: bool) -> Tools:
+def _tools(entry: ImageEntry, applets: Applets | None, *, mounting: bool) -> Tools:
     path = tuple(os.path.expanduser(directory) for directory in entry.path)
     if applets is None:
         return Tools(path)

@@ -34,8 +34,7 @@ _SYS_ADMIN: Final = 1 << _CAPABILITIES["SYS_ADMIN"]
 
 
 def level_of(pod: Obj, node: NodeFacts, strongest: str) -> str:
-    """The level that is asked for, by the pod itself or for all pods of this longshore, lowered to what can
-    be had here."""
+    """The level that the pod or this longshore asks for, lowered to what the system allows."""
     asked = (pod["metadata"].get("annotations") or _NOTHING).get(own_names.ISOLATION) or node.isolation
     return weaker(asked, strongest) if asked in LEVELS else "none"
 

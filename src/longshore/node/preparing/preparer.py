@@ -42,9 +42,9 @@ from longshore.node.runtime import Container, Key, Mount, Rights
 _RENEWAL_SECONDS: Final = 60.0
 _UID: Final = re.compile("[A-Za-z0-9][A-Za-z0-9-]*")
 _SHELL: Final = ("sh",)
-"""The command of an ephemeral container without one: the images people debug with start a shell."""
+"""The command of an ephemeral container that has none: images for debugging start a shell."""
 _OPTIONAL_MOUNTS: Final = ("/etc/volcano", account_volume.TARGET)
-"""Mounts that a container does not need where nothing can be mounted: variables say the same."""
+"""Mounts that are left out if nothing can be mounted: variables have the same content."""
 
 log = logging.getLogger(__name__)
 
@@ -65,9 +65,9 @@ class Preparer:
         strongest_walls: Callable[[], Awaitable[str]] | None = None,
         images: ImagesFile | None = None,
     ) -> None:
-        """`can_mount` and `strongest_walls` are called once, with the first pod, when the process runtime is
-        open: whether it can mount anything, and its strongest level of isolation. `images` says what images
-        mean to that runtime; by default the built-in ones."""
+        """`can_mount` says whether the process runtime can mount anything, `strongest_walls` its strongest
+        level of isolation; both are called once, with the first pod. `images` is that runtime's image table,
+        by default the built-in one."""
         self._client = client
         self._clock, self._in_thread = clock, in_thread
         self._root, self._root_text = root, str(root)
@@ -79,7 +79,7 @@ class Preparer:
         self._strongest = "none"
         self._mounting = True
         self._pods_are_known = False
-        """Whether all running pods were found again: until then, files without an owner may be theirs."""
+        """Whether all running pods were found again. Until then any file may belong to one of them."""
         self._has_accounts = server is not None
         self._accounts = Accounts(
             client, clock, Tokens(client, clock), root / ".accounts", server.ca_pem if server else None
@@ -91,8 +91,7 @@ class Preparer:
         self._images = image_meaning.ImageMeanings(images or ImagesFile(), root / ".applets", in_thread)
 
     async def run(self, informers: Informers) -> None:
-        """Renews tokens in time and follows the Services, whose addresses pods get as variables, until
-        cancelled."""
+        """Renews tokens and follows Services, whose addresses pods get as variables, until cancelled."""
         self._services = informers.get(kinds.SERVICES)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._services.run())
@@ -103,7 +102,7 @@ class Preparer:
                     try:
                         step()
                     except (OSError, file_trees.Mounted) as err:  # tried again in a minute
-                        log.warning("files that pods share could not be put in order: %s", err)
+                        log.warning("files that pods share could not be renewed: %s", err)
 
     def at_once(self, pod: Obj) -> PreparedPod | None:
         """The result of `pod` for a pod without volumes and references, if no request is needed."""
@@ -128,14 +127,13 @@ class Preparer:
     async def pod(self, pod: Obj) -> PreparedPod:
         """Makes the pod's volumes. May be called again at any time, and keeps what is there.
 
-        Raises NotReady while something is missing.
-        """
+        Raises NotReady while something is missing."""
         meta, spec = pod["metadata"], pod["spec"]
         volumes = account_volume.others(spec)
         prepared = PreparedPod(meta["uid"])
         self._hosts.hold(meta["uid"])
         if volumes:
-            self._volumes(pod).hold_shared()  # whatever fails below: a container that runs may have them
+            self._volumes(pod).hold_shared()  # in any case: a running container may have them mounted
         if self._can_mount is not None:
             self._mounting, self._can_mount = await self._can_mount(), None
         if self._strongest_walls is not None:
@@ -158,8 +156,7 @@ class Preparer:
     def container(self, prepared: PreparedPod, pod: Obj, spec: Obj, attempt: int, pod_ip: str) -> Container:
         """The container as the runtime starts it for the `attempt`-th time, counted from 0.
 
-        Raises CannotPrepare; where a ConfigMap or Secret is missing, `refresh` looks for it again.
-        """
+        Raises CannotPrepare; where a ConfigMap or Secret is missing, `refresh` looks for it again."""
         meta, pod_spec = pod["metadata"], pod["spec"]
         uid, namespace, name = prepared.uid, meta["namespace"], spec["name"]
         get = spec.get
@@ -180,7 +177,7 @@ class Preparer:
             entry = self._images.entry(get("image") or "")
             if entry is not None:
                 command = command or image_meaning.command_of(entry, args)
-                if not get("targetContainerName"):  # else it sees the files of its target
+                if not get("targetContainerName"):  # otherwise the container sees its target's files
                     tools = self._images.tools(entry, mounting=self._mounting)
                     mounts += tools.mounts
             if not command and not args:
@@ -225,8 +222,7 @@ class Preparer:
     async def refresh(self, prepared: PreparedPod, pod: Obj) -> None:
         """Reads again what the pod refers to, and renews the files that come from it, all at once.
 
-        Raises NotReady if something is missing now; the old files stay.
-        """
+        Raises NotReady if something is missing now; the old files stay."""
         if prepared.account:
             await self._account(pod)
         if prepared.sources is not None:

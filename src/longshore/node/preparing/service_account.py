@@ -1,8 +1,8 @@
 """A directory per service account with what an in-cluster client reads: token, ca.crt, namespace.
 
 All pods of an account mount the same directory, so that pods without volumes share one set of mounts. The
-account itself is read again every few seconds at most, when a pod needs it: whether its token is to be
-mounted may change, and an account that was made again has another token.
+account itself is read again every few seconds at most, when a pod needs it: its automountServiceAccountToken
+may change, and an account that was created anew has another token.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from longshore.node.runtime import Mount
 
 _REFRESH_SECONDS: Final = 10.0
 _ACCOUNT_WAIT_SECONDS, _ACCOUNT_RETRY_SECONDS = 2.0, 0.05
-"""A new namespace gets its `default` account a moment later; a retry of the pod would take longer."""
+"""Seconds to wait for a missing account, and between two reads. A new namespace gets its `default` account a
+moment later; a retry of the pod would take longer."""
 
 log = logging.getLogger(__name__)
 
@@ -87,7 +88,7 @@ class Accounts:
             raise NotReady("FailedMount", f"failed to fetch token: {err}") from None
 
     async def renew(self) -> None:
-        """Looks at every account again, and writes new tokens where they are due."""
+        """Reads every account again, and renews tokens that are due."""
         for key in [*self._ready]:
             try:
                 await self.prepare(*key)

@@ -28,8 +28,8 @@ class NotReady(Exception):
 
 
 class CannotPrepare(Exception):
-    """One container cannot start as things are, and waits with `reason`. Try again after `refresh`; nothing
-    but another manifest, or another longshore, helps if it is `for_good`."""
+    """One container cannot start now, and waits with `reason`. A later try, after `refresh`, may succeed.
+    With `for_good` only another manifest, or another longshore, helps."""
 
     def __init__(self, reason: str, message: str, *, for_good: bool = False) -> None:
         super().__init__(message)
@@ -64,8 +64,7 @@ class NodeFacts(msgspec.Struct, frozen=True):
     isolation: str = "none"
     """The level of pods that ask for none: `none`, `process` or `full`."""
     data_directory: Path | None = None
-    """The data directory, of which pods may mount volumes and nothing else; None where there are no
-    secrets."""
+    """The data directory, of which pods may mount only volumes; None if it has no secrets."""
     memory_directory: Path = Path("/dev/shm")
     """Where emptyDirs of medium Memory lie."""
 

@@ -10,33 +10,33 @@ import asyncio
 from typing import Final
 
 from longshore.api.types import Obj
-from longshore.node.probes.hooks import Result
+from longshore.node.probes.hooks import HookResult
 
 _PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _DATA, _HEADERS, _RST, _SETTINGS, _PING, _GOAWAY = 0, 1, 3, 4, 6, 7
 _END_STREAM, _END_HEADERS, _ACK, _PADDED = 1, 4, 1, 8
-_STREAM: Final = 1
+_STREAM_ID: Final = 1
 _STATUSES: Final = {0: "UNKNOWN", 1: "SERVING", 2: "NOT_SERVING", 3: "SERVICE_UNKNOWN"}
 
 
-async def check(handler: Obj, host: str) -> Result:
+async def check(handler: Obj, host: str) -> HookResult:
     """Asks for the health of `handler.service` at its port."""
     port = int(handler["port"])
     try:
         reader, writer = await asyncio.open_connection(host, port)
     except OSError as err:
-        return Result(False, f'error: connect to "{host}:{port}": {err}')
+        return HookResult(False, f'error: connect to "{host}:{port}": {err}')
     try:
         writer.write(_request(f"{host}:{port}", handler.get("service") or ""))
         status = await _answer(reader, writer)
     except (OSError, EOFError, ValueError) as err:
-        return Result(False, f"error: health rpc failed: {err}")
+        return HookResult(False, f"error: health rpc failed: {err}")
     finally:
         writer.close()
     if status == 1:
-        return Result(True)
+        return HookResult(True)
     shown = _STATUSES.get(status, str(status))
-    return Result(False, f'service unhealthy (responded with "{shown}")')
+    return HookResult(False, f'service unhealthy (responded with "{shown}")')
 
 
 def _request(authority: str, service: str) -> bytes:
@@ -57,8 +57,8 @@ def _request(authority: str, service: str) -> bytes:
         (
             _PREFACE,
             _frame(_SETTINGS, 0, 0, b""),
-            _frame(_HEADERS, _END_HEADERS, _STREAM, block),
-            _frame(_DATA, _END_STREAM, _STREAM, body),
+            _frame(_HEADERS, _END_HEADERS, _STREAM_ID, block),
+            _frame(_DATA, _END_STREAM, _STREAM_ID, body),
         )
     )
 
@@ -86,13 +86,13 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
             writer.write(_frame(_SETTINGS, _ACK, 0, b""))
         elif kind == _PING and not flags & _ACK:
             writer.write(_frame(_PING, _ACK, 0, payload))
-        elif kind == _GOAWAY or (kind == _RST and stream == _STREAM):
+        elif kind == _GOAWAY or (kind == _RST and stream == _STREAM_ID):
             raise ValueError("the server ended the request")
-        elif kind == _DATA and stream == _STREAM:
+        elif kind == _DATA and stream == _STREAM_ID:
             body += payload[1 : size - payload[0]] if flags & _PADDED else payload
             if len(body) >= 5 and len(body) >= 5 + int.from_bytes(body[1:5], "big"):
                 return _status(body[5:])
-        if stream == _STREAM and flags & _END_STREAM and kind in (_DATA, _HEADERS):
+        if stream == _STREAM_ID and flags & _END_STREAM and kind in (_DATA, _HEADERS):
             raise ValueError("the server does not offer the health service")
 
 

@@ -14,11 +14,11 @@ from longshore.api.types import Obj
 from longshore.machinery.time.clock import Clock
 from longshore.node.runtime import Key, Runtime
 
-_OUTPUT: Final = 10 * 1024
+_MAX_OUTPUT_BYTES: Final = 10 * 1024
 """Bytes of a command's output, or of a page, that are kept."""
 
 
-class Result(msgspec.Struct, frozen=True):
+class HookResult(msgspec.Struct, frozen=True):
     ok: bool
     message: str = ""
 
@@ -33,11 +33,11 @@ class Target(msgspec.Struct, frozen=True):
     clock: Clock
 
 
-Handle: TypeAlias = Callable[[Obj, Target], Awaitable[Result]]
+Handle: TypeAlias = Callable[[Obj, Target], Awaitable[HookResult]]
 """Carries out a handler; `run` does it on this machine."""
 
 
-async def run(handler: Obj, target: Target) -> Result:
+async def run(handler: Obj, target: Target) -> HookResult:
     """Carries out an exec, httpGet, tcpSocket, grpc or sleep handler. The caller limits its time."""
     if "exec" in handler:
         return await _exec(tuple(handler["exec"].get("command") or ()), target)
@@ -51,24 +51,24 @@ async def run(handler: Obj, target: Target) -> Result:
         return await grpc.check(handler["grpc"], target.ip)
     if "sleep" in handler:
         await target.clock.sleep(handler["sleep"].get("seconds") or 0)
-        return Result(True)
-    return Result(False, "missing probe handler")
+        return HookResult(True)
+    return HookResult(False, "missing probe handler")
 
 
-async def _exec(command: tuple[str, ...], target: Target) -> Result:
+async def _exec(command: tuple[str, ...], target: Target) -> HookResult:
     try:
         session = await target.runtime.exec(target.key, command, stdin=False, tty=False)
     except Exception as err:  # whatever the runtime says, the command did not run
-        return Result(False, f"failed to exec in container: {err}")
+        return HookResult(False, f"failed to exec in container: {err}")
     said = b""
     try:
         async for _, data in session.output():
-            if len(said) < _OUTPUT:
+            if len(said) < _MAX_OUTPUT_BYTES:
                 said += data
         code = await session.wait()
     finally:
         await session.close()
-    return Result(code == 0, said[:_OUTPUT].decode("utf-8", "replace"))
+    return HookResult(code == 0, said[:_MAX_OUTPUT_BYTES].decode("utf-8", "replace"))
 
 
 def port_of(port: int | str, spec: Obj) -> int:
@@ -83,23 +83,23 @@ def port_of(port: int | str, spec: Obj) -> int:
     raise LookupError(f"couldn't find port: {port}")
 
 
-async def _tcp(handler: Obj, target: Target) -> Result:
+async def _tcp(handler: Obj, target: Target) -> HookResult:
     try:
         port = port_of(handler["port"], target.spec)
         _, writer = await asyncio.open_connection(handler.get("host") or target.ip, port)
     except (OSError, LookupError) as err:
-        return Result(False, str(err))
+        return HookResult(False, str(err))
     writer.close()
-    return Result(True)
+    return HookResult(True)
 
 
-async def _http(handler: Obj, target: Target) -> Result:
-    """Requests a page; 200 to 399 is a success. Follows no redirects, as upstream none to other hosts."""
+async def _http(handler: Obj, target: Target) -> HookResult:
+    """Requests a page; 200 to 399 is a success. Unlike upstream, follows no redirects on the same host."""
     host = handler.get("host") or target.ip
     try:
         port = port_of(handler["port"], target.spec)
     except LookupError as err:
-        return Result(False, str(err))
+        return HookResult(False, str(err))
     secure = (handler.get("scheme") or "HTTP") == "HTTPS"
     path = _escaped(handler.get("path") or "/")
     url = f"{'https' if secure else 'http'}://{host}:{port}{path}"
@@ -111,21 +111,21 @@ async def _http(handler: Obj, target: Target) -> Result:
     try:
         reader, writer = await asyncio.open_connection(host, port, ssl=_unverified() if secure else None)
     except OSError as err:
-        return Result(False, f'Get "{url}": {err}')
+        return HookResult(False, f'Get "{url}": {err}')
     try:
         writer.write("\r\n".join((*lines, "", "")).encode())
         first = await reader.readline()
         parts = first.split(None, 2)
         if len(parts) < 2 or not parts[1].isdigit():
-            return Result(False, f'Get "{url}": malformed HTTP response')
+            return HookResult(False, f'Get "{url}": malformed HTTP response')
         code = int(parts[1])
     except (OSError, ValueError) as err:
-        return Result(False, f'Get "{url}": {err}')
+        return HookResult(False, f'Get "{url}": {err}')
     finally:
         writer.close()
     if 200 <= code < 400:
-        return Result(True)
-    return Result(False, f"HTTP probe failed with statuscode: {code}")
+        return HookResult(True)
+    return HookResult(False, f"HTTP probe failed with statuscode: {code}")
 
 
 def _escaped(path: str) -> str:

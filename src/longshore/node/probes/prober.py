@@ -17,7 +17,8 @@ from longshore.node.probes import hooks
 from longshore.node.probes.hooks import Target
 
 Told: TypeAlias = Callable[[Any, Any, str, str], None]
-"""Life, record, verdict (`started`, `ready`, `unready`, `liveness`, `startup` or empty), text of an event."""
+"""Reports a verdict. Takes life, record, verdict (`started`, `ready`, `unready`, `liveness`, `startup` or
+empty) and the text of an event."""
 
 _WORDS: Final = {"startupProbe": "Startup", "livenessProbe": "Liveness", "readinessProbe": "Readiness"}
 
@@ -54,8 +55,7 @@ class Prober:
                 probing.tasks.append(asyncio.create_task(self._watch(name, life, record, target)))
 
     async def _watch(self, name: str, life: Any, record: Any, target: Target) -> None:
-        """Runs the probe until a startup probe has succeeded, or a startup or liveness probe has failed for
-        good."""
+        """Runs the probe until a startup probe succeeds, or a startup or liveness probe fails for good."""
         probe: Obj = target.spec[name]
         needed = {True: probe.get("successThreshold") or 1, False: probe.get("failureThreshold") or 3}
         period = float(probe.get("periodSeconds") or 10)
@@ -75,7 +75,7 @@ class Prober:
             due = max(due + period, self._clock.monotonic())
             await self._clock.sleep(due - self._clock.monotonic())
 
-    async def _ask(self, probe: Obj, target: Target) -> hooks.Result:
+    async def _ask(self, probe: Obj, target: Target) -> hooks.HookResult:
         patience = float(probe.get("timeoutSeconds") or 1)
         try:
             async with self._clock.timeout(patience):
@@ -83,10 +83,10 @@ class Prober:
         except TimeoutError:
             command = (probe.get("exec") or {}).get("command")
             what = f'command timed out: "{" ".join(command)}"' if command else "no answer:"
-            return hooks.Result(False, f"{what} timed out after {patience:g}s")
+            return hooks.HookResult(False, f"{what} timed out after {patience:g}s")
         except Exception as err:  # a bug; the probe has no result but this
             log.exception("probe of %s", target.key)
-            return hooks.Result(False, str(err))
+            return hooks.HookResult(False, str(err))
 
 
 def _verdict(name: str, ok: bool) -> str:

@@ -25,15 +25,15 @@ from longshore.api.time import rfc3339
 from longshore.api.time.instants import SECOND
 from longshore.api.types import decode
 from longshore.machinery.background import Background
-from longshore.node.runtime import CannotStart, Container, Features, Key, Mount, State, Usage
+from longshore.node.runtime import CannotStart, Container, ContainerState, Features, Key, Mount, Usage
 from longshore.node.runtimes import podman_arguments as arguments
 from longshore.node.runtimes.podman_cli import Cli, PodmanMissing, ulimits
 from longshore.node.runtimes.podman_images import PodmanImages
 from longshore.node.runtimes.podman_session import EXEC_TAG, PodmanSession
 
 _SETTLING_SECONDS: Final = 0.1
-_TRIES: Final = 50
-"""How often, and how far apart, podman is asked about a container whose monitor has just ended."""
+_MAX_TRIES: Final = 50
+"""How often podman is asked about a container whose monitor has just ended."""
 _ASK_SECONDS: Final = 300.0
 _NOT_STARTED: Final = ("created", "configured", "initialized")
 _RUNS: Final = ("running", "paused", "stopping")
@@ -62,17 +62,17 @@ class PodmanRuntime:
         self._machine = arguments.Machine(hashlib.sha256(str(directory.resolve()).encode()).hexdigest()[:16])
         self._is_asked = False
         self._trouble, self._ask_at = "", 0.0
-        self._changed: Callable[[State], None] = lambda _: None
-        self._states: dict[Key, State] = {}
-        self._ends: dict[Key, asyncio.Future[State]] = {}
+        self._changed: Callable[[ContainerState], None] = lambda _: None
+        self._states: dict[Key, ContainerState] = {}
+        self._ends: dict[Key, asyncio.Future[ContainerState]] = {}
         self._watched: dict[Key, int] = {}
         self._limited: set[Key] = set()
         self._killed: set[Key] = set()
         self._starting: dict[Key, asyncio.Lock] = {}
         self._background = Background("podman: a container's end could not be looked at")
 
-    async def open(self, changed: Callable[[State], None]) -> list[State]:
-        """Runs podman only if there are notes: that takes longer than all else at a start."""
+    async def open(self, changed: Callable[[ContainerState], None]) -> list[ContainerState]:
+        """Runs podman only if there are notes, because it takes longer than the rest of a start."""
         self._changed = changed
         self._notes.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not any(self._notes.iterdir()):
@@ -83,8 +83,8 @@ class PodmanRuntime:
             await self._found(arguments.key_of(entry["Labels"][arguments.KEY_LABEL]))
         for note in self._notes.iterdir():
             key = arguments.key_of(note.read_text())
-            if key not in self._states:  # started once, and removed by another program
-                self._states[key] = State(key, "lost", exit_code=255, reason="Error")
+            if key not in self._states:  # another program has removed the started container
+                self._states[key] = ContainerState(key, "lost", exit_code=255, reason="Error")
         return list(self._states.values())
 
     async def _found(self, key: Key) -> None:
@@ -117,7 +117,7 @@ class PodmanRuntime:
             self._ask_at = self._monotonic() + _ASK_SECONDS
         return self._trouble
 
-    async def start(self, container: Container) -> State:
+    async def start(self, container: Container) -> ContainerState:
         key = container.key
         async with self._starting.setdefault(key, asyncio.Lock()):
             try:
@@ -126,7 +126,7 @@ class PodmanRuntime:
             finally:
                 self._starting.pop(key, None)
 
-    async def _start(self, container: Container) -> State:
+    async def _start(self, container: Container) -> ContainerState:
         key, name = container.key, arguments.name_of(container.key)
         try:
             machine = await self._asked()
@@ -264,35 +264,35 @@ class PodmanRuntime:
 
     async def _settled(self, key: Key, unlike: tuple[str, ...]) -> dict[str, Any] | None:
         """The inspected container once its status is none of `unlike`; None if it stays, or is gone."""
-        for _ in range(_TRIES):
+        for _ in range(_MAX_TRIES):
             seen = await self._inspect(key)
             if seen is None or seen["State"]["Status"] not in unlike:
                 return seen
             await asyncio.sleep(_SETTLING_SECONDS)
         return None
 
-    def _learn(self, key: Key, seen: dict[str, Any]) -> State:
+    def _learn(self, key: Key, seen: dict[str, Any]) -> ContainerState:
         state = self._states[key] = self._state(key, seen)
         if state.phase == "running":
             self._ends.setdefault(key, asyncio.get_running_loop().create_future())
             self._watch(key, seen["State"].get("ConmonPid") or state.pid)
         return state
 
-    def _state(self, key: Key, seen: dict[str, Any]) -> State:
+    def _state(self, key: Key, seen: dict[str, Any]) -> ContainerState:
         told = seen["State"]
         began = _seconds(told["StartedAt"])
         if told["Status"] in _RUNS:
-            return State(key, "running", seen["Id"], told["Pid"], began)
+            return ContainerState(key, "running", seen["Id"], told["Pid"], began)
         if told["Status"] in _NOT_STARTED:
             # It was to be started, and the machine went down: whether it ran is unknown.
-            return State(key, "lost", seen["Id"], 0, began, began, 255, reason="Error")
+            return ContainerState(key, "lost", seen["Id"], 0, began, began, 255, reason="Error")
         code = told["ExitCode"]
         number = code - 128 if 128 < code < 193 else 0
         limited = key in self._limited or bool((seen.get("HostConfig") or {}).get("Memory"))
         out_of_memory = told["OOMKilled"] or (code == 137 and limited and key not in self._killed)
         reason = "OOMKilled" if out_of_memory else "Error" if code else "Completed"
         ended = _seconds(told["FinishedAt"])
-        return State(
+        return ContainerState(
             key, "exited", seen["Id"], 0, began, ended, code, number, reason, told.get("Error") or ""
         )
 
@@ -322,13 +322,15 @@ class PodmanRuntime:
         if known is None:
             return
         if seen is None:
-            state = State(key, "lost", known.id, 0, known.started_at, known.started_at, 255, reason="Error")
+            state = ContainerState(
+                key, "lost", known.id, 0, known.started_at, known.started_at, 255, reason="Error"
+            )
         else:
             state = self._state(key, seen)
         self._states[key] = state
         self._tell(state)
 
-    def _tell(self, state: State) -> None:
+    def _tell(self, state: ContainerState) -> None:
         end = self._ends.setdefault(state.key, asyncio.get_running_loop().create_future())
         if not end.done():
             end.set_result(state)

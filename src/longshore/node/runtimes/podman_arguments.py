@@ -80,8 +80,7 @@ def reference(image: str) -> str:
 def create(
     container: Container, image: str, machine: Machine, image_user: str = "", masks: Sequence[Mask] = ()
 ) -> list[str]:
-    """The words after `podman`. `image_user` is the user of the image, for a container that names only a
-    group."""
+    """The words after `podman`. `image_user` is the image's user, for a container that names only a group."""
     words = ["--runtime", machine.runtime] if machine.runtime else []
     words += ["create", "--name", name_of(container.key), "--pull", "never"]
     words += ["--label", f"{KEY_LABEL}={container.key}", "--label", f"{OWNER_LABEL}={machine.owner}"]

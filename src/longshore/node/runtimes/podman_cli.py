@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from longshore.api.types import decode
 
 _MAX_COMMANDS: Final = 4
-"""Each is a program of some fifty megabytes, and podman's database lets one write at a time."""
+"""The limit of podman commands at a time: each takes some 50 MB, and podman's database has one writer."""
 _CAP_SYS_RESOURCE: Final = 1 << 24
 
 

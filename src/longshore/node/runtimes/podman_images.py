@@ -59,7 +59,7 @@ class PodmanImages:
             raise CannotStart("ImagePullBackOff", text)
 
     async def user(self, container: Container, image: str) -> str:
-        """The image's user, if the container names none and it matters, else empty. Raises CannotStart if a
+        """The image's user, if the container's user depends on it, else empty. Raises CannotStart if a
         container that must not run as root might."""
         must_not = container.rights.non_root
         if container.user is not None or (container.group is None and not must_not):

@@ -17,7 +17,7 @@ from typing import Final, Literal
 
 from longshore.node.runtimes.podman_cli import environment
 
-_CHUNK: Final = 1 << 16
+_CHUNK_BYTES: Final = 1 << 16
 EXEC_TAG: Final = "LONGSHORE_EXEC"
 
 Output = tuple[Literal["stdout", "stderr"], bytes]
@@ -61,7 +61,7 @@ class PodmanSession:
             )
         finally:
             os.close(theirs)
-        reader = asyncio.StreamReader(_CHUNK)
+        reader = asyncio.StreamReader(_CHUNK_BYTES)
         await asyncio.get_running_loop().connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(os.dup(self._controller), "rb", 0)
         )
@@ -70,7 +70,7 @@ class PodmanSession:
     def _pump(self, name: Literal["stdout", "stderr"], reader: asyncio.StreamReader) -> None:
         async def run() -> None:
             with contextlib.suppress(OSError):  # a terminal ends with an error
-                while data := await reader.read(_CHUNK):
+                while data := await reader.read(_CHUNK_BYTES):
                     await self._queue.put((name, data))
             await self._queue.put(None)
 

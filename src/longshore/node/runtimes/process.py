@@ -22,7 +22,7 @@ import msgspec
 from longshore.api.container_streams import Session
 from longshore.api.facts.isolation_levels import weaker
 from longshore.node.keeper import frames
-from longshore.node.runtime import CannotStart, Container, Features, Key, State, Usage, Walls
+from longshore.node.runtime import CannotStart, Container, ContainerState, Features, Key, Usage, Walls
 from longshore.node.runtimes.process_keepers import Keepers
 from longshore.node.runtimes.process_session import ProcessSession
 
@@ -61,8 +61,8 @@ class ProcessRuntime:
         self._isolation = isolation
         self._hidden = hidden
         self._keepers = Keepers(directory, self._greeted, self._ended, owned=owned)
-        self._changed: Callable[[State], None] = _nobody
-        self._remembered: dict[Key, State] | None = None
+        self._changed: Callable[[ContainerState], None] = _ignored
+        self._remembered: dict[Key, ContainerState] | None = None
         """The states from the keepers' greetings, while the runtime opens. If a keeper dies while it greets,
         the next keeper sends its states."""
         self._running: dict[str, Key] = {}
@@ -75,9 +75,9 @@ class ProcessRuntime:
         """The keeper's form of each container's walls; all with the same `hidden`."""
         self._hidden_now: list[str] = []
 
-    async def open(self, changed: Callable[[State], None]) -> list[State]:
+    async def open(self, changed: Callable[[ContainerState], None]) -> list[ContainerState]:
         self._changed = changed  # first: a container may end while the keeper's greeting is on its way
-        remembered: dict[Key, State] = {}
+        remembered: dict[Key, ContainerState] = {}
         self._remembered = remembered
         try:
             await self._keepers.connect()
@@ -123,7 +123,7 @@ class ProcessRuntime:
         link.revive()
         return f"its keeper has ended and no other could be started; see {link.directory}/keeper.log"
 
-    def start(self, container: Container) -> asyncio.Future[State]:
+    def start(self, container: Container) -> asyncio.Future[ContainerState]:
         if not container.command and not container.args:
             raise CannotStart(
                 "CreateContainerError", "no command specified: processes have no image to take one from"
@@ -275,10 +275,10 @@ class ProcessRuntime:
         return known
 
 
-def _state(key: Key, told: frames.State) -> State:
+def _state(key: Key, told: frames.State) -> ContainerState:
     text, phase, pid, started, finished, code, number, reason, message = told
-    # On the wire a phase is a text; the keeper sends none but those of `State`.
-    return State(key, phase, _id(text), pid, started, finished, code, number, reason, message)  # type: ignore[arg-type]
+    # On the wire a phase is a text; the keeper sends none but those of `ContainerState`.
+    return ContainerState(key, phase, _id(text), pid, started, finished, code, number, reason, message)  # type: ignore[arg-type]
 
 
 def _key(text: str) -> Key:
@@ -292,5 +292,5 @@ def _id(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _nobody(state: State) -> None:
+def _ignored(state: ContainerState) -> None:
     """The listener before `open` is called: does nothing."""

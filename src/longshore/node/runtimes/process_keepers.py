@@ -2,9 +2,9 @@
 some.
 
 A keeper of another version of longshore cannot be asked to start anything. An idle one is asked to exit, and
-its successor takes over its directory. A busy one keeps its containers: their ends, signals and commands go
-through it until the runtime has forgotten the last one. New containers start meanwhile under another keeper,
-in a directory beside it (`keeper-2`).
+its successor takes over its directory. A busy one keeps its containers: it handles their ends, signals and
+commands until the runtime has forgotten the last one. New containers start meanwhile under another keeper, in
+a directory beside it (`keeper-2`).
 """
 
 from __future__ import annotations

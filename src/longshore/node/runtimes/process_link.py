@@ -19,7 +19,7 @@ import longshore
 from longshore.node.keeper import frames
 from longshore.node.runtime import CannotStart
 
-_RETRY_SECONDS = (0.0, 0.05, 0.2, 0.5, 1.0)  # seconds before each attempt to have a keeper again
+_RETRY_SECONDS = (0.0, 0.05, 0.2, 0.5, 1.0)  # seconds before each attempt to connect to a keeper
 
 _COPIED = (
     "this data directory is a copy: the processes of the longshore it was copied from are left alone, "
@@ -28,7 +28,7 @@ _COPIED = (
 log = logging.getLogger(__name__)
 
 Heard: TypeAlias = Callable[[bool, Any], Any]
-"""Called with whether a request was granted and with its answer; returns the answer for the caller."""
+"""Takes whether the keeper granted a request, and its answer; returns the answer for the caller."""
 
 _SAID_NOTHING = "the keeper could not be started, and could not say why; perhaps the disk is full"
 
@@ -98,7 +98,7 @@ class Link(asyncio.Protocol):
             log.warning("%s", _COPIED)
         self.keeper_pid, self.version = hello["pid"], hello["version"]
         self._greeted(hello["states"])
-        if self._unanswered and self._transport is not None:  # else it ended meanwhile: the next one is asked
+        if self._unanswered and self._transport is not None:  # else the next keeper gets them
             self._transport.write(b"".join(self._unanswered))
         self._unanswered = []
 
@@ -145,7 +145,7 @@ class Link(asyncio.Protocol):
         return self._transport is not None
 
     def revive(self) -> None:
-        """Tries again to connect to a keeper, if that was given up."""
+        """Connects to a keeper again, if all attempts had failed."""
         if self._again is not None and self._again.done():
             self._again = asyncio.get_running_loop().create_task(self._reconnect())
 

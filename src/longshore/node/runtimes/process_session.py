@@ -26,8 +26,8 @@ from longshore.node.keeper import frames
 from longshore.node.runtime import CannotStart
 from longshore.node.runtimes.process_link import KeeperGone, packed
 
-_CHUNK = 1 << 16
-_QUEUED = 16  # chunks in the queue at which reading pauses
+_CHUNK_BYTES = 1 << 16
+_MAX_QUEUED_CHUNKS = 16  # chunks in the queue at which reading pauses
 _END_OF_INPUT = b"\x04"  # what a terminal understands as its end
 
 Stream = Literal["stdout", "stderr"]
@@ -131,7 +131,7 @@ class ProcessSession:
     async def output(self) -> AsyncIterator[tuple[Stream, bytes]]:
         while (item := await self._queue.get()) is not None:
             yield item
-            if self._paused and self._queue.qsize() < _QUEUED // 2:
+            if self._paused and self._queue.qsize() < _MAX_QUEUED_CHUNKS // 2:
                 for fd, listen in self._paused.items():
                     self._loop.add_reader(fd, listen)
                 self._paused.clear()
@@ -162,7 +162,7 @@ class ProcessSession:
 
     def _heard(self) -> None:
         try:
-            data, descriptors, _, _ = socket.recv_fds(self._sock, _CHUNK, 4)
+            data, descriptors, _, _ = socket.recv_fds(self._sock, _CHUNK_BYTES, 4)
         except BlockingIOError:
             return
         except OSError:
@@ -199,7 +199,7 @@ class ProcessSession:
 
     def _readable(self, fd: int) -> None:
         try:
-            data = os.read(fd, _CHUNK)
+            data = os.read(fd, _CHUNK_BYTES)
         except BlockingIOError:
             return
         except OSError:
@@ -213,7 +213,7 @@ class ProcessSession:
             self._queue.put_nowait(None)
 
     def _pause_when_full(self, fd: int, listen: Callable[[], None]) -> None:
-        if self._queue.qsize() >= _QUEUED:
+        if self._queue.qsize() >= _MAX_QUEUED_CHUNKS:
             self._loop.remove_reader(fd)
             self._paused[fd] = listen
 

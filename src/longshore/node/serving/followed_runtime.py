@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from longshore.node.runtime import Container, Key, Runtime, State
+from longshore.node.runtime import Container, ContainerState, Key, Runtime
 
 
 class FollowedRuntime:
-    """A runtime with its whole interface, and its running containers."""
+    """A runtime that passes all calls on, and tracks its running containers."""
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
@@ -17,7 +17,7 @@ class FollowedRuntime:
         self.features, self.problem, self.usage = runtime.features, runtime.problem, runtime.usage
         self.signal, self.remove, self.close = runtime.signal, runtime.remove, runtime.close
         self.exec, self.attach = runtime.exec, runtime.attach
-        self.running: dict[tuple[str, str], State] = {}
+        self.running: dict[tuple[str, str], ContainerState] = {}
         """The running containers, by pod and container."""
         self._waiting: dict[Key, asyncio.Event] = {}
 
@@ -33,8 +33,8 @@ class FollowedRuntime:
         over.set()
         return over
 
-    async def open(self, changed: Callable[[State], None]) -> list[State]:
-        def told(state: State) -> None:
+    async def open(self, changed: Callable[[ContainerState], None]) -> list[ContainerState]:
+        def told(state: ContainerState) -> None:
             if state.phase != "running":
                 self._ended(state.key)
             changed(state)
@@ -45,12 +45,12 @@ class FollowedRuntime:
             self._waiting.pop(key).set()
         return states
 
-    def start(self, container: Container) -> Awaitable[State]:
+    def start(self, container: Container) -> Awaitable[ContainerState]:
         starting = asyncio.ensure_future(self.runtime.start(container))
         starting.add_done_callback(self._begun)
         return starting
 
-    def _begun(self, starting: asyncio.Future[State]) -> None:
+    def _begun(self, starting: asyncio.Future[ContainerState]) -> None:
         if not starting.cancelled() and starting.exception() is None:
             state = starting.result()
             if state.phase == "running":

@@ -19,12 +19,12 @@ from typing import BinaryIO, Final
 from longshore.api.container_streams import LogOptions
 from longshore.machinery.time.clock import Clock
 
-_BLOCK: Final = 1 << 17
-_TRIES: Final = 5
+_BLOCK_BYTES: Final = 1 << 17
+_MAX_TRIES: Final = 5
 _MARKER_BYTES: Final = 128
 _MIN_PAUSE_SECONDS: Final = 0.02
 _MAX_PAUSE_SECONDS: Final = 0.25
-"""A follower looks often while lines come, and ever less often while none do."""
+"""The longest pause between two reads while no lines come. While lines come, pauses are shorter."""
 _OTHER_STREAM: Final = {"All": b"", "Stdout": b"stderr", "Stderr": b"stdout"}
 """The name of the stream whose lines are left out."""
 
@@ -62,7 +62,7 @@ async def read(
 def _open_all(path: Path) -> list[BinaryIO]:
     """Every file of the log, oldest first. If a rotation meanwhile makes a file appear twice or not at all,
     it tries again, a few times."""
-    for left in reversed(range(_TRIES)):
+    for left in reversed(range(_MAX_TRIES)):
         files: list[BinaryIO] = []
         number = 0
         while True:
@@ -97,7 +97,7 @@ async def _follow(
     pause = _MIN_PAUSE_SECONDS
     file = files[-1] if files else None
     while True:
-        over = ended.is_set()  # before reading: what was written before the end is then read
+        over = ended.is_set()  # asked before reading, so that all lines up to the end are read
         found = False
         if file is not None:
             while block := _whole_lines(file):
@@ -146,8 +146,8 @@ def _next(path: Path, file: BinaryIO | None) -> BinaryIO | None:
 
 
 def _lost(read: BinaryIO, fresh: BinaryIO) -> bytes:
-    """The line that says how much was logged between two files, of which the first is read to its end; empty
-    if nothing was, or the runtime does not count."""
+    """The line that says how many bytes of the log lie between two files and are lost. The first file was
+    read to its end. Empty if no bytes are lost, or the runtime does not count them."""
     stamp, before = _marker(fresh)
     missing = before - _marker(read)[1] - os.fstat(read.fileno()).st_size
     if before <= 0 or missing <= 0:
@@ -159,7 +159,8 @@ def _lost(read: BinaryIO, fresh: BinaryIO) -> bytes:
 
 
 def _marker(file: BinaryIO) -> tuple[bytes, int]:
-    """The time in the first line of a file that follows another, and the bytes logged before it; else 0."""
+    """The time in a file's first line, and the bytes that were logged before the file; 0 for a log's first
+    file."""
     at = file.tell()
     file.seek(0)
     parts = file.read(_MARKER_BYTES).partition(b"\n")[0].split(b" ")
@@ -172,7 +173,7 @@ def _marker(file: BinaryIO) -> tuple[bytes, int]:
 def _whole_lines(file: BinaryIO) -> bytes:
     """The next block of lines; an incomplete line is left for the next call."""
     at = file.tell()
-    block = file.read(_BLOCK)
+    block = file.read(_BLOCK_BYTES)
     cut = block.rfind(b"\n") + 1
     if cut != len(block):
         file.seek(at + cut)
@@ -200,7 +201,7 @@ def _line_starts_from_end(file: BinaryIO) -> Iterator[int]:
     end = file.seek(0, os.SEEK_END)
     position, is_last = end, True
     while position > 0:
-        size = min(_BLOCK, position)
+        size = min(_BLOCK_BYTES, position)
         position -= size
         file.seek(position)
         block = file.read(size)

@@ -125,12 +125,12 @@ class NodeAccess:
 
 
 _MIN_INTERVAL_SECONDS: Final = 1.0
-"""Seconds for which the last measurement is reused; over less time, rates would be random."""
+"""Seconds for which a measurement is reused: rates over less time would be random."""
 _PROC: Final = Path("/proc")
 
 
 class Meter:
-    """Measures usage. For a container that was not measured before, its CPU since its start counts."""
+    """Measures usage. The first measurement of a container counts its CPU since its start."""
 
     def __init__(self, runtimes: Sequence[FollowedRuntime], clock: Clock) -> None:
         self._runtimes, self._clock = runtimes, clock
@@ -164,7 +164,7 @@ class Meter:
 
 
 def machine_seconds() -> float:
-    """Seconds of CPU that all processors together have worked since the machine started."""
+    """CPU seconds of all processors since the machine started."""
     ticks = [int(text) for text in (_PROC / "stat").read_text().split("\n", 1)[0].split()[1:9]]
     user, nice, system, _idle, _waiting, irq, softirq, steal = ticks
     return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
@@ -186,8 +186,8 @@ _WAITING: Final = {
 
 
 def attempt_of_log(pod: Obj, container: str, *, previous: bool, running: int | None) -> int:
-    """The attempt whose log is wanted. `running` is the attempt that runs now: the runtime knows it before
-    the status does."""
+    """The attempt whose log is requested. `running` is the attempt that runs now, which the runtime knows
+    before the status shows it."""
     name = pod["metadata"]["name"]
     what = f'container "{container}" in pod "{name}"'
     report = status_of(pod, container)

@@ -9,14 +9,14 @@ from typing import Final
 
 from longshore.api.types import Obj
 from longshore.node.pod.decide import outcome
-from longshore.node.pod.memory import Memory, Record
+from longshore.node.pod.memory import ContainerMemory, PodMemory
 from longshore.node.status.containers import container_status
 
 HOST_IP = "127.0.0.1"
 _HOST_IPS: list[Obj] = [{"ip": HOST_IP}]
 
 
-def phase_of(memory: Memory, *, final: bool) -> str:
+def phase_of(memory: PodMemory, *, final: bool) -> str:
     if final:
         found = outcome(memory)
         return found or _ended(memory)
@@ -26,18 +26,18 @@ def phase_of(memory: Memory, *, final: bool) -> str:
     return "Running"
 
 
-def _ended(memory: Memory) -> str:
-    """The phase of a pod that was stopped before it had an outcome of its own."""
+def _ended(memory: PodMemory) -> str:
+    """The phase of a pod that was stopped before its containers gave it an outcome."""
     well = all(record.over and record.code == 0 for record in memory.mains)
     return "Succeeded" if well and all(_well(memory, i) for i in range(len(memory.inits))) else "Failed"
 
 
-def _well(memory: Memory, at: int) -> bool:
+def _well(memory: PodMemory, at: int) -> bool:
     record = memory.inits[at]
     return record.facts.is_sidecar or (record.over and record.code == 0)
 
 
-def status_of(memory: Memory, runtime: str, now: str, *, final: bool) -> Obj:
+def status_of(memory: PodMemory, runtime: str, now: str, *, final: bool) -> Obj:
     """The status of a pod; `final` if nothing of it runs or will run again."""
     pod = memory.pod
     before = pod.get("status") or {}
@@ -90,7 +90,7 @@ OWN_TYPES: Final = ("PodReadyToStartContainers", "Initialized", "Ready", "Contai
 """The node's conditions in upstream's order; those of other clients follow."""
 
 
-def conditions(memory: Memory, phase: str, now: str, *, final: bool) -> list[Obj]:
+def conditions(memory: PodMemory, phase: str, now: str, *, final: bool) -> list[Obj]:
     old = {c["type"]: c for c in (memory.pod.get("status") or {}).get("conditions") or ()}
     generation = memory.pod["metadata"].get("generation") or 0
     ours = (
@@ -119,7 +119,7 @@ def conditions(memory: Memory, phase: str, now: str, *, final: bool) -> list[Obj
     return made + list(old.values())
 
 
-def _initialized(memory: Memory, phase: str) -> tuple[bool, str, str]:
+def _initialized(memory: PodMemory, phase: str) -> tuple[bool, str, str]:
     incomplete = [r.facts.name for r in memory.inits if not _done(memory, r)]
     if phase == "Succeeded":
         return True, "PodCompleted", ""
@@ -128,11 +128,11 @@ def _initialized(memory: Memory, phase: str) -> tuple[bool, str, str]:
     return False, "ContainersNotInitialized", f"containers with incomplete status: [{' '.join(incomplete)}]"
 
 
-def _done(memory: Memory, record: Record) -> bool:
+def _done(memory: PodMemory, record: ContainerMemory) -> bool:
     return record.started if record.facts.is_sidecar else record.over and record.code == 0
 
 
-def _containers_ready(memory: Memory, phase: str) -> tuple[bool, str, str]:
+def _containers_ready(memory: PodMemory, phase: str) -> tuple[bool, str, str]:
     if phase == "Succeeded":
         return False, "PodCompleted", ""
     if phase == "Failed":
@@ -144,7 +144,7 @@ def _containers_ready(memory: Memory, phase: str) -> tuple[bool, str, str]:
     return True, "", ""
 
 
-def _ready_condition(memory: Memory, phase: str, old: dict[str, Obj]) -> tuple[bool, str, str]:
+def _ready_condition(memory: PodMemory, phase: str, old: dict[str, Obj]) -> tuple[bool, str, str]:
     """Ready when all containers are ready and every readiness gate is True."""
     ready = _containers_ready(memory, phase)
     gates: Sequence[Obj] = memory.facts.spec.get("readinessGates") or ()

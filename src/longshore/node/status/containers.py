@@ -6,8 +6,8 @@ from typing import Final
 
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
-from longshore.node.pod.memory import Memory, Record
-from longshore.node.runtime import State
+from longshore.node.pod.memory import ContainerMemory, PodMemory
+from longshore.node.runtime import ContainerState
 
 UNKNOWN_REASON: Final = "ContainerStatusUnknown"
 UNKNOWN_MESSAGE: Final = "The container could not be located when the pod was terminated"
@@ -22,7 +22,7 @@ _UNKNOWN: Final[Obj] = {
 _NONE: Final[Obj] = {}
 
 
-def terminated(state: State, runtime: str, message: str = "") -> Obj:
+def terminated(state: ContainerState, runtime: str, message: str = "") -> Obj:
     """`state.terminated` of a run that is over."""
     if state.phase == "lost":
         ended = {**_UNKNOWN, "message": state.message or UNKNOWN_MESSAGE}
@@ -42,7 +42,7 @@ def terminated(state: State, runtime: str, message: str = "") -> Obj:
     return ended
 
 
-def container_status(memory: Memory, record: Record, runtime: str, *, final: bool) -> Obj:
+def container_status(memory: PodMemory, record: ContainerMemory, runtime: str, *, final: bool) -> Obj:
     """The status of one container; `final` if nothing of the pod runs or will run again."""
     spec, state = record.facts.spec, record.state
     now: Obj
@@ -82,7 +82,7 @@ def container_status(memory: Memory, record: Record, runtime: str, *, final: boo
     return made
 
 
-def _ready(record: Record) -> bool:
+def _ready(record: ContainerMemory) -> bool:
     """Whether a container is ready: init containers once they have succeeded, ephemeral ones never."""
     if record.facts.is_ephemeral:
         return False
@@ -91,7 +91,7 @@ def _ready(record: Record) -> bool:
     return record.ready and record.running
 
 
-def _not_running(memory: Memory, record: Record, final: bool) -> Obj:
+def _not_running(memory: PodMemory, record: ContainerMemory, final: bool) -> Obj:
     waiting = record.waiting
     if final and waiting is None and (not memory.inits or memory.initialized):
         return {"terminated": _UNKNOWN}

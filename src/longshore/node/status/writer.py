@@ -21,13 +21,12 @@ from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 from longshore.machinery.time.clock import Clock, Timer
 from longshore.node.pod.life import Life
-from longshore.node.pod.memory import Memory
+from longshore.node.pod.memory import PodMemory
 from longshore.node.status.build import status_of
 
 HOLD_SECONDS: Final = 0.025
-"""Enough for a command that does nothing, also where eight of them and longshore share two processors. A
-kubelet takes many times as long to notice that something runs.
-"""
+"""Enough for an empty command to end, even if eight of them and longshore share two processors. A kubelet
+takes many times as long to notice a running container."""
 _MAX_HOLD_SECONDS: Final = 1.0
 _TURN_SECONDS: Final = 0.001
 MANAGER: Final = "kubelet"
@@ -39,7 +38,7 @@ log = logging.getLogger(__name__)
 
 class StatusWriter:
     """`spawn` runs a coroutine in the background. `closed` is called when a final status is in the API,
-    `wake` when the final status of another writer is there, which ends the pod, too."""
+    `wake` when another writer has written one, which ends the pod, too."""
 
     def __init__(
         self,
@@ -54,12 +53,12 @@ class StatusWriter:
         self._client, self._clock = client, clock
         self._spawn, self._closed, self._wake = spawn, closed, wake
         self._holding: deque[tuple[float, Life]] = deque()
-        """Lives whose status is held back, and until when. All are held equally long, so the first is due
-        first, and one timer does for them all; a status that was written meanwhile is skipped then."""
+        """Pods whose status is held back, and until when. All are held equally long, so the first is due
+        first, and one timer serves all. A status that was written meanwhile is skipped."""
         self._timer: Timer | None = None
 
     def offer(self, life: Life) -> None:
-        """Has the pod's status written soon, if it has changed."""
+        """Requests a write of the pod's status, if it has changed."""
         if life.writing:
             life.dirty = True
         elif life.final:
@@ -84,7 +83,8 @@ class StatusWriter:
             elif now - life.hold < _TURN_SECONDS:
                 self._flush(life)
             else:
-                # In a loop that is late an end may be there unread: it is read before the next timer.
+                # The loop is late, so a container's end may wait to be read: the loop reads it before the
+                # next timer.
                 self._clock.call_later(_TURN_SECONDS, partial(self._over, life, life.hold))
         if self._holding and self._timer is None:
             self._timer = self._clock.call_later(max(self._holding[0][0] - now, 0.0), self._ring)
@@ -107,7 +107,7 @@ class StatusWriter:
             return
         if life.closed or life.memory.gone:
             return
-        if life.memory.terminal:  # it never changes
+        if life.memory.terminal:  # a terminal phase never changes
             if life.final:
                 self._closed(life)
             return
@@ -164,7 +164,7 @@ class StatusWriter:
             else:
                 self._wake(life)
 
-    async def _put(self, memory: Memory, status: Obj, *, final: bool) -> Obj:
+    async def _put(self, memory: PodMemory, status: Obj, *, final: bool) -> Obj:
         pod = memory.pod
         meta = pod["metadata"]
         if "managedFields" in meta:
@@ -193,7 +193,7 @@ class StatusWriter:
         return True
 
 
-def _times(memory: Memory) -> str:
+def _times(memory: PodMemory) -> str:
     """Start and end of the first container, to the millisecond; empty for one that never ran."""
     state = memory.mains[0].state
     if state is None or not state.started_at or not state.finished_at:

@@ -18,7 +18,7 @@ import msgspec
 from longshore import ui
 from longshore.api.types import Obj
 from longshore.sim.checks import spoken
-from longshore.sim.sim_result import Result
+from longshore.sim.sim_result import SimResult
 
 _ASSETS: Final = Path(ui.__file__).parent / "assets"
 _SCRIPTS: Final = ("lib/format.js", "lib/paint.js", "lib/view.js", "parts/gantt.js")
@@ -47,7 +47,7 @@ class Shown(NamedTuple):
 
     words: str
     """Heading of the simulation; empty if it is the only one."""
-    result: Result
+    result: SimResult
     timeline: Obj
 
 

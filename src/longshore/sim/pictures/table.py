@@ -6,15 +6,15 @@ import math
 from collections.abc import Mapping, Sequence
 
 from longshore.sim.checks import spoken
-from longshore.sim.many import Spread
 from longshore.sim.over_time import drawn
-from longshore.sim.sim_result import JobRow, Result, WindowRow
+from longshore.sim.sim_result import JobRow, SimResult, WindowRow
+from longshore.sim.variations import Spread
 
 MAX_JOB_ROWS = 30
 OVER_TIME_COLUMNS = 48
 
 
-def of(result: Result) -> str:
+def of(result: SimResult) -> str:
     """All tables of a result, and its remarks."""
     parts = [_jobs(result), _cron_jobs(result), _queues(result), _nodes(result), _windows(result)]
     if result.remarks:
@@ -22,7 +22,7 @@ def of(result: Result) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _jobs(result: Result) -> str:
+def _jobs(result: SimResult) -> str:
     cron_jobs = {row.name for row in result.cron_jobs}
     own = [row for row in result.jobs if row.owner not in cron_jobs]
     rows = [_job(result, row) for row in own[:MAX_JOB_ROWS]]
@@ -31,7 +31,7 @@ def _jobs(result: Result) -> str:
     return text + (f"and {len(own) - len(rows)} more Jobs; see -o json\n" if len(own) > len(rows) else "")
 
 
-def _job(result: Result, row: JobRow) -> tuple[str, ...]:
+def _job(result: SimResult, row: JobRow) -> tuple[str, ...]:
     took = spoken(row.ended - row.queued) if row.ended is not None else ""
     why = row.waits_for or (row.reason if row.result == "failed" else "")
     if not why and row.waited_for:
@@ -49,11 +49,11 @@ def _job(result: Result, row: JobRow) -> tuple[str, ...]:
     )
 
 
-def _clock(result: Result, seconds: float | None) -> str:
+def _clock(result: SimResult, seconds: float | None) -> str:
     return "" if seconds is None else f"{result.clock(seconds):%d %b %H:%M:%S}"
 
 
-def _cron_jobs(result: Result) -> str:
+def _cron_jobs(result: SimResult) -> str:
     rows = [
         (
             row.name,
@@ -75,11 +75,11 @@ def _cron_jobs(result: Result) -> str:
     return columns((*head, "LATE", "WAIT", "RUN", "EARLIEST", "LATEST", "LAST END"), rows) if rows else ""
 
 
-def _time(result: Result, seconds: float | None) -> str:
+def _time(result: SimResult, seconds: float | None) -> str:
     return "" if seconds is None else f"{result.clock(seconds):%H:%M:%S}"
 
 
-def _queues(result: Result) -> str:
+def _queues(result: SimResult) -> str:
     rows = [
         (row.name, str(row.works), f"{row.share:.0%}", spoken(row.mean_wait), spoken(row.longest_wait))
         for row in result.queues
@@ -87,7 +87,7 @@ def _queues(result: Result) -> str:
     return columns(("QUEUE", "JOBS", "CPU SHARE", "MEAN WAIT", "LONGEST WAIT"), rows) if rows else ""
 
 
-def _nodes(result: Result) -> str:
+def _nodes(result: SimResult) -> str:
     names = sorted({name for node in result.nodes for name in node.used})
     rows = [
         (
@@ -106,12 +106,12 @@ def _nodes(result: Result) -> str:
     return columns(("NODE", "PODS", *(name.upper() for name in names), "OVER TIME"), rows)
 
 
-def _windows(result: Result) -> str:
+def _windows(result: SimResult) -> str:
     return "".join(f"{window(result, row)}\n" for row in result.windows)
 
 
-def window(result: Result, row: WindowRow) -> str:
-    """When a night ends, and by how much that is too late or early enough."""
+def window(result: SimResult, row: WindowRow) -> str:
+    """When the work of a night ends, and how long before or after its deadline."""
     day = f"{result.clock(row.at):%d %b}"
     if row.ended is None:
         return f"the window ends on {day} at {row.before}, the night does not: {row.work} has not ended"

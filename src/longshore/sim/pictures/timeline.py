@@ -9,7 +9,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from longshore.api.types import Obj
-from longshore.sim.sim_result import STARTING_SECONDS, Bar, JobRow, Result
+from longshore.sim.sim_result import STARTING_SECONDS, Bar, JobRow, SimResult
 
 MAX_POD_ROWS: Final = 20_000
 _STATES: Final = {
@@ -28,7 +28,7 @@ _JOB_STATES: Final = {
 }
 
 
-def of(result: Result, title: str) -> Obj:
+def of(result: SimResult, title: str) -> Obj:
     """The format that docs/reference/ui.md writes down: a row for each pod, or for each Job if there are too
     many pods to look at."""
     start = datetime.fromisoformat(result.start).timestamp()
@@ -76,7 +76,7 @@ def _span(start: float, begun: float, ended: float, state: str, label: str, **mo
 _MICROS_PER_SECOND = 1e6
 
 
-def trace(result: Result) -> Obj:
+def trace(result: SimResult) -> Obj:
     """A trace in the format that Perfetto and chrome://tracing open: nodes with lanes of pods."""
     numbers = {node.name: number for number, node in enumerate(result.nodes, 1)}
     events: list[Obj] = [

@@ -43,7 +43,7 @@ _VOLCANO: Final = """\
 """
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class WantedInstallation(msgspec.Struct, frozen=True):
     """Where to install, from which image, and what is to run there."""
 
     namespace: str = NAMESPACE
@@ -61,7 +61,7 @@ class Wanted(msgspec.Struct, frozen=True):
     """Whether the controllers serve Volcano's admission webhooks."""
 
 
-def text(wanted: Wanted) -> str:
+def text(wanted: WantedInstallation) -> str:
     """The objects as one YAML stream, to be applied as it is."""
     volcano = wanted.scheduler or any(name.startswith("volcano-") for name in wanted.controllers)
     objects = _dumped(documents(wanted))
@@ -73,7 +73,7 @@ def definitions() -> str:
     return _dumped(definition_documents())
 
 
-def documents(wanted: Wanted) -> list[Obj]:
+def documents(wanted: WantedInstallation) -> list[Obj]:
     """The objects, in the order in which they must be created."""
     made: list[Obj] = []
     for obj in yaml.safe_load_all(_read("install.yaml")):
@@ -93,7 +93,7 @@ def documents(wanted: Wanted) -> list[Obj]:
     return made + _scheduler(wanted) if wanted.scheduler else made
 
 
-def _own_rights(found: list[Obj], wanted: Wanted) -> None:
+def _own_rights(found: list[Obj], wanted: WantedInstallation) -> None:
     """Adds the rights to Leases and certificates."""
     if wanted.shards:
         found[:2] = _LEASES_OF_SHARDS
@@ -109,7 +109,7 @@ def _webhooks(namespace: str) -> list[Obj]:
     return [*yaml.safe_load_all(text)]
 
 
-def _scheduler(wanted: Wanted) -> list[Obj]:
+def _scheduler(wanted: WantedInstallation) -> list[Obj]:
     """The scheduler's objects: the controllers' with another name, other rights and another command.
     Volcano's standard queues are not among them: the scheduler creates those once webhooks answer."""
     made: list[Obj] = []
@@ -146,7 +146,7 @@ def _move(obj: Obj, namespace: str) -> None:
         subject["namespace"] = namespace
 
 
-def _fill(container: Obj, wanted: Wanted) -> None:
+def _fill(container: Obj, wanted: WantedInstallation) -> None:
     container["image"] = wanted.image
     if wanted.controllers != settings.CONTROLLERS:
         container["command"] += ["--controllers", ",".join(wanted.controllers)]
@@ -161,12 +161,11 @@ def _fill(container: Obj, wanted: Wanted) -> None:
         container["ports"].append({"name": "webhooks", "containerPort": settings.WEBHOOKS_PORT})
 
 
-def _narrowed(obj: Obj, wanted: Wanted) -> list[Obj]:
+def _narrowed(obj: Obj, wanted: WantedInstallation) -> list[Obj]:
     """Turns a role for the whole cluster into one in the namespace to work in. Rules for objects without a
     namespace stay in a role for the cluster, if the controllers read such objects.
 
-    The narrow role gets a name of its own, because the other role may be in the same namespace.
-    """
+    The narrow role gets a name of its own, because the other role may be in the same namespace."""
     if obj["kind"] not in ("ClusterRole", "ClusterRoleBinding"):
         return [obj]
     wide: list[Obj] = []

@@ -27,14 +27,14 @@ from longshore.plane import bootstrap, controllers, scheduling
 from longshore.plane.supervising import cancelled
 from longshore.plane.wiring import Wiring
 from longshore.up.outside.health import Health
-from longshore.up.outside.settings import Settings
+from longshore.up.outside.settings import OutsideSettings
 
 log = logging.getLogger(__name__)
 
 
 async def work(
     client: Client,
-    settings: Settings,
+    settings: OutsideSettings,
     wiring: Wiring,
     *,
     election_client: Client,
@@ -50,8 +50,7 @@ async def work(
     `election_client` has connections of its own: a renewal never waits behind the controllers' requests.
     `fence` is notified of each renewal; `client` makes no write without it. `started` is called when the
     controllers run and their caches are filled; `waiting`, with the holder, if another process leads. With
-    `shard`, the Lease is that of one shard, and `waiting` gets the reason why this replica may do nothing.
-    """
+    `shard`, the Lease is that of one shard, and `waiting` gets the reason why this replica may do nothing."""
 
     async def lead() -> None:
         if settings.leader_elect and not settings.shards and not settings.schedulers:
@@ -99,7 +98,7 @@ async def work(
         await election.lead(lead)
 
 
-async def _controllers(client: Client, settings: Settings, wiring: Wiring) -> None:
+async def _controllers(client: Client, settings: OutsideSettings, wiring: Wiring) -> None:
     tasks = controllers.start(settings.controllers, client, wiring)
     if settings.schedulers:
         gangs = settings.scheduler_conf or settings.scheduler_actions
@@ -143,7 +142,7 @@ async def tell_when_filled(wiring: Wiring, started: Callable[[], object]) -> Non
 class OwnShard:
     """The shard of this process. While it holds none, no object belongs to it."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: OutsideSettings) -> None:
         self.division = Division(settings.shards, settings.shard_by)
         self.divisible = tuple(name for name in settings.controllers if name in controllers.BY_NAMESPACE)
         self.others = tuple(name for name in settings.controllers if name not in controllers.BY_NAMESPACE)

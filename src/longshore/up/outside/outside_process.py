@@ -51,7 +51,7 @@ from longshore.up.local_zone import local_zone
 from longshore.up.options import shortcuts_are_on
 from longshore.up.outside import leading
 from longshore.up.outside.health import TEXT, Health, OpenFront, page
-from longshore.up.outside.settings import Settings
+from longshore.up.outside.settings import OutsideSettings
 from longshore.why import reason_events
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 MANAGER = "longshore-controllers"
 
 
-class Refused(Exception):
+class CredentialsRefused(Exception):
     """The API server does not know these credentials."""
 
     def __init__(self, server: str) -> None:
@@ -72,9 +72,9 @@ class Clients(NamedTuple):
     election: HttpClient
 
 
-def run(settings: Settings) -> None:
-    """Runs until a signal. Raises `client.ConfigError`, `Refused`, `election.LeadershipLost`, OSError if the
-    metrics' port is taken, or `CannotServe` if that of the webhooks is."""
+def run(settings: OutsideSettings) -> None:
+    """Runs until a signal. Raises `client.ConfigError`, `CredentialsRefused` or `election.LeadershipLost`,
+    OSError if the port of the metrics is taken, or `CannotServe` if that of the webhooks is."""
     logs.configure(settings.logging)
     connection = from_kubeconfig(settings.kubeconfig, settings.context)
     settings = replace(settings, lease_namespace=settings.lease_namespace or connection.namespace)
@@ -83,7 +83,7 @@ def run(settings: Settings) -> None:
     foreground.run_to_end(_until_stopped(connection, settings))
 
 
-async def _until_stopped(connection: Connection, settings: Settings) -> None:
+async def _until_stopped(connection: Connection, settings: OutsideSettings) -> None:
     clock, rng = RealClock(), random.Random()
     async with contextlib.AsyncExitStack() as stack:
         shard = leading.OwnShard(settings) if settings.shards else None
@@ -128,7 +128,7 @@ async def _clients(
     fence: Fence,
     shard: leading.OwnShard | None,
     reads: Mapping[Kind, Projection],
-    settings: Settings,
+    settings: OutsideSettings,
 ) -> Clients:
     """Makes the clients, each with connections of its own, so that no renewal waits behind other requests."""
     turns = RetryLimiter(RealClock(), settings.qps, settings.burst) if settings.qps else None
@@ -147,7 +147,7 @@ async def _clients(
 
 
 async def _webhooks(
-    stack: contextlib.AsyncExitStack, connection: Connection, settings: Settings, wiring: Wiring
+    stack: contextlib.AsyncExitStack, connection: Connection, settings: OutsideSettings, wiring: Wiring
 ) -> WebhookService:
     """Makes the webhooks, with connections and a fence of their own: certificates have another Lease."""
     from longshore.up.webhooks.webhook_service import WebhookService  # loads the library of certificates
@@ -188,7 +188,7 @@ async def _work(
     fence: Fence,
     shard: leading.OwnShard | None,
     server: str,
-    settings: Settings,
+    settings: OutsideSettings,
     wiring: Wiring,
 ) -> None:
     await _reached(clients.working, server, wiring)
@@ -217,7 +217,7 @@ async def _work(
     )
 
 
-def ready_line(server: str, settings: Settings) -> str:
+def ready_line(server: str, settings: OutsideSettings) -> str:
     """The line that says which controllers run, and against which server."""
     if settings.schedulers:
         names = ", ".join(settings.schedulers)
@@ -230,8 +230,7 @@ def ready_line(server: str, settings: Settings) -> str:
 
 
 async def _reached(client: HttpClient, server: str, wiring: Wiring) -> None:
-    """Waits until the server answers: it may be starting, too. Raises `CredentialsError` at once: at the
-    start a person may be watching."""
+    """Waits until the server answers, because it may be starting too. Raises `CredentialsError` at once."""
     backoff, said = Backoff(wiring.clock, wiring.rng), False
     while True:
         try:
@@ -245,7 +244,7 @@ async def _reached(client: HttpClient, server: str, wiring: Wiring) -> None:
             await wiring.clock.sleep(backoff.next())
             continue
         if answer.code == 401:
-            raise Refused(server)
+            raise CredentialsRefused(server)
         return
 
 

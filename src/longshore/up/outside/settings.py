@@ -22,7 +22,7 @@ WEBHOOKS: Final = "longshore-webhooks"
 WEBHOOKS_PORT: Final = 8443
 
 
-class Settings(msgspec.Struct, frozen=True):
+class OutsideSettings(msgspec.Struct, frozen=True):
     kubeconfig: Path | None = None
     """None means the file that kubectl would take; in a pod without one, the pod's own account."""
     context: str = ""

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class CannotServe(Exception):
-    """The port of webhooks is not to be had. Choose another with --webhooks."""
+    """longshore cannot listen on the port of the webhooks. Choose another with --webhooks."""

@@ -38,7 +38,7 @@ class ForeignSecret(ValueError):
     """The Secret was not made by longshore. Delete it, and a new one is made."""
 
 
-class Kept(msgspec.Struct, frozen=True):
+class KeptCertificates(msgspec.Struct, frozen=True):
     """The content of the Secret."""
 
     authority: Pair
@@ -62,7 +62,7 @@ class Kept(msgspec.Struct, frozen=True):
         )
 
 
-def read(secret: Obj) -> Kept:
+def read(secret: Obj) -> KeptCertificates:
     """Reads the Secret. Raises `ForeignSecret`."""
     meta, data = secret["metadata"], secret.get("data") or {}
     place = f"Secret {meta.get('namespace', '')}/{meta['name']}"
@@ -73,7 +73,7 @@ def read(secret: Obj) -> Kept:
     noted = (meta.get("annotations") or {}).get(own_names.CERTIFICATE_STEP)
     try:
         certificates.read_several(part(_TRUSTED), f"{_TRUSTED} of {place}")
-        return Kept(
+        return KeptCertificates(
             certificates.read(part(_SIGNING), f"{_SIGNING} of {place}"),
             part(_TRUSTED),
             certificates.read(part(_KEY) + part(_CERTIFICATE), f"{_CERTIFICATE} of {place}"),
@@ -83,7 +83,7 @@ def read(secret: Obj) -> Kept:
         raise ForeignSecret(f"{error}: {ForeignSecret.__doc__}") from None
 
 
-def written(kept: Kept, secret: Obj) -> Obj:
+def written(kept: KeptCertificates, secret: Obj) -> Obj:
     """The Secret with this content."""
     meta = {**secret["metadata"]}
     notes = {k: v for k, v in (meta.get("annotations") or {}).items() if k != own_names.CERTIFICATE_STEP}
@@ -100,21 +100,21 @@ def written(kept: Kept, secret: Obj) -> Obj:
     return {**secret, "metadata": meta, "type": _TYPE, "data": data}
 
 
-def stepped(step: Step, kept: Kept | None, now: datetime, dns: Sequence[str]) -> Kept:
+def stepped(step: Step, kept: KeptCertificates | None, now: datetime, dns: Sequence[str]) -> KeptCertificates:
     """The content after a step that changes it."""
     if kept is None:
         authority = certificates.authority(now, rotation.AUTHORITY_DAYS)
-        return Kept(authority, authority.cert_pem, _server(authority, now, dns))
+        return KeptCertificates(authority, authority.cert_pem, _server(authority, now, dns))
     match step:
         case Step.NEW_AUTHORITY:
             authority = certificates.authority(now, rotation.AUTHORITY_DAYS)
-            return Kept(authority, authority.cert_pem + kept.trusted, kept.server)
+            return KeptCertificates(authority, authority.cert_pem + kept.trusted, kept.server)
         case Step.NEW_SERVER:
-            return Kept(kept.authority, kept.trusted, _server(kept.authority, now, dns), now)
+            return KeptCertificates(kept.authority, kept.trusted, _server(kept.authority, now, dns), now)
         case Step.FORGET_OLD:
-            return Kept(kept.authority, kept.authority.cert_pem, kept.server)
+            return KeptCertificates(kept.authority, kept.authority.cert_pem, kept.server)
         case _:
-            return Kept(kept.authority, kept.trusted, kept.server, now)
+            return KeptCertificates(kept.authority, kept.trusted, kept.server, now)
 
 
 def _server(authority: Pair, now: datetime, dns: Sequence[str]) -> Pair:
@@ -126,7 +126,7 @@ CONFIGURATIONS: Final[tuple[What, ...]] = (
     ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"),
 )
 LOOK_SECONDS: Final = 10.0
-"""Pause between two looks at Secret and configurations, which take three requests of one replica."""
+"""Seconds between two checks of Secret and configurations; a check takes three requests."""
 
 log = logging.getLogger(__name__)
 
@@ -140,14 +140,14 @@ class CertificateKeeper:
         self._said = ""
 
     async def run(self) -> None:
-        """Looks and acts until cancelled."""
+        """Does due steps until cancelled."""
         while True:
             try:
                 while await self.look() is not Step.REST:
                     pass
                 self._said = ""
             except (StatusError, Unreachable, ForeignSecret) as error:
-                self._say(f"the certificates of webhooks cannot be looked after: {error}")
+                self._say(f"cannot check or renew the certificates of webhooks: {error}")
             await self._clock.sleep(LOOK_SECONDS)
 
     async def look(self) -> Step:
@@ -176,7 +176,7 @@ class CertificateKeeper:
             await self._keep(stepped(step, kept, now, self._dns), secret)
         return step
 
-    async def _keep(self, kept: Kept, secret: Obj | None) -> None:
+    async def _keep(self, kept: KeptCertificates, secret: Obj | None) -> None:
         if secret is None:
             meta = {"name": self._name, "namespace": self._namespace}
             await self._client.create(kinds.SECRETS, written(kept, {"metadata": meta}))
@@ -195,7 +195,7 @@ def trusted_by(configuration: Obj) -> Iterator[str]:
         yield (webhook.get("clientConfig") or {}).get("caBundle") or ""
 
 
-def _changed(configuration: Obj, kept: Kept) -> Obj | None:
+def _changed(configuration: Obj, kept: KeptCertificates) -> Obj | None:
     """The configuration with the trusted authorities; None if it has them already."""
     bundle = base64.b64encode(kept.trusted).decode()
     if all(found == bundle for found in trusted_by(configuration)):

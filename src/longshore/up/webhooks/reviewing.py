@@ -31,7 +31,7 @@ class NoReview(ValueError):
         super().__init__(self.__doc__)
 
 
-class Request(NamedTuple):
+class ReviewRequest(NamedTuple):
     """The part of a review that the rules use."""
 
     uid: str
@@ -43,7 +43,7 @@ class Request(NamedTuple):
     old: Obj
 
     @classmethod
-    def of(cls, review: Any) -> Request:
+    def of(cls, review: Any) -> ReviewRequest:
         """Reads a review. Raises `NoReview`."""
         try:
             if (review["apiVersion"], review["kind"]) != (API_VERSION, KIND):
@@ -67,7 +67,7 @@ class Request(NamedTuple):
         return made
 
 
-def mutated(request: Request, get: Get) -> Obj:
+def mutated(request: ReviewRequest, get: Get) -> Obj:
     """The response of a mutating webhook: its defaults as a JSON patch."""
     new = types.copy_of(request.obj)
     if request.operation == "CREATE":
@@ -82,7 +82,7 @@ def mutated(request: Request, get: Get) -> Obj:
     return {**_allowed(request), "patchType": "JSONPatch", "patch": patch}
 
 
-def validated(request: Request, get: Get, every: List) -> Obj:
+def validated(request: ReviewRequest, get: Get, every: List) -> Obj:
     """The response of a validating webhook: allowed, with warnings, or refused with the reason."""
     try:
         _judge(request, get, every)
@@ -92,7 +92,7 @@ def validated(request: Request, get: Get, every: List) -> Obj:
     return {**allowed, "warnings": warnings} if warnings else allowed
 
 
-def refusal(request: Request, error: StatusError) -> Obj:
+def refusal(request: ReviewRequest, error: StatusError) -> Obj:
     """The response that refuses. The API server puts the webhook's name in front of the message."""
     if isinstance(error, volcano.Denied):
         status: Obj = {"message": error.why, "code": error.code}
@@ -106,7 +106,7 @@ def answer(response: Obj) -> Obj:
     return {"apiVersion": API_VERSION, "kind": KIND, "response": response}
 
 
-def _judge(request: Request, get: Get, every: List) -> None:
+def _judge(request: ReviewRequest, get: Get, every: List) -> None:
     match request.operation:
         case "CREATE" if request.storage == "pods":
             admission.judge_pod_of_volcano({"spec": {}, **request.obj})
@@ -118,7 +118,7 @@ def _judge(request: Request, get: Get, every: List) -> None:
             volcano.validate_delete(request.storage, request.name, every)
 
 
-def _warnings(request: Request) -> list[str]:
+def _warnings(request: ReviewRequest) -> list[str]:
     """Warnings about a new Job's pods, as Kubernetes gives them for a Job of its own."""
     if request.storage != _JOBS or request.operation != "CREATE":
         return []
@@ -129,7 +129,7 @@ def _warnings(request: Request) -> list[str]:
     return found
 
 
-def _allowed(request: Request) -> Obj:
+def _allowed(request: ReviewRequest) -> Obj:
     return {"uid": request.uid, "allowed": True}
 
 

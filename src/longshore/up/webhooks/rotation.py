@@ -1,7 +1,7 @@
 """Decides the next step for the certificates of webhooks. Pure: a view in, one step out.
 
-Every step is one write, or writes of one text to several objects, so after a death at any write the next look
-goes on from there. A change of authority takes these steps:
+Every step is one write, or one text written to several objects. If the replica dies at any write, the next
+call continues from the stored state. A change of authority takes these steps:
 
 1. a new authority is kept beside the old one, which still vouches for the server; 2. the webhook
 configurations name both as trusted; 3. the time of that is noted, and API servers get time to read it; 4. the

@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 
 class Known:
-    """The queues and namespaces that the rules need, as the cluster has or lately had them."""
+    """The queues and namespaces that the rules need: fresh or cached queues, and cached namespaces."""
 
     def __init__(self, queues: Iterable[Obj], namespaces: Cache) -> None:
         self._queues = {str(queue["metadata"]["name"]): queue for queue in queues}
@@ -97,12 +97,12 @@ class WebhookFront(OpenFront):
         if request.headers.get("content-type", "").partition(";")[0].strip() != _JSON:
             return Ready(Reply(415, TEXT, b"415 a review is application/json\n"))
         try:
-            review = reviewing.Request.of(types.decode(request.body))
+            review = reviewing.ReviewRequest.of(types.decode(request.body))
         except (msgspec.DecodeError, reviewing.NoReview) as problem:
             return Ready(Reply(400, TEXT, f"400 {problem}\n".encode()))
         return self._begun(path.removeprefix("/"), review, _WEBHOOKS[path])
 
-    def _begun(self, webhook: str, review: reviewing.Request, rules: _Rules) -> Begun:
+    def _begun(self, webhook: str, review: reviewing.ReviewRequest, rules: _Rules) -> Begun:
         began = self._clock.monotonic()
         try:
             response = rules(review, self._following.cached())
@@ -114,23 +114,27 @@ class WebhookFront(OpenFront):
             return Ready(self._reply(webhook, review, response, began))
         return Waits(partial(self._once_more, webhook, review, rules, began))
 
-    async def _once_more(self, webhook: str, review: reviewing.Request, rules: _Rules, began: float) -> Ready:
+    async def _once_more(
+        self, webhook: str, review: reviewing.ReviewRequest, rules: _Rules, began: float
+    ) -> Ready:
         try:
             async with self._clock.timeout(_READ_SECONDS):
                 known = await self._following.read()
         except (TimeoutError, StatusError, Unreachable) as err:
-            log.info("webhooks: an answer rests on queues as they were: %s", err or "no answer")
+            log.info(
+                "webhooks: cannot read the queues, so an answer rests on cached ones: %s", err or "no answer"
+            )
             known = self._following.cached()
         return Ready(self._reply(webhook, review, rules(review, known), began))
 
-    def _reply(self, webhook: str, review: reviewing.Request, response: Obj, began: float) -> Reply:
+    def _reply(self, webhook: str, review: reviewing.ReviewRequest, response: Obj, began: float) -> Reply:
         allowed = "true" if response["allowed"] else "false"
         self._requests.inc(webhook, review.operation, review.storage, allowed)
         self._seconds.observe(self._clock.monotonic() - began, webhook)
         return Reply(200, _JSON, types.encode(reviewing.answer(response)))
 
 
-_Rules = Callable[[reviewing.Request, Known], Obj]
+_Rules = Callable[[reviewing.ReviewRequest, Known], Obj]
 _WEBHOOKS: Final[dict[str, _Rules]] = {
     "/mutate": lambda review, known: reviewing.mutated(review, known.get),
     "/validate": lambda review, known: reviewing.validated(review, known.get, known.list),

@@ -124,7 +124,7 @@ class WebhookService:
 # Nothing is written to a disk, which may be read-only: OpenSSL reads key and certificate from memory.
 
 LOOK_SECONDS: Final = 10.0
-"""Pause between two looks at the Secret; much less than `rotation.OVERLAP`."""
+"""Seconds between two reads of the Secret; much less than `rotation.OVERLAP`."""
 
 
 class ServedCertificate:

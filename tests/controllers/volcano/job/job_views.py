@@ -85,11 +85,11 @@ def view(job: Obj, *pods: Obj, **more: Any) -> VolcanoJobView:
     return VolcanoJobView(job, NOW, by_task, **more)
 
 
-def failed(pod: Obj, **more: Any) -> job_requests.Request:
+def failed(pod: Obj, **more: Any) -> job_requests.JobRequest:
     return about(pod, "PodFailed", **more)
 
 
-def about(pod: Obj, event: str, **more: Any) -> job_requests.Request:
+def about(pod: Obj, event: str, **more: Any) -> job_requests.JobRequest:
     mine = job_requests.pod_of(pod)
     assert mine is not None
     return job_requests.about(pod, mine, event, **more)

@@ -26,7 +26,7 @@ from longshore.controllers.volcano.job.plan import Answers, End, WriteStatus
 from longshore.controllers.volcano.job.view import Remembered
 from longshore.controllers.volcano.job.waking import intents
 from longshore.controllers.volcano.job.waking.delays import Delayed
-from longshore.controllers.volcano.job.waking.job_requests import SYNC, Request
+from longshore.controllers.volcano.job.waking.job_requests import SYNC, JobRequest
 from longshore.machinery.work_limits import WorkLimits
 
 KNOWN = Remembered(known=True)
@@ -181,13 +181,13 @@ def test_a_failure_is_forgotten_once_a_pod_of_the_name_runs() -> None:
 
 
 def test_a_command_is_taken_away_after_the_note_and_before_anything_is_done() -> None:
-    request = Request("CommandIssued", action="AbortJob", command="c")
+    request = JobRequest("CommandIssued", action="AbortJob", command="c")
     plans, _ = through(view(a_job(), a_pod(0), requests=(request,)))
     assert in_order(plans)[:3] == [["note volcano-action set"], ["delete Command c"], ["patch Pod j-w-0"]]
 
 
 def test_a_command_that_somebody_took_is_not_executed() -> None:
-    request = Request("CommandIssued", action="AbortJob", command="c")
+    request = JobRequest("CommandIssued", action="AbortJob", command="c")
     plans, end = through(view(a_job(), a_pod(0), requests=(request,)), {"delete Command c": MISSING})
     assert in_order(plans) == [
         ["note volcano-action set"],
@@ -198,7 +198,7 @@ def test_a_command_that_somebody_took_is_not_executed() -> None:
 
 
 def test_a_command_for_an_earlier_job_of_the_name_is_deleted_and_not_executed() -> None:
-    request = Request("CommandIssued", uid="earlier", action="AbortJob", command="c")
+    request = JobRequest("CommandIssued", uid="earlier", action="AbortJob", command="c")
     plans, end = through(view(a_job(), a_pod(0), requests=(request,)))
     assert in_order(plans) == [["delete Command c"]]
     assert codes(end)[-1] == "EarlierJob"
@@ -326,7 +326,7 @@ def test_a_pod_that_somebody_deletes_is_noted_before_the_sync_covers_it_up() -> 
 def test_a_job_that_is_being_deleted_only_loses_its_commands() -> None:
     job = a_job()
     job["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-    requests = (Request("CommandIssued", action="AbortJob", command="c"), SYNC)
+    requests = (JobRequest("CommandIssued", action="AbortJob", command="c"), SYNC)
     plans, end = through(view(job, a_pod(0), requests=requests))
     assert (in_order(plans), end.left) == ([["delete Command c"]], ())
     _, end = through(view(job, a_pod(0), requests=requests), {"delete Command c": CONFLICT})

@@ -8,7 +8,7 @@ from controllers.volcano.job.job_views import a_job
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.waking import intents
 from longshore.controllers.volcano.job.waking.delays import Delayed
-from longshore.controllers.volcano.job.waking.job_requests import Request
+from longshore.controllers.volcano.job.waking.job_requests import JobRequest
 
 NEITHER = ["", "null", "5", '"x"', "{", "[1]", "[[]]", "[" * 100_000]
 
@@ -56,9 +56,9 @@ def test_leaving_pods_that_cannot_be_read_are_none(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "request_", [Request(), Request(""), Request("PodFailed", "u", "w", "p", "pu", "1", 3, 2)]
+    "request_", [JobRequest(), JobRequest(""), JobRequest("PodFailed", "u", "w", "p", "pu", "1", 3, 2)]
 )
-def test_what_the_controller_writes_it_reads_again(request_: Request) -> None:
+def test_what_the_controller_writes_it_reads_again(request_: JobRequest) -> None:
     intent = intents.intend(a_job(), "AbortJob", request_, None)
     assert intents.read(noted(intents.ACTION, intents.annotation(intent) or "")) == intent
     later = [Delayed(request_, "AbortJob", 1767225600.125)]

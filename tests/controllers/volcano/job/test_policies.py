@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from longshore.controllers.volcano.job.rules.policy import match
-from longshore.controllers.volcano.job.waking.job_requests import Request
+from longshore.controllers.volcano.job.waking.job_requests import JobRequest
 
 
 def a_job(*policies: dict[str, Any], task: list[dict[str, Any]] | None = None, version: int = 0) -> Any:
@@ -19,8 +19,8 @@ def a_job(*policies: dict[str, Any], task: list[dict[str, Any]] | None = None, v
     }
 
 
-def a_request(event: str, **more: Any) -> Request:
-    return Request(event, uid="u", task="w", pod="j-w-0", **more)
+def a_request(event: str, **more: Any) -> JobRequest:
+    return JobRequest(event, uid="u", task="w", pod="j-w-0", **more)
 
 
 def test_the_first_policy_that_names_the_event_decides() -> None:
@@ -78,17 +78,17 @@ def test_what_belongs_to_an_earlier_version_or_job_is_only_looked_at() -> None:
     policy = {"event": "PodFailed", "action": "RestartJob"}
     assert match(a_job(policy, version=1), a_request("PodFailed")).action == "SyncJob"
     assert match(a_job(policy, version=1), a_request("PodFailed", version=1)).action == "RestartJob"
-    stranger = Request("PodFailed", uid="other", task="w", pod="j-w-0", version=9)
+    stranger = JobRequest("PodFailed", uid="other", task="w", pod="j-w-0", version=9)
     assert match(a_job(policy), stranger).action == "SyncJob"
 
 
 def test_an_unknown_group_matters_until_the_first_restart() -> None:
     policy = {"event": "Unknown", "action": "RestartJob"}
-    assert match(a_job(policy), Request("Unknown")).action == "RestartJob"
-    assert match(a_job(policy, version=1), Request("Unknown")).action == "SyncJob"
+    assert match(a_job(policy), JobRequest("Unknown")).action == "RestartJob"
+    assert match(a_job(policy, version=1), JobRequest("Unknown")).action == "SyncJob"
 
 
 def test_a_command_is_taken_as_it_stands() -> None:
     job = a_job({"event": "*", "action": "AbortJob", "timeout": "5m"}, version=7)
-    found = match(job, Request("CommandIssued", action="Whatever"))
+    found = match(job, JobRequest("CommandIssued", action="Whatever"))
     assert (found.action, found.delay) == ("Whatever", 0.0)

@@ -62,8 +62,7 @@ def ensured(
 ) -> list[Obj] | None:
     """Returns the list with this condition in it; None if it is there already.
 
-    A condition that is False is not added if the list has none of its type.
-    """
+    A condition that is False is not added if the list has none of its type."""
     for at, old in enumerate(conditions):
         if old["type"] != type:
             continue

@@ -1,7 +1,7 @@
 """podFailurePolicy: finds the first rule that matches a failed pod, and its action.
 
-Kubernetes allows a policy only if pods have `restartPolicy: Never`. A Job whose containers are restarted,
-and whose pods have the annotation `longshore.dev/fail-unstartable-after`, fails with one that never starts.
+Kubernetes allows a policy only if pods have `restartPolicy: Never`. If a Job's containers are restarted and
+its pods have the annotation `longshore.dev/fail-unstartable-after`, one pod that never starts fails the Job.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from longshore.api.types import Obj
 _ACTIONS: Final = ("FailJob", "FailIndex", "Ignore", "Count")
 
 
-class Verdict(NamedTuple):
+class FailureVerdict(NamedTuple):
     """The rule that matched. `action` is empty if none did; the failure then counts as usual."""
 
     action: str = ""
@@ -36,7 +36,7 @@ class Verdict(NamedTuple):
         return f"{self.because} matching FailJob rule at index {self.rule}"
 
 
-NO_RULE: Final = Verdict()
+NO_RULE: Final = FailureVerdict()
 _NEVER_STARTS: Final = {
     "action": "FailJob",
     "onPodConditions": [{"type": own_names.UNSTARTABLE, "status": "True"}],
@@ -56,7 +56,7 @@ def rules_of(job: Obj) -> list[Obj] | None:
     return _WITHOUT_POLICY if template["spec"].get("restartPolicy") == "OnFailure" else None
 
 
-def judge(rules: Sequence[Obj] | None, pod: Obj) -> Verdict:
+def judge(rules: Sequence[Obj] | None, pod: Obj) -> FailureVerdict:
     """Returns the verdict on a failed pod. Skips rules with an unknown action."""
     for at, rule in enumerate(rules or ()):
         if rule.get("action") not in _ACTIONS:
@@ -66,7 +66,7 @@ def judge(rules: Sequence[Obj] | None, pod: Obj) -> Verdict:
         else:
             because = _by_condition(rule.get("onPodConditions") or (), pod)
         if because:
-            return Verdict(rule["action"], -1 if rule is _NEVER_STARTS else at, because)
+            return FailureVerdict(rule["action"], -1 if rule is _NEVER_STARTS else at, because)
     return NO_RULE
 
 

@@ -13,25 +13,25 @@ from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.controllers.job.ends import failure_policy
 from longshore.controllers.job.pods import pod_facts
-from longshore.controllers.job.pods.counting import Count, Held
+from longshore.controllers.job.pods.counting import Held, PodCount
 from longshore.controllers.job.pods.indexes import Indexes
 from longshore.controllers.job.spec import Spec
 from longshore.controllers.job.view import JobView
 from longshore.machinery.reasons import Number, Reason
 
-MAX_TOLD: Final = 20
+MAX_DESCRIBED: Final = 20
 """Failures described one by one in a sync; the rest are only counted."""
 _MAX_MESSAGE_CHARACTERS: Final = 200
 
 
-def told(view: JobView, spec: Spec, count: Count, found: Indexes | None) -> tuple[Reason, ...]:
+def reasons_of(view: JobView, spec: Spec, count: PodCount, found: Indexes | None) -> tuple[Reason, ...]:
     """Returns one reason for each pod that failed since the last count."""
     new = [
         h
         for h in count.ended
         if h.failed and not h.going and not h.killed and h.uid not in count.uncounted_failed
     ]
-    why = [_failed(view, spec, each, found) for each in new[:MAX_TOLD]]
+    why = [_failed(view, spec, each, found) for each in new[:MAX_DESCRIBED]]
     if more := len(new) - len(why):
         why.append(Reason("MoreFailed", {"pods": more}))
     return tuple(why)

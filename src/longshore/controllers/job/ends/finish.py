@@ -19,8 +19,7 @@ from longshore.machinery.reasons import Number, Reason
 def finish(tracking: Tracking, status: Obj, stripped: Set[str], *, failed: bool = False) -> Ending:
     """Returns the last write, given the recorded status and the UIDs of pods that lost the finalizer.
 
-    `failed` means that some finalizers could not be removed: their pods stay listed and the Job goes on.
-    """
+    `failed` means that some finalizers could not be removed: their pods stay listed and the Job goes on."""
     plan = tracking.plan
     draft = dict(status)
     moved = settle(draft, tracking.holding - stripped)
@@ -34,10 +33,11 @@ def finish(tracking: Tracking, status: Obj, stripped: Set[str], *, failed: bool 
     changed = conditions.ensured(known, verdict.type, "True", verdict.reason, verdict.message, now)
     draft["conditions"] = changed if changed is not None else known
     if plan.spec.completions != 0:
-        # Suspending takes the start away, and the API lets no Job that has work end without one.
+        # A suspended Job has no startTime, and the API requires one of a finished Job whose completions are
+        # not 0.
         draft.setdefault("startTime", now)
     if verdict.type == "Complete":
-        # Nor before it, though the clock may have been set back. Texts of times stand in the order of time.
+        # Never before startTime, even if the clock was set back. RFC 3339 texts compare like times.
         draft["completionTime"] = max(now, draft.get("startTime", now))
     counts = draft.get("succeeded") or 0, draft.get("failed") or 0, draft.get("failedIndexes") or ""
     why = (_ended(verdict.type, verdict.reason, verdict.message, *counts),)

@@ -14,7 +14,7 @@ from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.controllers.job.ends import conditions, failure_policy
 from longshore.controllers.job.ends.conditions import Outcome
-from longshore.controllers.job.pods.counting import Count
+from longshore.controllers.job.pods.counting import PodCount
 from longshore.controllers.job.pods.indexes import Indexes
 from longshore.controllers.job.spec import Spec
 from longshore.controllers.job.view import JobView
@@ -42,7 +42,7 @@ def recorded(status: Obj) -> Outcome | None:
     return Outcome(type, found.get("reason") or "", found.get("message") or "")
 
 
-def failure(view: JobView, spec: Spec, count: Count) -> Outcome | None:
+def failure(view: JobView, spec: Spec, count: PodCount) -> Outcome | None:
     """Returns the verdict if the whole Job fails for another reason than its deadline."""
     if spec.failure_rules and failure_policy.may_fail_job(spec.failure_rules):
         pods = [h.pod for h in count.ended if h.failed]
@@ -64,8 +64,7 @@ def _restarted_too_often(view: JobView, spec: Spec) -> bool:
 def time_left(view: JobView, spec: Spec, start_time: str | None) -> float | None:
     """Returns the seconds until activeDeadlineSeconds are over, 0 or less if they are; None without them.
 
-    A suspended Job has no deadline.
-    """
+    A suspended Job has no deadline."""
     if spec.deadline is None or start_time is None or spec.suspended:
         return None
     return spec.deadline - (view.now - rfc3339.seconds(start_time))

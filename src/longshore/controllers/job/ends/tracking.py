@@ -82,8 +82,7 @@ def before_killing(plan: JobPlan) -> Tracking | None:
     needed.
 
     A verdict is recorded before pods are deleted for it. Otherwise, after a crash in between, the deleted
-    pods would count as pods that failed by themselves.
-    """
+    pods would count as pods that failed by themselves."""
     if plan.outcome is None or not plan.view.satisfied:
         return None
     return track(plan, PodResults(len(plan.delete), sum(pod_state.is_ready(pod) for pod in plan.delete)))

@@ -13,7 +13,7 @@ import msgspec
 from longshore.api.types import Obj
 from longshore.controllers.job.ends import conditions, failure_policy
 from longshore.controllers.job.pods import pod_facts
-from longshore.controllers.job.pods.roll import Entry
+from longshore.controllers.job.pods.roll import RollEntry
 from longshore.controllers.job.spec import Spec
 from longshore.controllers.job.view import JobView
 
@@ -33,7 +33,7 @@ class Held(NamedTuple):
     """Whether the pod was deleted after the verdict was recorded, so that its end does not count."""
 
 
-class Count(msgspec.Struct):
+class PodCount(msgspec.Struct):
     """The pods of a Job in numbers, and those of them that ended since the last count."""
 
     active: int
@@ -52,7 +52,7 @@ class Count(msgspec.Struct):
     """All failed pods so far, without those that the podFailurePolicy ignores."""
 
 
-def count(view: JobView, spec: Spec) -> Count:
+def count(view: JobView, spec: Spec) -> PodCount:
     """Counts the pods of `view`. Iterates only over tracked pods that ended or are being deleted."""
     status, roll = view.job.get("status") or {}, view.roll
     uncounted: Mapping[str, list[str]] = status.get("uncountedTerminatedPods") or {}
@@ -68,7 +68,7 @@ def count(view: JobView, spec: Spec) -> Count:
         if h.going or (spec.indexed and not valid(h.completion_index, spec)):
             continue
         if h.uid in uncounted_failed:
-            continue  # and stays so, though it succeeded just when it was deleted
+            continue  # it stays failed, even if it succeeded just when it was deleted
         if h.failed:
             new_failed.append(h.pod)
         elif h.uid not in uncounted_succeeded:
@@ -76,7 +76,7 @@ def count(view: JobView, spec: Spec) -> Count:
     ignored = 0
     if spec.failure_rules:
         ignored = sum(not failure_policy.judge(spec.failure_rules, pod).counted for pod in new_failed)
-    return Count(
+    return PodCount(
         len(roll.active),
         roll.ready,
         len(roll.terminating),
@@ -90,7 +90,7 @@ def count(view: JobView, spec: Spec) -> Count:
     )
 
 
-def held(view: JobView, spec: Spec, entries: Iterable[Entry]) -> list[Held]:
+def held(view: JobView, spec: Spec, entries: Iterable[RollEntry]) -> list[Held]:
     """Judges tracked pods by the Job's spec and status."""
     status = view.job.get("status") or {}
     decided = conditions.verdict(status.get("conditions") or ()) is not None

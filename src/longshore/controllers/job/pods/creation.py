@@ -75,11 +75,11 @@ def _with_index_env(pod_spec: Obj) -> Obj:
     changed = dict(pod_spec)
     for kind in ("initContainers", "containers"):
         if kind in pod_spec:
-            changed[kind] = [_told_its_index(container) for container in pod_spec[kind]]
+            changed[kind] = [_with_index_variable(container) for container in pod_spec[kind]]
     return changed
 
 
-def _told_its_index(container: Obj) -> Obj:
+def _with_index_variable(container: Obj) -> Obj:
     env = container.get("env") or []
     if any(variable["name"] == _ENV for variable in env):
         return container

@@ -11,7 +11,7 @@ from longshore.api.indexes import Runs
 from longshore.api.types import Obj
 from longshore.controllers.job.ends import failure_policy
 from longshore.controllers.job.pods import pod_facts
-from longshore.controllers.job.pods.counting import Count, Held, valid
+from longshore.controllers.job.pods.counting import Held, PodCount, valid
 from longshore.controllers.job.pods.roll import Roll
 from longshore.controllers.job.spec import Spec
 
@@ -30,18 +30,18 @@ class Indexes(msgspec.Struct):
     on the index's failure count."""
 
 
-def find(roll: Roll, status: Obj, spec: Spec, count: Count) -> Indexes:
+def find(roll: Roll, status: Obj, spec: Spec, count: PodCount) -> Indexes:
     """Finds the indexes in the status and in the pods with a finalizer."""
     before = indexes.read(status.get("completedIndexes") or "", spec.size)
     ended = [h for h in count.ended if valid(h.completion_index, spec) and not h.killed]
-    # A pod that was written down as failed stays so, though it succeeded just when it was deleted; one whose
-    # finalizer is gone was written down as what it was, or let go.
+    # A pod that is recorded as failed stays failed, even if it succeeded just when it was deleted. A pod
+    # without the finalizer is recorded already, or was released.
     succeeded_now = (h for h in ended if h.phase == "Succeeded" and not h.going)
     new = _runs(h.completion_index for h in succeeded_now if h.uid not in count.uncounted_failed)
     if spec.per_index is None:
         return Indexes(before, indexes.merge(before, new))
-    # An index may have two pods, where a create was repeated. Its end is what was written down first, never
-    # both: the API would refuse that, for ever.
+    # An index may have two pods if a create was repeated. The end that is recorded first counts: the API
+    # refuses an index that has both succeeded and failed.
     given_up = indexes.read(status.get("failedIndexes") or "", spec.size)
     succeeded = indexes.merge(before, indexes.without(new, given_up))
     lost = _runs(h.completion_index for h in ended if h.failed and _fails_index(h.pod, spec))

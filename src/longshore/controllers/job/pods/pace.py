@@ -16,7 +16,7 @@ from longshore.api.types import Obj
 from longshore.controllers.job.view import JobView
 
 _CATCH_UP_SECONDS: Final = 0.1
-"""Starts missed within this time are made up for, since timers are late: 100/s are 100 in a second."""
+"""Starts missed within this time are made up for: timers are late, but 100/s means 100 a second."""
 
 
 _TIMER_SECONDS: Final = 0.001

@@ -22,8 +22,7 @@ def surplus(roll: Roll, need: int) -> list[Obj]:
 def surplus_of_indexes(roll: Roll, need: int, completions: int) -> list[Obj]:
     """Returns at least `need` pods of an Indexed Job to remove.
 
-    Includes every pod without a valid index, and all but one of several pods with the same index.
-    """
+    Includes every pod without a valid index, and all but one of several pods with the same index."""
     if not need and roll.one_active_pod_per_index(completions):
         return []
     gone, kept = _misplaced(roll, completions)
@@ -52,7 +51,7 @@ def _misplaced(roll: Roll, completions: int) -> tuple[list[Obj], list[Obj]]:
 
 
 def rank(pod: Obj) -> tuple[Any, ...]:
-    """Sort key; first: not on a node, not running, not ready, ready a short time, restarted often, new."""
+    """Sort key: first pods without a node, then not running, not ready, shorter ready, more restarts, new."""
     ready = conditions.find(pod, "Ready") or {}
     is_ready = ready.get("status") == "True"
     regular, sidecar = _most_restarts(pod)

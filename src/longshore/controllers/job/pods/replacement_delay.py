@@ -20,8 +20,7 @@ def draft(record: BackoffRecord, succeeded: Sequence[Obj], failed: Sequence[Obj]
 
     Finish times decide which failures came after the last success, not the order in which pods are seen. If a
     failure and a success have the same second, the one seen later counts as later; if both are seen together,
-    the success does.
-    """
+    the success does."""
     if not succeeded and not failed:
         return record
     known = record.last_success or 0.0

@@ -23,7 +23,7 @@ _RESTARTING: Final = ("Running", "Pending")
 """The phases in which restarts count towards the back-off limit."""
 
 
-class Entry(msgspec.Struct):
+class RollEntry(msgspec.Struct):
     """A pod, and the facts read from it when it last changed."""
 
     pod: Obj
@@ -44,10 +44,9 @@ class Entry(msgspec.Struct):
 
 
 class Roll(msgspec.Struct):
-    """The claimed pods of one Job, except those that have ended and were counted. Keys are pod names unless
-    noted."""
+    """The claimed pods of one Job that have not been counted as ended. Keys are pod names unless noted."""
 
-    entries: dict[str, Entry] = msgspec.field(default_factory=dict)
+    entries: dict[str, RollEntry] = msgspec.field(default_factory=dict)
     active: dict[str, Obj] = msgspec.field(default_factory=dict)
     """Pods that have not ended and are not being deleted."""
     active_indexes: dict[int, int] = msgspec.field(default_factory=dict)
@@ -59,9 +58,9 @@ class Roll(msgspec.Struct):
     """Restarts of all containers in pending and running pods."""
     terminating: dict[str, Obj] = msgspec.field(default_factory=dict)
     """Pods being deleted that have not ended, with or without the finalizer."""
-    tracked: dict[str, Entry] = msgspec.field(default_factory=dict)
+    tracked: dict[str, RollEntry] = msgspec.field(default_factory=dict)
     """The pods that have the finalizer, by UID."""
-    leaving: dict[str, Entry] = msgspec.field(default_factory=dict)
+    leaving: dict[str, RollEntry] = msgspec.field(default_factory=dict)
     """The tracked pods that have ended or are being deleted."""
     untracked_failures: dict[str, Obj] = msgspec.field(default_factory=dict)
     """Failed pods without the finalizer."""
@@ -99,7 +98,7 @@ class Roll(msgspec.Struct):
             and (not runs or runs[-1][1] < completions)
         )
 
-    def _sort_in(self, name: str, entry: Entry, *, stays_active: bool = False) -> None:
+    def _sort_in(self, name: str, entry: RollEntry, *, stays_active: bool = False) -> None:
         pod = entry.pod
         if entry.ended:
             if not entry.tracked and entry.phase == "Failed":
@@ -117,7 +116,7 @@ class Roll(msgspec.Struct):
             if entry.ended or entry.deleting:
                 self.leaving[name] = entry
 
-    def _take_out(self, name: str, entry: Entry, *, stays_active: bool = False) -> None:
+    def _take_out(self, name: str, entry: RollEntry, *, stays_active: bool = False) -> None:
         """Undoes `_sort_in`. A pod that stays active keeps its position in `active`, and its index."""
         if entry.ended:
             self.untracked_failures.pop(name, None)
@@ -146,10 +145,10 @@ class Roll(msgspec.Struct):
                 indexes.discard(self.active_runs, index)
 
 
-def _entry(pod: Obj) -> Entry:
+def _entry(pod: Obj) -> RollEntry:
     meta = pod["metadata"]
     phase, deleting = pod_state.phase_of(pod), "deletionTimestamp" in meta
-    entry = Entry(pod, meta["uid"], phase, pod_facts.index(pod), pod_facts.tracked(pod), deleting)
+    entry = RollEntry(pod, meta["uid"], phase, pod_facts.index(pod), pod_facts.tracked(pod), deleting)
     if phase not in pod_state.ENDED and not deleting:
         entry.ready = pod_state.is_ready(pod)
     if phase in _RESTARTING:

@@ -12,7 +12,7 @@ from longshore.api import indexes
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.controllers.job.pods import creation, pace, removal_order, replacement_delay
-from longshore.controllers.job.pods.counting import Count
+from longshore.controllers.job.pods.counting import PodCount
 from longshore.controllers.job.pods.indexes import Indexes
 from longshore.controllers.job.pods.pace import Pace
 from longshore.controllers.job.spec import Spec
@@ -25,7 +25,7 @@ MIN_WAIT_SECONDS: Final = 1.0
 """The shortest wait for a back-off. A sync after a shorter wait might find the back-off not quite over."""
 
 
-class Change(msgspec.Struct):
+class PodCountChange(msgspec.Struct):
     """A change to the number of pods. `look_again` is None if no sync is due by time alone."""
 
     action: str
@@ -40,13 +40,13 @@ class Change(msgspec.Struct):
 
 
 def manage(
-    view: JobView, spec: Spec, count: Count, succeeded: int, found: Indexes | None, record: BackoffRecord
-) -> Change:
+    view: JobView, spec: Spec, count: PodCount, succeeded: int, found: Indexes | None, record: BackoffRecord
+) -> PodCountChange:
     """Returns the change that brings the number of active pods to the wanted one."""
     active = count.active
     if spec.suspended:
         why = Reason("Suspended", {"pods": active})
-        return Change("pods_deleted", why, release=[*view.roll.active.values()])
+        return PodCountChange("pods_deleted", why, release=[*view.roll.active.values()])
     want = _wanted(spec, succeeded, active)
     need = max(0, active - want)
     if spec.indexed:
@@ -56,14 +56,14 @@ def manage(
     if gone:
         gone = gone[:MAX_PODS_PER_SYNC]
         numbers = {"active": active, "wanted": want, "pods": len(gone)}
-        return Change("pods_deleted", Reason("PodsRemoved", numbers), release=gone)
+        return PodCountChange("pods_deleted", Reason("PodsRemoved", numbers), release=gone)
     waited_for = count.terminating if spec.only_replace_failed else 0
     missing = want - active - waited_for
     if missing <= 0:
         if waited_for and want > active:
             numbers = {"active": active, "wanted": want, "pods": waited_for}
-            return Change("tracking", Reason("PodsTerminating", numbers))
-        return Change("tracking", _enough(active, want))
+            return PodCountChange("tracking", Reason("PodsTerminating", numbers))
+        return PodCountChange("tracking", _enough(active, want))
     return _creation(view, spec, count, found, record, missing)
 
 
@@ -74,20 +74,20 @@ def _enough(active: int, want: int) -> Reason:
 
 def _wanted(spec: Spec, succeeded: int, active: int) -> int:
     if spec.completions is None:
-        # A work queue: after the first success what runs may end, and nothing new is started.
+        # A work queue: after the first success running pods may end, and no pod is created.
         return active if succeeded > 0 else spec.parallelism
     return max(0, min(spec.parallelism, spec.completions - succeeded))
 
 
 def _creation(
-    view: JobView, spec: Spec, count: Count, found: Indexes | None, record: BackoffRecord, missing: int
-) -> Change:
+    view: JobView, spec: Spec, count: PodCount, found: Indexes | None, record: BackoffRecord, missing: int
+) -> PodCountChange:
     if spec.per_index is None:
         wait = replacement_delay.remaining(record, view.now, view.times)
         if wait > 0:
             until = rfc3339.from_seconds(view.now + wait)
             why = Reason("BackingOff", {"failures": record.failures, "until": until})
-            return Change("pods_created", why, look_again=max(MIN_WAIT_SECONDS, wait))
+            return PodCountChange("pods_created", why, look_again=max(MIN_WAIT_SECONDS, wait))
     missing = min(missing, MAX_PODS_PER_SYNC)
     if (paced := pace.allowed(view, missing)) is not None:
         return _paced(view, spec, count, found, missing, paced)
@@ -95,14 +95,14 @@ def _creation(
 
 
 def _paced(
-    view: JobView, spec: Spec, count: Count, found: Indexes | None, missing: int, paced: Pace
-) -> Change:
+    view: JobView, spec: Spec, count: PodCount, found: Indexes | None, missing: int, paced: Pace
+) -> PodCountChange:
     """Creates as many pods as the start interval allows, and requests a sync when the next start is due."""
     wait = paced.next_start - view.now
     if not paced.starts:
         until = rfc3339.from_seconds(paced.next_start)
         why = Reason("StartsPaced", {"interval": paced.interval, "until": until})
-        return Change("pods_created", why, look_again=wait, next_start=paced.next_start)
+        return PodCountChange("pods_created", why, look_again=wait, next_start=paced.next_start)
     change = _now(view, spec, count, found, missing, paced.starts)
     if change.create:
         change.next_start = paced.next_start
@@ -111,11 +111,13 @@ def _paced(
     return change
 
 
-def _now(view: JobView, spec: Spec, count: Count, found: Indexes | None, missing: int, starts: int) -> Change:
+def _now(
+    view: JobView, spec: Spec, count: PodCount, found: Indexes | None, missing: int, starts: int
+) -> PodCountChange:
     """Creates at most `starts` of the missing pods."""
     if found is None:
         why = _created(starts, count.active, spec.parallelism, spec.completions)
-        return Change("pods_created", why, create=creation.bodies(view.job, starts))
+        return PodCountChange("pods_created", why, create=creation.bodies(view.job, starts))
     numbers = creation.pending_indexes(view.roll, spec, found, missing)
     if spec.per_index is not None:
         waits = {
@@ -127,11 +129,11 @@ def _now(view: JobView, spec: Spec, count: Count, found: Indexes | None, missing
             wait = min(waits.values())
             until = rfc3339.from_seconds(view.now + wait)
             why = Reason("IndexesBackingOff", {"indexes": len(numbers), "until": until})
-            return Change("pods_created", why, look_again=max(MIN_WAIT_SECONDS, wait))
+            return PodCountChange("pods_created", why, look_again=max(MIN_WAIT_SECONDS, wait))
         numbers = due
     pods = list(creation.indexed_bodies(view.job, spec, numbers[:starts], found.delayed))
     why = _created_of(numbers[:starts], count.active, spec)
-    return Change("pods_created", why, create=pods)
+    return PodCountChange("pods_created", why, create=pods)
 
 
 @lru_cache(maxsize=64)

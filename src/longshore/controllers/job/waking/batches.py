@@ -24,7 +24,7 @@ from longshore.machinery.time.clock import Clock, Timer
 _PERIOD_SECONDS: Final = 1.0
 """Upstream's batch period."""
 _MAX_REMEMBERED: Final = 1000
-"""The number of Jobs above which Jobs whose second is over are forgotten."""
+"""Above this number of Jobs, those whose window is over are forgotten."""
 _QUIET_SECONDS: Final = 0.2
 _MAX_WAIT_SECONDS: Final = 1.0
 
@@ -45,14 +45,13 @@ class EndBatches:
         self._windows: dict[Key, _Window] = {}
 
     def wait(self, job: Obj, key: Key, uid: str, active: int) -> float:
-        """Returns the seconds until the sync for a succeeded pod. `active` is the number of active pods at
-        the last sync."""
+        """Returns the seconds until the sync for a success. `active` counts active pods at the last sync."""
         if not _only_counts(job):
             return 0.0
         now = self._clock.monotonic()
         window = self._windows.get(key)
         if window is not None and window.is_due and window.until <= now:
-            # The Job was looked at when it was over: that look begins another.
+            # The Job was synced at the end of its window; that sync begins the next window.
             window = self._windows[key] = _Window(window.until + _PERIOD_SECONDS, set())
         if window is None or window.until <= now:
             self._forget_old(now)

@@ -21,7 +21,7 @@ from longshore.api.facts.owners import controller_of
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client.protocol import Packed
-from longshore.controllers.job.memory import Memory
+from longshore.controllers.job.memory import JobMemory
 from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.pods import pod_facts
 from longshore.controllers.job.waking import orphans, selector_index
@@ -41,7 +41,7 @@ class Waking(NamedTuple):
 
     queue: WorkQueue[Key]
     orphan_queue: WorkQueue[Orphan]
-    memory: Memory
+    memory: JobMemory
     ownership: Ownership
     metrics: JobMetrics
     pods: Cache
@@ -111,7 +111,7 @@ class PodHandler(_Waker):
         if pod_state.has_ended(obj) and pod_facts.tracked(obj):
             self._metrics.waits(True)
         if pod_facts.deleting(obj):
-            self._created(obj)  # between two looks it was created, and deleted
+            self._created(obj)  # created and deleted between two watch events
             self._deleted(obj, final=False)
             return
         ref = controller_of(obj)
@@ -182,7 +182,7 @@ class PodHandler(_Waker):
             return
         own = self._memory.own_writes.own(key, "pods", new)
         if not tracked:
-            own = own or after["uid"] in self._memory.going.uids(key)  # heard before it was answered
+            own = own or after["uid"] in self._memory.going.uids(key)  # event came before answer
             self._memory.going.observed(key, after["uid"])
         if phase == "Failed" != pod_state.phase_of(old) and self._has_others(job):
             self._failure_batches.failed(key)
@@ -200,7 +200,7 @@ class PodHandler(_Waker):
         self._deleted(obj, final=True)
 
     def _deleted(self, pod: Obj, *, final: bool) -> None:
-        """Handles a deleted pod. `final` if it is gone; otherwise it is terminating."""
+        """Handles a deleted pod. With `final` the pod is gone; otherwise it is terminating."""
         tracked = pod_facts.tracked(pod)
         ref = controller_of(pod)
         if ref is None and final:

@@ -80,7 +80,7 @@ class Orphans:
     def _selected(self, orphan: PodsOfJob) -> list[Obj]:
         if not orphan.selected_uid:
             matches = labels.from_selector(types.decode(orphan.selector)).matches
-            # Pods that are held packed have settled, with no finalizer left, or are other controllers'.
+            # Packed pods are skipped: they have no finalizer left, or belong to other controllers.
             pods = self._pods.unpacked(orphan.namespace)
             return [pod for pod in pods if matches(pod["metadata"].get("labels") or {})]
         keys = (
@@ -90,7 +90,7 @@ class Orphans:
         return [pod for key in keys for pod in self._pods.by_index(selector_index.PODS_BY_JOB, key)]
 
     async def _strip(self, pod: Obj) -> None:
-        if not pod_facts.tracked(pod) or not self._is_nobodys(pod):
+        if not pod_facts.tracked(pod) or not self._has_no_job(pod):
             return
         namespace, name = key_of(pod)
         with errors.tolerated(404):
@@ -98,7 +98,7 @@ class Orphans:
                 kinds.PODS, name, finalizer_patch(FINALIZER), namespace, type=PatchType.STRATEGIC
             )
 
-    def _is_nobodys(self, pod: Obj) -> bool:
+    def _has_no_job(self, pod: Obj) -> bool:
         ref = controller_of(pod)
         if ref is None:
             return True

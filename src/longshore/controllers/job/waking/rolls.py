@@ -20,7 +20,7 @@ from longshore.machinery.informers.cache import Cache, Key, key_of
 from longshore.machinery.informers.informer import Handler
 
 
-class Kept(msgspec.Struct):
+class KeptRoll(msgspec.Struct):
     """The pods that a Job controls, as of its last sync."""
 
     uid: str
@@ -47,7 +47,7 @@ class Rolls(Handler):
 
     def __init__(self, pods: Cache) -> None:
         self._pods = pods
-        self._kept: dict[Key, Kept] = {}
+        self._kept: dict[Key, KeptRoll] = {}
 
     def on_add(self, obj: Obj, initial: bool) -> None:
         self._note(obj)
@@ -73,13 +73,13 @@ class Rolls(Handler):
         if kept is not None and kept.uid == ref["uid"]:
             kept.changed[meta["name"]] = None
 
-    def now(self, job: Obj) -> Kept:
+    def now(self, job: Obj) -> KeptRoll:
         """Returns the Job's pods as the cache shows them now."""
         key, meta = key_of(job), job["metadata"]
         kept = self._kept.get(key)
         if kept is None or kept.uid != meta["uid"]:
             owned, matches = selector_index.owned_key(job), selector_index.matcher(job)
-            kept = self._kept[key] = Kept(meta["uid"], owned, matches)
+            kept = self._kept[key] = KeptRoll(meta["uid"], owned, matches)
             pods = self._pods.by_index(selector_index.PODS_BY_JOB, owned)
             kept.changed = dict.fromkeys(pod["metadata"]["name"] for pod in pods)
         if kept.changed:
@@ -91,7 +91,7 @@ class Rolls(Handler):
         kept = self._kept.get(key)
         return 0 if kept is None else len(kept.roll.active)
 
-    def _take_in(self, kept: Kept, namespace: str) -> None:
+    def _take_in(self, kept: KeptRoll, namespace: str) -> None:
         for name in kept.changed:
             pod = self._pods.indexed(selector_index.PODS_BY_JOB, kept.owned, (namespace, name))
             if pod is None:

@@ -12,13 +12,13 @@ from longshore.api.types import Obj
 from longshore.controllers.scheduled import child
 from longshore.controllers.scheduled.plan import ScheduledPlan
 from longshore.controllers.scheduled.view import Ask, ScheduledView
-from longshore.controllers.volcano.cronjob.draft import Draft, end_time, ended
+from longshore.controllers.volcano.cronjob.draft import VolcanoCronJobDraft, end_time, ended
 
 _LIMITS: Final = {"Completed": "successfulJobsHistoryLimit", "Failed": "failedJobsHistoryLimit"}
 """The history limit of each phase. Terminated Jobs have none; they stay."""
 
 
-def account(view: ScheduledView, draft: Draft, due: Instant | None) -> ScheduledPlan | None:
+def account(view: ScheduledView, draft: VolcanoCronJobDraft, due: Instant | None) -> ScheduledPlan | None:
     """Updates the draft. Returns a plan if an object must be read or deleted first, or could not be."""
     recorded = _record(draft, due)
     for job in draft.jobs:
@@ -27,7 +27,7 @@ def account(view: ScheduledView, draft: Draft, due: Instant | None) -> Scheduled
     return _prune(view, draft, recorded) or _strangers(view, draft) or _missing(view, draft)
 
 
-def _record(draft: Draft, due: Instant | None) -> str:
+def _record(draft: VolcanoCronJobDraft, due: Instant | None) -> str:
     """Records the Job of the run that is due, if it exists: longshore died before it could. Returns its name.
 
     Only the Job's name keeps that run from being started again, so it is not deleted before it is recorded.
@@ -44,7 +44,7 @@ def _record(draft: Draft, due: Instant | None) -> str:
     return ""
 
 
-def _ended(draft: Draft, job: Obj, phase: str) -> None:
+def _ended(draft: VolcanoCronJobDraft, job: Obj, phase: str) -> None:
     meta = job["metadata"]
     if draft.is_active(meta["uid"]):
         draft.drop(meta["uid"])
@@ -54,7 +54,7 @@ def _ended(draft: Draft, job: Obj, phase: str) -> None:
         draft.last_success = at  # texts of one form, so they compare as times do
 
 
-def _prune(view: ScheduledView, draft: Draft, recorded: str) -> ScheduledPlan | None:
+def _prune(view: ScheduledView, draft: VolcanoCronJobDraft, recorded: str) -> ScheduledPlan | None:
     """Deletes the oldest Jobs beyond the limits. Returns None when done, even after failures."""
     doomed: list[Obj] = []
     for phase, key in _LIMITS.items():
@@ -68,7 +68,7 @@ def _prune(view: ScheduledView, draft: Draft, recorded: str) -> ScheduledPlan | 
     return draft.prune(view, doomed)
 
 
-def _strangers(view: ScheduledView, draft: Draft) -> ScheduledPlan | None:
+def _strangers(view: ScheduledView, draft: VolcanoCronJobDraft) -> ScheduledPlan | None:
     """Reports running Jobs of this CronJob that are not on its active list, and leaves them alone."""
     unknown = [j for j in draft.jobs if not ended(j) and not draft.is_active(j["metadata"]["uid"])]
     if not unknown:
@@ -88,7 +88,7 @@ def _strangers(view: ScheduledView, draft: Draft) -> ScheduledPlan | None:
     return None
 
 
-def _missing(view: ScheduledView, draft: Draft) -> ScheduledPlan | None:
+def _missing(view: ScheduledView, draft: VolcanoCronJobDraft) -> ScheduledPlan | None:
     """Drops active Jobs that no longer exist. Asks the server, since the cache may lag behind."""
     owned = {job["metadata"]["uid"] for job in draft.jobs}
     unseen = [(ref, Ask("get", "Job", ref["name"])) for ref in draft.active if ref.get("uid") not in owned]

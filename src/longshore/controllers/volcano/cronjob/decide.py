@@ -18,7 +18,7 @@ from longshore.controllers.scheduled import child
 from longshore.controllers.scheduled.plan import ScheduledPlan
 from longshore.controllers.scheduled.view import Ask, ScheduledView
 from longshore.controllers.volcano.cronjob import accounting
-from longshore.controllers.volcano.cronjob.draft import Draft, ended
+from longshore.controllers.volcano.cronjob.draft import VolcanoCronJobDraft, ended
 
 SCHEDULED: Final = "volcano.sh/cronjob-scheduled-timestamp"
 """The annotation that holds the scheduled time of a Job."""
@@ -37,7 +37,7 @@ class Timing(NamedTuple):
 def decide(view: ScheduledView) -> ScheduledPlan:
     """Returns the next step for the CronJob. Call it again with the answers until the plan is final."""
     cronjob = view.cronjob
-    draft = Draft(view)
+    draft = VolcanoCronJobDraft(view)
     if "deletionTimestamp" in cronjob["metadata"]:
         return draft.plan("BeingDeleted", {"kind": "CronJob"})
     schedule = _parsed(cronjob)
@@ -52,7 +52,7 @@ def _parsed(cronjob: Obj) -> cron.Schedule | cron.Every | Exception:
     try:
         if zone is not None:
             cron.load(zone)
-        return cron.parse_in_zone(text, None if "TZ" in text else zone)  # one in the schedule wins
+        return cron.parse_in_zone(text, None if "TZ" in text else zone)  # TZ in the schedule wins
     except (cron.UnknownZone, cron.ScheduleError) as problem:
         return problem
 
@@ -72,7 +72,9 @@ def timing(view: ScheduledView, cronjob: Obj, schedule: cron.Schedule | cron.Eve
     return Timing(*found.due, look_again)
 
 
-def _start(view: ScheduledView, draft: Draft, schedule: object, when: Timing | None) -> ScheduledPlan:
+def _start(
+    view: ScheduledView, draft: VolcanoCronJobDraft, schedule: object, when: Timing | None
+) -> ScheduledPlan:
     spec = draft.cronjob["spec"]
     if spec.get("suspend"):
         return draft.plan("Suspended")
@@ -99,7 +101,7 @@ def _start(view: ScheduledView, draft: Draft, schedule: object, when: Timing | N
     return _create(view, draft, when, when.due)
 
 
-def _unreadable(draft: Draft, problem: object) -> ScheduledPlan:
+def _unreadable(draft: VolcanoCronJobDraft, problem: object) -> ScheduledPlan:
     spec = draft.cronjob["spec"]
     if isinstance(problem, cron.UnknownZone):
         draft.event("InvalidTimeZone", zone=spec["timeZone"], problem=str(problem))
@@ -108,7 +110,7 @@ def _unreadable(draft: Draft, problem: object) -> ScheduledPlan:
     return draft.plan("BadSchedule", {"problem": str(problem)})
 
 
-def _replace(view: ScheduledView, draft: Draft) -> ScheduledPlan | None:
+def _replace(view: ScheduledView, draft: VolcanoCronJobDraft) -> ScheduledPlan | None:
     """Deletes active Jobs. Returns None once all are deleted."""
     if not draft.active:
         return None
@@ -124,7 +126,7 @@ def _replace(view: ScheduledView, draft: Draft) -> ScheduledPlan | None:
     return None
 
 
-def _create(view: ScheduledView, draft: Draft, when: Timing, due: Instant) -> ScheduledPlan:
+def _create(view: ScheduledView, draft: VolcanoCronJobDraft, when: Timing, due: Instant) -> ScheduledPlan:
     cronjob, name = draft.cronjob, child.name(draft.cronjob, due)
     ask = Ask("create", "Job", name)
     if ask not in view.answers:
@@ -147,7 +149,7 @@ def _create(view: ScheduledView, draft: Draft, when: Timing, due: Instant) -> Sc
 
 
 def _taken(
-    view: ScheduledView, draft: Draft, when: Timing, name: str, refused: Exception
+    view: ScheduledView, draft: VolcanoCronJobDraft, when: Timing, name: str, refused: Exception
 ) -> Obj | ScheduledPlan:
     """Returns the existing Job of that name if it is this CronJob's and the status does not record it yet."""
     namespace = draft.cronjob["metadata"]["namespace"]

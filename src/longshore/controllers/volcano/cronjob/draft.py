@@ -10,7 +10,7 @@ from longshore.controllers.scheduled import draft
 from longshore.controllers.scheduled.view import ScheduledView
 
 
-class Draft(draft.Draft):
+class VolcanoCronJobDraft(draft.ScheduledDraft):
     removed_code: ClassVar[str] = "VolcanoJobRemoved"
     not_removed_code: ClassVar[str] = "VolcanoJobNotRemoved"
 

@@ -179,8 +179,7 @@ def _new_list(template: Obj, jobs: Iterable[Obj]) -> list[str] | None:
 class _Templates(Handler):
     """Lists in each JobTemplate the Jobs made from it. Deleted Jobs stay listed until the next Job is made.
 
-    Handles changes of templates, and new Jobs through `job_added`.
-    """
+    Handles changes of templates, and new Jobs through `job_added`."""
 
     def __init__(self, client: Client, templates: Informer, jobs: Cache, queue: WorkQueue[Key]) -> None:
         self._client, self._templates, self._jobs, self._queue = client, templates, jobs, queue

@@ -35,8 +35,7 @@ def job_name(flow: Obj, entry: str) -> str:
 
 
 def marked_by(job: Obj, label: str) -> tuple[str, ...]:
-    """Returns the flow or template that a Job's `label` names; nothing if that is in another namespace than
-    the Job."""
+    """Returns the flow or template that a Job's `label` names; nothing if it is in another namespace."""
     meta = job["metadata"]
     found: str = (meta.get("labels") or {}).get(label) or ""
     return (found,) if key_of_mark(found)[0] == meta["namespace"] else ()

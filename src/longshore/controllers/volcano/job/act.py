@@ -18,7 +18,7 @@ from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, PatchType, Unreachable, writes
 from longshore.controllers.volcano.job.decide import Decision
-from longshore.controllers.volcano.job.memory import JobMemory, Memory
+from longshore.controllers.volcano.job.memory import OneJobMemory, VolcanoJobMemory
 from longshore.controllers.volcano.job.metrics import VolcanoMetrics
 from longshore.controllers.volcano.job.plan import (
     Answer,
@@ -48,12 +48,12 @@ _CACHED: Final = {kinds.VOLCANO_JOBS: "jobs", kinds.PODS: "pods", kinds.POD_GROU
 """Kinds of which the next sync waits until the cache shows the writes."""
 
 
-class Tools(msgspec.Struct, frozen=True):
+class VolcanoJobTools(msgspec.Struct, frozen=True):
     """The tools that every sync of every Job shares."""
 
     client: Client
     clock: Clock
-    memory: Memory
+    memory: VolcanoJobMemory
     recorder: Recorder
     metrics: VolcanoMetrics
     unwritten: UnwrittenCounters
@@ -64,7 +64,9 @@ class Tools(msgspec.Struct, frozen=True):
 class Act:
     """The writes of one sync of a Job, which makes plans until an `End`."""
 
-    def __init__(self, tools: Tools, key: Key, view: VolcanoJobView, remembered: JobMemory) -> None:
+    def __init__(
+        self, tools: VolcanoJobTools, key: Key, view: VolcanoJobView, remembered: OneJobMemory
+    ) -> None:
         self._tools, self._client, self._key, self._namespace = tools, tools.client, key, key[0]
         self._remembered, self._view, self._job = remembered, view, view.job
         self.plan = VolcanoJobPlan(())
@@ -92,7 +94,7 @@ class Act:
         if isinstance(steps[0], Create) and steps[0].kind == kinds.PODS:
             return await self._create_pods([step.body for step in steps if isinstance(step, Create)])
         if len(steps) == 1:
-            return (await self._answer(steps[0]),)  # which needs no task of its own
+            return (await self._answer(steps[0]),)  # one step needs no task of its own
         answers: list[Answer] = []
         for start in range(0, len(steps), _MAX_PODS_PER_BATCH):
             answers += await asyncio.gather(*map(self._answer, steps[start : start + _MAX_PODS_PER_BATCH]))

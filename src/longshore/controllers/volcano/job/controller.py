@@ -12,8 +12,8 @@ from longshore.api.facts import kinds, pod_state
 from longshore.api.types import Obj
 from longshore.client.projection import WRITABLE, Projection
 from longshore.controllers.volcano.job import observe
-from longshore.controllers.volcano.job.act import Act, Tools
-from longshore.controllers.volcano.job.memory import JobMemory, Memory
+from longshore.controllers.volcano.job.act import Act, VolcanoJobTools
+from longshore.controllers.volcano.job.memory import OneJobMemory, VolcanoJobMemory
 from longshore.controllers.volcano.job.metrics import VolcanoMetrics
 from longshore.controllers.volcano.job.plan import End, VolcanoJobPlan
 from longshore.controllers.volcano.job.requests_in_order import RETRIES
@@ -34,7 +34,6 @@ from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 
 COMPONENT: Final = "vc-controller-manager"
-"""Workers mostly wait for durable writes; the writes of many Jobs become durable together."""
 READS: Final = {
     kinds.VOLCANO_JOBS: WRITABLE,
     kinds.POD_GROUPS: WRITABLE,
@@ -71,11 +70,11 @@ class VolcanoJobController:
         self._recorder = context.recorder(COMPONENT)
         workers = context.workers
         self._queues: tuple[WorkQueue[Key], ...] = context.queues(workers, "volcano_job", pauses=RETRIES)
-        self._memory = Memory(clock, self._jobs.cache, self._pods.cache, self._groups.cache)
+        self._memory = VolcanoJobMemory(clock, self._jobs.cache, self._pods.cache, self._groups.cache)
         metrics = VolcanoMetrics(context.registry)
         self._unwritten = UnwrittenCounters(clock, self._wake)
         self._unseen = UnseenPods(clock, self._memory, self._pods.cache, self._wake)
-        self._tools = Tools(
+        self._tools = VolcanoJobTools(
             client, clock, self._memory, self._recorder, metrics, self._unwritten, self._unseen, keys
         )
         self._jobs.add_handler(JobHandler(self._memory, self._wake, metrics))
@@ -133,7 +132,7 @@ class VolcanoJobController:
             log.info("%s/%s: trying again: %s", *key, end.problem)
         return end.look_again
 
-    def _observe(self, key: Key, job: Obj, remembered: JobMemory) -> VolcanoJobView:
+    def _observe(self, key: Key, job: Obj, remembered: OneJobMemory) -> VolcanoJobView:
         return observe.observe(
             job,
             self._clock.now().timestamp(),

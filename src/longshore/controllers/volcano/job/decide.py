@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from longshore.controllers.volcano.job import requests_in_order
-from longshore.controllers.volcano.job.draft import Draft
+from longshore.controllers.volcano.job.draft import VolcanoJobDraft
 from longshore.controllers.volcano.job.plan import Answers, End, VolcanoJobPlan
 from longshore.controllers.volcano.job.view import VolcanoJobView
 
@@ -21,7 +21,7 @@ _NOTHING_YET: Final = VolcanoJobPlan(())
 
 
 def decide(view: VolcanoJobView, answers: Iterable[Answers] = ()) -> VolcanoJobPlan | End:
-    """Returns the plan that follows `answers`, one for each earlier plan; an `End` if there is none."""
+    """Returns the plan that follows these answers to the earlier plans; an `End` if nothing is left to do."""
     decision = Decision(view)
     for each in answers:
         decision.go_on(each)
@@ -33,7 +33,7 @@ class Decision:
 
     def __init__(self, view: VolcanoJobView) -> None:
         self.plan: VolcanoJobPlan | End = _NOTHING_YET
-        self._course = requests_in_order.course(Draft(view))
+        self._course = requests_in_order.course(VolcanoJobDraft(view))
         self._take(None)
 
     def go_on(self, answers: Answers) -> None:

@@ -27,7 +27,7 @@ from longshore.controllers.volcano.job.plan import (
 from longshore.controllers.volcano.job.view import Remembered, VolcanoJobView
 from longshore.controllers.volcano.job.waking import intents
 from longshore.controllers.volcano.job.waking.delays import Delays
-from longshore.controllers.volcano.job.waking.job_requests import Request
+from longshore.controllers.volcano.job.waking.job_requests import JobRequest
 from longshore.controllers.volcano.plugins import PluginError
 from longshore.machinery import catalogue
 from longshore.machinery.catalogue import Event
@@ -37,7 +37,7 @@ FAILURES: Final = (StatusError, Unreachable, Refused, ClaimMissing, PluginError)
 """The errors that can end a sync early."""
 
 
-class Draft:
+class VolcanoJobDraft:
     """Starts from the view, which it never changes."""
 
     def __init__(self, view: VolcanoJobView) -> None:
@@ -49,7 +49,7 @@ class Draft:
         self.known, self.failures = view.remembered.known, view.remembered.failures
         self.grouped = view.remembered.grouped
         self.unwritten, self.counters_later = view.unwritten, False
-        self.left: list[Request] = []
+        self.left: list[JobRequest] = []
         """Requests left for the next sync."""
         self.asked = False
         """Whether another request arrived since the sync began."""
@@ -128,7 +128,7 @@ class Draft:
         )
 
 
-def guarded(draft: Draft, code: str, doing: Course[None]) -> Course[None]:
+def guarded(draft: VolcanoJobDraft, code: str, doing: Course[None]) -> Course[None]:
     """Runs `doing`. Adds the Event of `code` if it fails, except after a conflict."""
     try:
         yield from doing

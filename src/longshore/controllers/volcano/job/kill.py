@@ -13,7 +13,7 @@ from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.controllers.volcano import plugins
 from longshore.controllers.volcano.job import status
-from longshore.controllers.volcano.job.draft import Draft, is_missing
+from longshore.controllers.volcano.job.draft import VolcanoJobDraft, is_missing
 from longshore.controllers.volcano.job.plan import Course, Patch, Refused
 from longshore.controllers.volcano.job.pods import plugin_objects, tasks
 from longshore.controllers.volcano.job.pods.kill_selection import Selection
@@ -31,7 +31,7 @@ MARK: Final = [
 ]
 
 
-def kill(draft: Draft, selection: Selection, then: Then) -> Course[None]:
+def kill(draft: VolcanoJobDraft, selection: Selection, then: Then) -> Course[None]:
     """Deletes the selected pods, writes the Job's status, then deletes its PodGroup if the kill is whole."""
     draft.why.append(selection.why)
     unmarked = yield from _mark(draft, selection.delete)
@@ -53,7 +53,7 @@ def kill(draft: Draft, selection: Selection, then: Then) -> Course[None]:
         draft.has_group(None)
 
 
-def _mark(draft: Draft, pods: Sequence[Obj]) -> Course[dict[str, str]]:
+def _mark(draft: VolcanoJobDraft, pods: Sequence[Obj]) -> Course[dict[str, str]]:
     """Marks pods. Returns the errors of pods that are neither marked nor gone, by UID."""
     metas = [pod["metadata"] for pod in pods if not tasks.marked(pod)]
     answers = yield from draft.do(tuple(Patch(kinds.PODS, meta["name"], MARK) for meta in metas))
@@ -64,7 +64,7 @@ def _mark(draft: Draft, pods: Sequence[Obj]) -> Course[dict[str, str]]:
     }
 
 
-def _remove_plugins(draft: Draft) -> Course[list[str]]:
+def _remove_plugins(draft: VolcanoJobDraft) -> Course[list[str]]:
     """Removes the objects of plugins. Returns the marks of those plugins."""
     controlled = (draft.job.get("status") or {}).get("controlledResources") or {}
     gone = []
@@ -76,7 +76,7 @@ def _remove_plugins(draft: Draft) -> Course[list[str]]:
     return gone
 
 
-def _plugins(draft: Draft) -> list[Plugin]:
+def _plugins(draft: VolcanoJobDraft) -> list[Plugin]:
     try:
         return plugins.enabled(draft.job)
     except PluginError:

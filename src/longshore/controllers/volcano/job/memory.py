@@ -1,4 +1,5 @@
-"""The controller's memory between syncs. All of it may be lost: a new one is read from the objects."""
+"""The controller's memory between syncs. All of it may be lost: a restarted controller reads it from the
+objects again."""
 
 from __future__ import annotations
 
@@ -10,13 +11,13 @@ from longshore.api.facts.volcano_job_state import phase_of
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.plan import End
 from longshore.controllers.volcano.job.view import NOTHING, Remembered
-from longshore.controllers.volcano.job.waking.job_requests import Request
+from longshore.controllers.volcano.job.waking.job_requests import JobRequest
 from longshore.machinery.informers.cache import Cache, Key
 from longshore.machinery.time.clock import Clock
 from longshore.machinery.writes.own_writes import OwnWrites
 
 
-class JobMemory(msgspec.Struct):
+class OneJobMemory(msgspec.Struct):
     """The memory about one Job."""
 
     uid: str
@@ -35,19 +36,19 @@ class JobMemory(msgspec.Struct):
     """Whether the next sync handles the Job as if for the first time."""
 
 
-class Memory:
+class VolcanoJobMemory:
     """Memory by key (namespace and name). Requests wait in an inbox in their order, equal ones only once."""
 
     def __init__(self, clock: Clock, jobs: Cache, pods: Cache, groups: Cache) -> None:
         self.own_writes: OwnWrites[Key] = OwnWrites({"jobs": jobs, "pods": pods, "podgroups": groups}, clock)
-        self._jobs: dict[Key, JobMemory] = {}
-        self._inbox: dict[Key, dict[Request, None]] = {}
+        self._jobs: dict[Key, OneJobMemory] = {}
+        self._inbox: dict[Key, dict[JobRequest, None]] = {}
 
-    def of(self, key: Key, uid: str) -> JobMemory:
+    def of(self, key: Key, uid: str) -> OneJobMemory:
         """Returns the memory about this Job. A new UID means a new Job, even under the same name."""
         found = self._jobs.get(key)
         if found is None or found.uid != uid:
-            found = self._jobs[key] = JobMemory(uid)
+            found = self._jobs[key] = OneJobMemory(uid)
             self.own_writes.forget(key)
         if found.looks_back:
             found.looks_back, found.remembered = False, found.remembered._replace(known=False)
@@ -58,13 +59,13 @@ class Memory:
         self._inbox.pop(key, None)
         self.own_writes.forget(key)
 
-    def put(self, key: Key, request: Request) -> None:
+    def put(self, key: Key, request: JobRequest) -> None:
         self._inbox.setdefault(key, {})[request] = None
 
-    def take(self, key: Key) -> list[Request]:
+    def take(self, key: Key) -> list[JobRequest]:
         return [*self._inbox.pop(key, {})]
 
-    def put_back(self, key: Key, requests: Iterable[Request]) -> None:
+    def put_back(self, key: Key, requests: Iterable[JobRequest]) -> None:
         """Puts requests back, in front of newer ones."""
         later = self._inbox.pop(key, {})
         box = dict.fromkeys(requests) | later

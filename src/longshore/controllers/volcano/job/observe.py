@@ -7,10 +7,10 @@ from typing import Final
 
 from longshore.api.facts.owners import controller_of
 from longshore.api.types import Obj
-from longshore.controllers.volcano.job.memory import JobMemory
+from longshore.controllers.volcano.job.memory import OneJobMemory
 from longshore.controllers.volcano.job.view import VolcanoJobView
 from longshore.controllers.volcano.job.waking import job_requests as asking
-from longshore.controllers.volcano.job.waking.job_requests import Request
+from longshore.controllers.volcano.job.waking.job_requests import JobRequest
 from longshore.controllers.volcano.names import group_name
 from longshore.machinery.informers.cache import Cache
 from longshore.machinery.work_limits import WorkLimits
@@ -37,8 +37,8 @@ def pods_of(cache: Cache, uid: str) -> dict[str, dict[str, Obj]]:
 def observe(
     job: Obj,
     now: float,
-    memory: JobMemory,
-    requests: Iterable[Request] = (),
+    memory: OneJobMemory,
+    requests: Iterable[JobRequest] = (),
     *,
     pods: Cache,
     groups: Cache,
@@ -66,7 +66,7 @@ def observe(
     )
 
 
-def _group(job: Obj, groups: Cache, memory: JobMemory) -> Obj | None:
+def _group(job: Obj, groups: Cache, memory: OneJobMemory) -> Obj | None:
     meta = job["metadata"]
     group = groups.get(meta["namespace"], group_name(job))
     if group is None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from longshore.api.facts.kinds import Kind
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.view import NOTHING, Remembered
-from longshore.controllers.volcano.job.waking.job_requests import Request
+from longshore.controllers.volcano.job.waking.job_requests import JobRequest
 from longshore.machinery.catalogue import Event
 from longshore.machinery.reasons import Reason
 
@@ -97,7 +97,7 @@ class End(NamedTuple):
     why: tuple[Reason, ...] = ()
     look_again: float | None = None
     """Seconds until the next sync; None if only a change causes one."""
-    left: tuple[Request, ...] = ()
+    left: tuple[JobRequest, ...] = ()
     """Requests left for the next sync, which handles them before newer ones."""
     remember: Remembered = NOTHING
     counters_later: bool = False
@@ -109,8 +109,7 @@ class End(NamedTuple):
 T = TypeVar("T")
 
 Course: TypeAlias = Generator[VolcanoJobPlan, Answers, T]
-"""A generator that decides: it yields plans, receives the answers, and returns a result. It does no I/O
-itself."""
+"""A generator that decides: it yields plans, receives answers, and returns a result. It does no I/O."""
 
 
 class Refused(Exception):

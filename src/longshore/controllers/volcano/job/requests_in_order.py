@@ -18,7 +18,7 @@ from longshore.api.facts.volcano_job_state import phase_of
 from longshore.api.time import durations
 from longshore.api.time.backoff import Doubling
 from longshore.controllers.volcano import names
-from longshore.controllers.volcano.job.draft import FAILURES, Draft
+from longshore.controllers.volcano.job.draft import FAILURES, VolcanoJobDraft
 from longshore.controllers.volcano.job.kill import kill
 from longshore.controllers.volcano.job.plan import ClaimMissing, Course, Delete, End, Refused
 from longshore.controllers.volcano.job.pods import kill_selection, plugin_objects
@@ -28,7 +28,7 @@ from longshore.controllers.volcano.job.sync_job import Synced, sync_job
 from longshore.controllers.volcano.job.waking import intents, recovery
 from longshore.controllers.volcano.job.waking.delays import Delayed
 from longshore.controllers.volcano.job.waking.intents import Intent
-from longshore.controllers.volcano.job.waking.job_requests import SYNC, Request
+from longshore.controllers.volcano.job.waking.job_requests import SYNC, JobRequest
 from longshore.controllers.volcano.plugins import PluginError
 from longshore.machinery.reasons import Reason
 
@@ -39,7 +39,7 @@ _JOB_ENDED: Final = Reason("NothingLeftToDo")
 _OWN_REFUSALS: Final = (Refused, ClaimMissing, PluginError)
 
 
-def course(draft: Draft) -> Course[End]:
+def course(draft: VolcanoJobDraft) -> Course[End]:
     """Decides the whole sync."""
     try:
         look_again = yield from _sync(draft)
@@ -50,7 +50,7 @@ def course(draft: Draft) -> Course[End]:
     return draft.end(look_again)
 
 
-def _sync(draft: Draft) -> Course[float | None]:
+def _sync(draft: VolcanoJobDraft) -> Course[float | None]:
     """Returns the seconds until the next sync."""
     requests = [*draft.view.requests]
     if "deletionTimestamp" in draft.job["metadata"]:
@@ -59,7 +59,7 @@ def _sync(draft: Draft) -> Course[float | None]:
         return None
     intent = intents.read(draft.job)
     if intent is not None:
-        # The request that began it is answered by going on with it.
+        # Resuming the action also handles the request that began it.
         draft.left = [request for request in requests if not intent.answers(request)]
         yield from _resume(draft, intent)
         return 0.0
@@ -74,7 +74,7 @@ def _sync(draft: Draft) -> Course[float | None]:
     return None if soonest is None else max(soonest - draft.view.now, 0.0)
 
 
-def _look_back(draft: Draft, requests: list[Request]) -> None:
+def _look_back(draft: VolcanoJobDraft, requests: list[JobRequest]) -> None:
     """Adds requests for changes that happened before this controller started. A restart is finished first:
     the Job handles later changes of its pods once it runs again."""
     if phase_of(draft.job) == names.RESTARTING:
@@ -87,9 +87,9 @@ def _look_back(draft: Draft, requests: list[Request]) -> None:
     draft.known = True
 
 
-def _answer(draft: Draft, requests: Sequence[Request]) -> Course[bool]:
+def _answer(draft: VolcanoJobDraft, requests: Sequence[JobRequest]) -> Course[bool]:
     """Handles the requests; returns whether an action, requested or delayed, was carried out."""
-    for_sync: Request | None = None
+    for_sync: JobRequest | None = None
     for number, request in enumerate(requests):
         found = policy.match(draft.job, request)
         if found.delay:
@@ -109,7 +109,7 @@ def _answer(draft: Draft, requests: Sequence[Request]) -> Course[bool]:
         draft.because("DelayedActionDue", action=due.action, event=due.request.event)
         yield from _execute(draft, due.action, due.request)
         return True
-    yield from draft.annotate(_notes(draft))  # before SyncJob covers up what they tell of
+    yield from draft.annotate(_notes(draft))  # SyncJob changes the objects that these facts are read from
     draft.left = []
     if for_sync is not None and _ended(draft):
         draft.why.append(_JOB_ENDED)
@@ -119,7 +119,7 @@ def _answer(draft: Draft, requests: Sequence[Request]) -> Course[bool]:
     return False
 
 
-def _go_on(draft: Draft, synced: Synced) -> Course[None]:
+def _go_on(draft: VolcanoJobDraft, synced: Synced) -> Course[None]:
     """Does SyncJob again if it changed the phase: at once if no other request arrived, missed changes are
     handled, and no pod was created or deleted that only the next view shows; otherwise in the next sync."""
     while synced.changed and not _ended(draft):
@@ -129,11 +129,11 @@ def _go_on(draft: Draft, synced: Synced) -> Course[None]:
         synced = yield from _attempt(draft, SYNC, names.SYNC_JOB)
 
 
-def _ended(draft: Draft) -> bool:
+def _ended(draft: VolcanoJobDraft) -> bool:
     return volcano_job_state.has_ended(draft.job) and not recovery.unfinished(draft.view)
 
 
-def _delay(draft: Draft, request: Request, found: policy.Match) -> None:
+def _delay(draft: VolcanoJobDraft, request: JobRequest, found: policy.Match) -> None:
     now = draft.view.now
     since = now if request.since is None else min(request.since, now)
     if draft.delays.register(Delayed(request, found.action, since + found.delay)):
@@ -142,7 +142,7 @@ def _delay(draft: Draft, request: Request, found: policy.Match) -> None:
     draft.event("ExecuteAction", action=found.action, after=after)
 
 
-def _next_due(draft: Draft) -> Delayed | None:
+def _next_due(draft: VolcanoJobDraft) -> Delayed | None:
     """Returns the first delayed action that is due and belongs to this run of the Job."""
     version = (draft.job.get("status") or {}).get("version") or 0
     for delayed in draft.delays.due(draft.view.now):
@@ -152,7 +152,7 @@ def _next_due(draft: Draft) -> Delayed | None:
     return None
 
 
-def _attempt(draft: Draft, request: Request, action: str) -> Course[Synced]:
+def _attempt(draft: VolcanoJobDraft, request: JobRequest, action: str) -> Course[Synced]:
     """Executes an action; terminates the Job after too many refusals."""
     try:
         try:
@@ -176,7 +176,7 @@ def _attempt(draft: Draft, request: Request, action: str) -> Course[Synced]:
     return synced
 
 
-def _take(draft: Draft, request: Request, action: str) -> Course[bool]:
+def _take(draft: VolcanoJobDraft, request: JobRequest, action: str) -> Course[bool]:
     """Deletes a Command, so that it is executed only once. Returns False if it was already deleted, or meant
     an earlier Job of this name."""
     if request.uid and request.uid != draft.job["metadata"]["uid"]:
@@ -193,7 +193,7 @@ def _take(draft: Draft, request: Request, action: str) -> Course[bool]:
     return True
 
 
-def _delete_command(draft: Draft, request: Request) -> Course[bool]:
+def _delete_command(draft: VolcanoJobDraft, request: JobRequest) -> Course[bool]:
     """Deletes a Command. Returns whether it existed."""
     with errors.tolerated(404):
         yield from draft.one(Delete(kinds.COMMANDS, request.command))
@@ -201,7 +201,7 @@ def _delete_command(draft: Draft, request: Request) -> Course[bool]:
     return False
 
 
-def _drop_commands(draft: Draft, requests: Sequence[Request]) -> Course[None]:
+def _drop_commands(draft: VolcanoJobDraft, requests: Sequence[JobRequest]) -> Course[None]:
     for number, request in enumerate(requests):
         if request.command:
             draft.left = [*requests[number:]]
@@ -212,7 +212,9 @@ def _drop_commands(draft: Draft, requests: Sequence[Request]) -> Course[None]:
 # ---- actions
 
 
-def _execute(draft: Draft, action: str, request: Request, *, again: bool = False) -> Course[Synced]:
+def _execute(
+    draft: VolcanoJobDraft, action: str, request: JobRequest, *, again: bool = False
+) -> Course[Synced]:
     """Executes an action. `again` if it was begun before: pods that are missing now were deleted by it."""
     phase = phase_of(draft.job)
     step = table.step(phase, action)
@@ -246,14 +248,14 @@ def _doing(action: str, phase: str, kind: Kind) -> Reason:
     return Reason("Action", {"action": action, "phase": phase or "new", "kind": kind.value})
 
 
-def _intend(draft: Draft, action: str, request: Request) -> Course[None]:
+def _intend(draft: VolcanoJobDraft, action: str, request: JobRequest) -> Course[None]:
     """Records the action in an annotation before it starts, unless that is done already."""
     if intents.read(draft.job) is None:
         intent = intents.intend(draft.job, action, request, draft.view.group)
         yield from draft.annotate({intents.ACTION: intents.annotation(intent)})
 
 
-def _resume(draft: Draft, intent: Intent) -> Course[None]:
+def _resume(draft: VolcanoJobDraft, intent: Intent) -> Course[None]:
     """Resumes an action that was begun: all of it, or its end."""
     draft.because("GoesOn", action=intent.action)
     command = intent.request.command
@@ -262,7 +264,7 @@ def _resume(draft: Draft, intent: Intent) -> Course[None]:
     if intent.undone(draft.job):
         yield from _execute(draft, intent.action, intent.request, again=True)
         return
-    draft.left.append(SYNC)  # the sync that wrote the new phase did not come to it
+    draft.left.append(SYNC)  # the sync that wrote the new phase died before its SyncJob
     group = draft.view.group
     whole = table.step(intent.phase, intent.action).kind is Kind.KILL
     if whole and group is not None and group["metadata"]["uid"] == intent.group:
@@ -270,12 +272,12 @@ def _resume(draft: Draft, intent: Intent) -> Course[None]:
     yield from _finish(draft)
 
 
-def _finish(draft: Draft) -> Course[None]:
+def _finish(draft: VolcanoJobDraft) -> Course[None]:
     """Removes the record of the finished action."""
     yield from draft.annotate({intents.ACTION: None, **_notes(draft)})
 
 
-def _notes(draft: Draft) -> Mapping[str, str | None]:
+def _notes(draft: VolcanoJobDraft) -> Mapping[str, str | None]:
     """Returns annotations with facts that another controller could not read from the objects."""
     view = draft.view
     if not draft.delays and not any(

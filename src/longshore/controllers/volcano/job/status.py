@@ -14,7 +14,7 @@ from longshore.api.types import Obj
 from longshore.controllers.volcano.job.pods import tasks
 from longshore.controllers.volcano.job.pods.kill_selection import Selection
 from longshore.controllers.volcano.job.rules import phases
-from longshore.controllers.volcano.job.rules.phases import Change
+from longshore.controllers.volcano.job.rules.phases import PhaseChange
 from longshore.controllers.volcano.job.rules.table import Then
 
 _COUNTERS: Final = ("pending", "running", "succeeded", "failed", "terminating", "unknown")
@@ -27,7 +27,7 @@ _BY_PHASE: Final = {
 }
 
 
-class Count(msgspec.Struct):
+class PhaseCount(msgspec.Struct):
     """Pods by phase, counted in one sync or kill."""
 
     counters: dict[str, int] = msgspec.field(default_factory=dict)
@@ -44,7 +44,7 @@ class Count(msgspec.Struct):
         self.counters["terminating"] = self.counters.get("terminating", 0) + count
 
 
-def counted(status: Obj, count: Count) -> Obj:
+def counted(status: Obj, count: PhaseCount) -> Obj:
     """Returns `status` with these counters in place of the old ones."""
     made = {key: value for key, value in status.items() if key not in _COUNTERS and key != "taskStatusCount"}
     made |= {counter: number for counter in _COUNTERS if (number := count.counters.get(counter, 0))}
@@ -70,7 +70,7 @@ def initial(job: Obj, now: float) -> Obj:
     return with_condition({**(job.get("status") or {}), **status}, "Pending", at)
 
 
-def changed(status: Obj, change: Change) -> Obj:
+def changed(status: Obj, change: PhaseChange) -> Obj:
     """Returns `status` in the phase of `change`, without a new time."""
     made = {**status, "state": {**(status.get("state") or {}), "phase": change.phase}}
     if change.retry:
@@ -113,10 +113,10 @@ class Conclusion(msgspec.Struct, frozen=True):
     """The status to write, and the change of phase, if any."""
 
     status: Obj
-    change: Change | None
+    change: PhaseChange | None
 
 
-def synced(job: Obj, count: Count | None, then: Then, now: float) -> Conclusion | None:
+def synced(job: Obj, count: PhaseCount | None, then: Then, now: float) -> Conclusion | None:
     """Returns the status after a sync with these counted pods; `count` is None if the pods were not counted.
     Returns None if the status does not change."""
     before: Obj = job.get("status") or {}
@@ -136,7 +136,7 @@ def synced(job: Obj, count: Count | None, then: Then, now: float) -> Conclusion 
 def killed(job: Obj, selection: Selection, then: Then, now: float) -> Conclusion:
     """Returns the status after a kill. It counts only terminating pods, not those that were kept."""
     before: Obj = job.get("status") or {}
-    count = Count()
+    count = PhaseCount()
     count.going(selection.going + len(selection.delete))
     if not count.counters["terminating"]:
         count.counters.clear()

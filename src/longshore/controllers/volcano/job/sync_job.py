@@ -13,12 +13,12 @@ from longshore.api.facts.volcano_job_state import phase_of
 from longshore.api.types import Obj
 from longshore.controllers.volcano import plugins
 from longshore.controllers.volcano.job import status
-from longshore.controllers.volcano.job.draft import Draft, guarded, is_missing
+from longshore.controllers.volcano.job.draft import VolcanoJobDraft, guarded, is_missing
 from longshore.controllers.volcano.job.plan import Course, Create, Delete, Refused, Update
 from longshore.controllers.volcano.job.pods import plugin_objects, podgroup, tasks
 from longshore.controllers.volcano.job.pods.population import populate
 from longshore.controllers.volcano.job.rules.table import Then
-from longshore.controllers.volcano.job.status import Count
+from longshore.controllers.volcano.job.status import PhaseCount
 from longshore.controllers.volcano.job.waking.job_requests import SYNC
 from longshore.controllers.volcano.names import FORWARDING, PENDING
 from longshore.machinery.reasons import Reason
@@ -41,7 +41,7 @@ class Synced(NamedTuple):
     """Whether no pod was created or deleted, so that the view still shows the Job's pods."""
 
 
-def sync_job(draft: Draft, then: Then) -> Course[Synced]:
+def sync_job(draft: VolcanoJobDraft, then: Then) -> Course[Synced]:
     """Updates PodGroup, plugins' objects and pods to the spec, then the status to the pods."""
     if "deletionTimestamp" in draft.job["metadata"]:
         draft.because("JobBeingDeleted")
@@ -71,13 +71,13 @@ def sync_job(draft: Draft, then: Then) -> Course[Synced]:
     return Synced((yield from _conclude(draft, population.count, then)), still)
 
 
-def _forward(draft: Draft) -> Course[None]:
+def _forward(draft: VolcanoJobDraft) -> Course[None]:
     notes = draft.job["metadata"].get("annotations") or {}
     if ((draft.view.queue or {}).get("spec") or {}).get("extendClusters") and FORWARDING not in notes:
         yield from draft.annotate({FORWARDING: "true"})
 
 
-def _initiate(draft: Draft) -> Course[None]:
+def _initiate(draft: VolcanoJobDraft) -> Course[None]:
     if not phase_of(draft.job):
         first = draft.write_status(status.initial(draft.job, draft.view.now))
         yield from guarded(draft, "JobStatusError", first)
@@ -87,7 +87,7 @@ def _initiate(draft: Draft) -> Course[None]:
         yield from guarded(draft, "PVCError", _claims(draft))
 
 
-def _claims(draft: Draft) -> Course[None]:
+def _claims(draft: VolcanoJobDraft) -> Course[None]:
     volumes, markers = yield from plugin_objects.claims(draft)
     spec = draft.job["spec"]
     if volumes != spec["volumes"]:
@@ -98,12 +98,12 @@ def _claims(draft: Draft) -> Course[None]:
     _mark(draft, markers)
 
 
-def _run_plugins(draft: Draft, *, starting: bool) -> Course[None]:
+def _run_plugins(draft: VolcanoJobDraft, *, starting: bool) -> Course[None]:
     made = _plugins_objects(draft, starting=starting)
     yield from guarded(draft, "PluginError", made)
 
 
-def _plugins_objects(draft: Draft, *, starting: bool) -> Course[None]:
+def _plugins_objects(draft: VolcanoJobDraft, *, starting: bool) -> Course[None]:
     for plugin in plugins.enabled(draft.job):
         controlled = (draft.job.get("status") or {}).get("controlledResources") or {}
         if starting and f"plugin-{plugin.name}" in controlled:
@@ -115,13 +115,13 @@ def _plugins_objects(draft: Draft, *, starting: bool) -> Course[None]:
             _mark(draft, [(f"plugin-{plugin.name}", plugin.name)])
 
 
-def _mark(draft: Draft, markers: Sequence[tuple[str, str]]) -> None:
+def _mark(draft: VolcanoJobDraft, markers: Sequence[tuple[str, str]]) -> None:
     """Adds controlled resources to the status; they are written with its next change."""
     marked = status.with_markers(draft.job.get("status") or {}, markers)
     draft.is_now({**draft.job, "status": marked})
 
 
-def _pod_group(draft: Draft) -> Course[None]:
+def _pod_group(draft: VolcanoJobDraft) -> Course[None]:
     group, priorities, spec = draft.view.group, draft.view.priorities, draft.job["spec"]
     if group is None:
         draft.why.append(_GROUP_CREATED)
@@ -136,13 +136,13 @@ def _pod_group(draft: Draft) -> Course[None]:
     draft.grouped = spec, group["spec"], priorities
 
 
-def _go_together(draft: Draft, spec: Obj, group_spec: Obj) -> bool:
+def _go_together(draft: VolcanoJobDraft, spec: Obj, group_spec: Obj) -> bool:
     """Whether these specs were already found to match."""
     known = draft.grouped
     return known is not None and known[0] is spec and known[1:] == (group_spec, draft.view.priorities)
 
 
-def _tell_of_group(draft: Draft) -> None:
+def _tell_of_group(draft: VolcanoJobDraft) -> None:
     conditions = ((draft.view.group or {}).get("status") or {}).get("conditions") or ()
     true = [c for c in conditions if c.get("status") == "True"]
     if true:
@@ -158,7 +158,7 @@ def _tell_of_group(draft: Draft) -> None:
             )
 
 
-def _create(draft: Draft, wanted: Sequence[tuple[str, Obj]], count: Count) -> Course[None]:
+def _create(draft: VolcanoJobDraft, wanted: Sequence[tuple[str, Obj]], count: PhaseCount) -> Course[None]:
     """Creates pods. Existing pods are no error, but count only once the cache shows them."""
     answers = yield from draft.do(tuple(Create(kinds.PODS, body) for _, body in wanted))
     problems = []
@@ -173,7 +173,7 @@ def _create(draft: Draft, wanted: Sequence[tuple[str, Obj]], count: Count) -> Co
         raise Refused(f"failed to create {len(problems)} pods of {number}: {problems[0]}")
 
 
-def _delete_surplus(draft: Draft, pods: Sequence[Obj], count: Count) -> Course[None]:
+def _delete_surplus(draft: VolcanoJobDraft, pods: Sequence[Obj], count: PhaseCount) -> Course[None]:
     problems = yield from delete_pods(draft, pods)
     count.going(len(pods) - len(problems))
     if problems:
@@ -181,7 +181,7 @@ def _delete_surplus(draft: Draft, pods: Sequence[Obj], count: Count) -> Course[N
         raise Refused(f"failed to delete {len(problems)} pods of {len(pods)}")
 
 
-def delete_pods(draft: Draft, pods: Sequence[Obj]) -> Course[list[str]]:
+def delete_pods(draft: VolcanoJobDraft, pods: Sequence[Obj]) -> Course[list[str]]:
     """Deletes pods. Returns the errors of pods that are neither terminating nor gone."""
     metas = [pod["metadata"] for pod in pods]
     answers = yield from draft.do(tuple(Delete(kinds.PODS, meta["name"], meta["uid"]) for meta in metas))
@@ -192,7 +192,7 @@ def delete_pods(draft: Draft, pods: Sequence[Obj]) -> Course[list[str]]:
     ]
 
 
-def _conclude(draft: Draft, count: Count | None, then: Then) -> Course[bool]:
+def _conclude(draft: VolcanoJobDraft, count: PhaseCount | None, then: Then) -> Course[bool]:
     """Writes the Job's status; returns whether the phase changed."""
     end = status.synced(draft.job, count, then, draft.view.now)
     if end is None:
@@ -209,7 +209,7 @@ def _conclude(draft: Draft, count: Count | None, then: Then) -> Course[bool]:
     return False
 
 
-def _can_wait(draft: Draft, new: Obj) -> bool:
+def _can_wait(draft: VolcanoJobDraft, new: Obj) -> bool:
     """Whether the status may be written later, together with the next change: only counters differ, no policy
     depends on them, and other Jobs wait for the worker."""
     return (

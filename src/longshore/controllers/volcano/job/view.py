@@ -10,7 +10,7 @@ from longshore.api.types import Obj
 from longshore.controllers.volcano import names
 from longshore.controllers.volcano.job.pods import tasks
 from longshore.controllers.volcano.job.waking.delays import Delayed
-from longshore.controllers.volcano.job.waking.job_requests import Request
+from longshore.controllers.volcano.job.waking.job_requests import JobRequest
 from longshore.machinery.work_limits import WorkLimits
 
 Pods = Mapping[str, Mapping[str, Obj]]
@@ -50,7 +50,7 @@ class VolcanoJobView(NamedTuple):
     """Values of PriorityClasses by name."""
     going: frozenset[str] = frozenset()
     """UIDs of pods that this controller has deleted, even if the cache still shows them."""
-    requests: tuple[Request, ...] = ()
+    requests: tuple[JobRequest, ...] = ()
     """The requests to the Job, in the order they arrived."""
     remembered: Remembered = NOTHING
     unwritten: bool = False

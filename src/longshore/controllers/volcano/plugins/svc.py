@@ -67,7 +67,8 @@ class Svc(Plugin):
 
 
 def hosts_of(job: Obj) -> dict[str, str]:
-    """Returns the ConfigMap's data: per task a file of names, and variables with names and their number."""
+    """Returns the ConfigMap's data. Each task has a file of host names, and variables with the names and
+    their number."""
     data: dict[str, str] = {}
     for task in job["spec"].get("tasks") or ():
         found = pieces.addresses(job, task)

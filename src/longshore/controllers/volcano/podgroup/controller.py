@@ -38,7 +38,7 @@ _POD: Final = Projection(
 )
 READS: Final = {kinds.PODS: _POD}
 _BY_OWNER: Final = "by the owner of a pod that may need a group"
-Request = tuple[str, Key]
+PodGroupRequest = tuple[str, Key]
 """The kind and the key of an object to sync."""
 
 
@@ -104,7 +104,7 @@ class PodGroupController(Handler):
     def _changed(self, kind: str, obj: Obj) -> None:
         self.queue.add((kind, key_of(obj)))
 
-    async def sync(self, request: Request) -> float | None:
+    async def sync(self, request: PodGroupRequest) -> float | None:
         """Syncs one pod or workload."""
         view = self._observe(*request)
         if view is None:

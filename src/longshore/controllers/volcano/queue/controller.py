@@ -29,7 +29,7 @@ COMPONENT: Final = "vc-controller-manager"
 _PHASES: Final = ("Pending", "Running", "Unknown", "Inqueue", "Completed")
 READS: Final = {kinds.POD_GROUPS: Projection("spec.queue", "status.phase")}
 _VERBS: Final = {deciding.OPEN: "Open", deciding.CLOSE: "Close"}
-Request = tuple[str, str]
+QueueRequest = tuple[str, str]
 """The name of a queue, and the action."""
 _MANAGER: Final = "queue-controller"
 
@@ -64,7 +64,7 @@ class QueueController(Handler):
         indexers = {"queue": _queue, "phase": _phase}
         self._groups = informers.get(kinds.POD_GROUPS, indexers=indexers, reads=READS[kinds.POD_GROUPS])
         commands = informers.get(kinds.COMMANDS)
-        self._requests: OrderedQueues[Request] = OrderedQueues(
+        self._requests: OrderedQueues[QueueRequest] = OrderedQueues(
             partial(context.queue, "volcano_queue"), context.workers, lambda request: request[0]
         )
         self._orders = context.queue()
@@ -123,7 +123,7 @@ class QueueController(Handler):
             self._recorder.announce(reference(queue, kinds.QUEUES), "CommandIssued", action=action)
         self.ask(name, action)
 
-    async def _sync(self, request: Request) -> float | None:
+    async def _sync(self, request: QueueRequest) -> float | None:
         """Decides by the cached queue; if there is anything to do, reads the queue and decides again."""
         name, action = request
         cached = self._queues.cache.get("", name)
@@ -162,7 +162,7 @@ class QueueController(Handler):
         groups = self._groups.cache.index_size("queue", name)
         return decide(QueueView(queue, parent, cache.by_index("parent", name), groups), action)
 
-    def _failed(self, request: Request, queue: Obj, err: Exception) -> None:
+    def _failed(self, request: QueueRequest, queue: Obj, err: Exception) -> None:
         """Retries, up to a limit, since the action may never become possible."""
         if not self._context.limits.gives_up(self._requests.queue_of(request).requeues(request) + 1):
             raise err

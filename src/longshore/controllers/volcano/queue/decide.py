@@ -112,7 +112,7 @@ def _close(view: QueueView, name: str, written: str | None) -> QueuePlan:
 def _follow_parent(view: QueueView, state: str, written: str | None) -> QueuePlan:
     """Writes the state, and closes or opens the queue with its parent."""
     queue, name = view.queue, view.queue["metadata"]["name"]
-    adopt = name != ROOT and not parent_of(queue) and state != "Closing"  # which cannot be edited
+    adopt = name != ROOT and not parent_of(queue) and state != "Closing"  # a Closing queue cannot be edited
     above = state_of(view.parent) if name != ROOT else ""
     if above in _SHUT and state not in _SHUT:
         mark = "true" if mark_of(queue) != "true" else None

@@ -11,9 +11,9 @@ import contextlib
 import os
 
 from longshore.node.keeper.container_records import ContainerRecord
-from longshore.node.keeper.procfs import Snapshot
+from longshore.node.keeper.procfs import ProcessSnapshot
 
-_PERIOD = 100_000  # microseconds; upstream's cpu.cfs_period
+_PERIOD_MICROSECONDS = 100_000  # upstream's cpu.cfs_period
 _WANTED = ("memory", "cpu", "pids")
 
 
@@ -83,7 +83,10 @@ class Cgroups:
                     _write(f"{path}/{name}", value)
         with contextlib.suppress(OSError):  # the cpu controller may not be given to us
             if spec["cpu"]:
-                _write(f"{path}/cpu.max", f"{max(1000, spec['cpu'] * _PERIOD // 1000)} {_PERIOD}")
+                _write(
+                    f"{path}/cpu.max",
+                    f"{max(1000, spec['cpu'] * _PERIOD_MICROSECONDS // 1000)} {_PERIOD_MICROSECONDS}",
+                )
             if spec["cpu_request"]:
                 _write(f"{path}/cpu.weight", str(weight(spec["cpu_request"])))
         entry.cgroup = path
@@ -127,7 +130,7 @@ class Cgroups:
                 self._left.append(path)
         return 0.5 if self._left else 0
 
-    def usage(self, entry: ContainerRecord, snapshot: Snapshot) -> tuple[float, int] | None:
+    def usage(self, entry: ContainerRecord, snapshot: ProcessSnapshot) -> tuple[float, int] | None:
         if not entry.cgroup:
             return None
         cpu = _field(f"{entry.cgroup}/cpu.stat", "usage_usec") / 1e6

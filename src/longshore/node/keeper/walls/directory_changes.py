@@ -61,7 +61,7 @@ class DirectoryChanges:
         )
 
     def renew(self, marks: Marks) -> None:
-        """Forgets changes up to now, because the directories are known to be as they were."""
+        """Forgets changes up to now. Call it when the directories are known to be unchanged."""
         self._changed -= marks.watches
 
     def forget(self, marks: Marks) -> None:

@@ -18,7 +18,7 @@ from longshore.node.keeper import linux
 from longshore.node.keeper.frames import Refused
 from longshore.node.keeper.walls import users
 
-_MAX_SHOWN_ENTRIES = 256  # entries of a directory that are too many to show one by one
+_MAX_SHOWN_ENTRIES = 256  # a directory with this many entries is covered by an overlay
 _NOT_NEEDED = re.compile(r"(ttyS?|loop|ram|vcs[au]?|nbd|hvc)\d*$")
 """Devices that no container opens; a machine may have a hundred of them."""
 _SYSTEM = ("/proc", "/sys", "/dev")
@@ -35,7 +35,7 @@ def build(
     """`stage` is an empty directory of the host for intermediate mounts. `first` is called when all sources
     are open; it makes the directories `own`, in which mount points may be made.
 
-    Returns the directories that are in memory, and those of them that are behind an overlay."""
+    Returns the directories that are in memory, and those of these that are behind an overlay."""
     tree = _Tree(stage, own)
     opened: list[tuple[int, str, bool]] = []
     try:
@@ -126,7 +126,7 @@ class _Tree:
         elif _below(path, ("/proc", "/sys")):
             raise Refused("RunContainerError", f"nothing can be mounted below {path}: it is the kernel's")
         elif not os.access(path, os.R_OK | os.X_OK):
-            _memory(path, os.stat(path))  # what is in it could not be seen before, as in root's home
+            _memory(path, os.stat(path))  # its content could not be read before, as in root's home
         elif (path == "/dev" and users.is_machine_root()) or len(os.listdir(path)) > _MAX_SHOWN_ENTRIES:
             self._cover_by_overlay(path)
         else:
@@ -176,7 +176,7 @@ class _Tree:
         """Replaces the root by a tmpfs that shows the entries of the old root."""
         self._fill_stage(os.stat("/"))
         _show_entries("/", self._stage, devices=False)
-        linux.umount(self._stage + self._stage, linux.MNT_DETACH)  # came along with the directory it is in
+        linux.umount(self._stage + self._stage, linux.MNT_DETACH)  # it moved with the directory above
         os.mkdir(f"{self._stage}/.old")
         linux.pivot_root(self._stage, f"{self._stage}/.old")
         os.chdir("/")

@@ -70,8 +70,8 @@ class KeptMounts:
     def enter(
         self, key: object, mounts: list[tuple[str, str, bool]], termination: str, read_only: bool
     ) -> bool:
-        """Enters the namespace; returns whether it is kept for others. It is not kept at the first request,
-        because it would hold volumes that are removed with their pod."""
+        """Enters the namespace; returns whether it is kept for other containers. The first request for a set
+        of mounts keeps nothing: the namespace would hold volumes that are removed with their pod."""
         found = self._kept.get(key)
         now = time.monotonic()
         if found is not None:
@@ -128,8 +128,7 @@ class KeptMounts:
 
 
 def key_of(mounts: list[tuple[str, str, bool]], termination: str, read_only: bool) -> object:
-    """The identity of a set of mounts, with the inodes of its sources: a source that was recreated
-    differs."""
+    """The identity of a set of mounts. It includes inodes, so a source that was recreated differs."""
     identities: list[int] = []
     try:
         for source, _, _ in mounts:
@@ -141,7 +140,7 @@ def key_of(mounts: list[tuple[str, str, bool]], termination: str, read_only: boo
 
 
 def walls_key(spec: Spec, walls: Walls) -> object:
-    """Equal for containers that can share mounts and walls."""
+    """A key that is equal for containers that can share mounts and walls."""
     termination = spec["termination"]
     mounts = key_of(spec["mounts"], termination[1] if termination else "", spec["read_only_root"])
     flags = walls["level"], walls["privileged"], walls["no_network"], walls["host_ipc"]

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 
 from longshore.node.keeper import killing, procfs
 from longshore.node.keeper.container_records import ContainerRecord
-from longshore.node.keeper.procfs import Snapshot
+from longshore.node.keeper.procfs import ProcessSnapshot
 
 TYPE_CHECKING = False
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         def look(self, running: list[ContainerRecord]) -> float:
             """Called from time to time; returns in how many seconds again, 0 for never."""
 
-        def usage(self, entry: ContainerRecord, snapshot: Snapshot) -> tuple[float, int] | None:
+        def usage(self, entry: ContainerRecord, snapshot: ProcessSnapshot) -> tuple[float, int] | None:
             """CPU seconds and bytes of memory; None if /proc must be read instead."""
 
 
@@ -60,7 +60,7 @@ def choose() -> Limiter:
 
 
 def overuse(entry: ContainerRecord) -> str:
-    """The use and the limit of a container that was killed for its memory, as people read them."""
+    """The memory use and the limit of a container that was killed for its memory, in words."""
     return f"used {_amount(entry.oom)} of memory, the limit is {_amount(entry.memory)}"
 
 
@@ -71,8 +71,8 @@ def _amount(size: int) -> str:
 
 
 _INTERVAL_SECONDS = 0.1  # seconds between looks
-_SHARE = 20  # a look may take one part in this many of the time
-_GUARD_FACTOR, _GUARD_MORE = 4, 1 << 30
+_REST_FACTOR = 20  # sampling may take at most 1/N of the time
+_GUARD_FACTOR, _GUARD_BYTES = 4, 1 << 30
 
 
 class Sampling:
@@ -93,8 +93,8 @@ class Sampling:
 
     def started(self, entry: ContainerRecord) -> None:
         if entry.memory:
-            guard = entry.memory * _GUARD_FACTOR + _GUARD_MORE
-            with contextlib.suppress(OSError, ValueError):  # it may have ended, or have a lower limit already
+            guard = entry.memory * _GUARD_FACTOR + _GUARD_BYTES
+            with contextlib.suppress(OSError, ValueError):  # it has ended, or has a lower limit already
                 resource.prlimit(entry.pid, resource.RLIMIT_DATA, (guard, guard))
 
     def ended(self, entry: ContainerRecord) -> bool:
@@ -105,7 +105,7 @@ class Sampling:
         if not limited:
             return 0
         began = time.thread_time()
-        snapshot = Snapshot()
+        snapshot = ProcessSnapshot()
         for entry in limited:
             members = snapshot.members(entry.pid, entry.first)
             if _quick(members) > entry.memory and (used := _exact(members)) > entry.memory:
@@ -113,13 +113,13 @@ class Sampling:
                 killing.group(entry.pid, signal.SIGKILL)
                 for pid in members:
                     killing.one(pid)
-        return max(_INTERVAL_SECONDS, (time.thread_time() - began) * _SHARE)
+        return max(_INTERVAL_SECONDS, (time.thread_time() - began) * _REST_FACTOR)
 
-    def usage(self, entry: ContainerRecord, snapshot: Snapshot) -> tuple[float, int] | None:
+    def usage(self, entry: ContainerRecord, snapshot: ProcessSnapshot) -> tuple[float, int] | None:
         return None
 
 
-def measure(entry: ContainerRecord, snapshot: Snapshot) -> tuple[float, int]:
+def measure(entry: ContainerRecord, snapshot: ProcessSnapshot) -> tuple[float, int]:
     """CPU seconds with children that have ended, and memory, as /proc has them."""
     members = snapshot.members(entry.pid, entry.first)
     ticks = sum(sum(map(int, snapshot.fields[pid][11:15])) for pid in members if pid in snapshot.fields)

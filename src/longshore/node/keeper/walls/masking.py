@@ -1,11 +1,11 @@
 """Masks longshore's secrets in the mount namespace of a container: the data directory, and copies of its
 files.
 
-A file system may be seen at many places: by its own path, through a hostPath volume of a directory above,
-by a bind mount of the host. The kernel's table of mounts tells them all apart: each mount shows a directory
-of one file system. So a secret is known by its file system and its path there, and is masked at every mount
-that shows it. The table is read after all mounts of the container are made, so no link that changes
-meanwhile matters.
+A secret may be visible at many places: at its own path, through a hostPath volume of a directory above,
+through a bind mount of the host. In the kernel's table of mounts, each mount shows a directory of one file
+system. So a secret is identified by its file system and its path there, and is masked at every mount that
+shows it. The table is read after all mounts of the container are made, so no link that changes meanwhile
+matters.
 """
 
 from __future__ import annotations

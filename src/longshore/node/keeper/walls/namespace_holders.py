@@ -98,7 +98,7 @@ def _close(fd: int) -> None:
     try:
         os.close(fd)
     except OSError:
-        return  # there is none of this number
+        return  # no descriptor has this number
 
 
 def _is_held(lock: int) -> bool:

@@ -46,7 +46,7 @@ _FILES = {kind: name for name, kind in _KINDS.items()} | {linux.NEWPID: "pid_for
 _TMP = "/tmp"
 _NO_WALLS = "containers can have no walls on this system"
 _MACHINE = os.uname().nodename
-_KEPT_SECONDS = 30.0  # a namespace holds on to its volumes, so it is not kept long for the next container
+_KEPT_SECONDS = 30.0  # a mount namespace holds its volumes, so it is not kept long for the next container
 
 
 class Namespaces:
@@ -130,8 +130,9 @@ class Namespaces:
     def enter(
         self, entry: ContainerRecord, spec: Spec, target: ContainerRecord | None, pod: PodNamespaces | None
     ) -> None:
-        """Moves the keeper into the namespaces of the new container: those of its pod, and with a `target`
-        the PID namespace of that container, or all of its namespaces if the new one has no mounts."""
+        """Moves the keeper into the namespaces of the new container, which include those of its pod. With a
+        `target`, they include the target's PID namespace, or all namespaces of the target if the new
+        container has no mounts."""
         walls = spec.get("walls")
         try:
             if target is not None and not spec["mounts"]:
@@ -251,8 +252,8 @@ class Namespaces:
         walls: Walls,
         pod: PodNamespaces | None,
     ) -> tuple[int, list[str], list[str]]:
-        """Enters a new mount namespace for the container, and returns it, with its directories that are in
-        memory, and those of them that are behind an overlay."""
+        """Enters a new mount namespace for the container. Returns the namespace, its directories in memory,
+        and those directories that are behind an overlay."""
         assert self.pid_namespaces is not None
         mounts, termination = spec["mounts"], spec["termination"]
         read_only, is_full = spec["read_only_root"], walls["level"] == "full"
@@ -279,7 +280,7 @@ class Namespaces:
                 directory = pid_namespace.tmp or self.pid_namespaces.give_tmp(pid_namespace)
                 if any(target.startswith(f"{_TMP}/") for target in (*targets, at)):
                     mounts = [(directory, _TMP, read_only), *mounts]
-                else:  # last, because the stage may be in the machine's /tmp
+                else:  # /tmp comes last, because the stage may be in the machine's /tmp
                     tmp = linux.open_tree(directory)
                     held.append(tmp)
             own_files = [source for source, _, _ in mounts]

@@ -23,11 +23,11 @@ def become_own_root() -> str:
 
 
 def _way() -> tuple[int, str]:
-    """The flags of unshare that give the right to mount, and why none do, or "".
+    """The flags of unshare that give the right to mount, and the problem if no flags do, else "".
 
-    Root of the machine has it. Root of a user namespace (a rootless container, `unshare -r`) may not come
-    back to namespaces that were there before its own, so the keeper makes a mount namespace and a host name.
-    Any other user has to make a user namespace, too."""
+    Root of the machine has the right without flags. Root of a user namespace (a rootless container, `unshare
+    -r`) cannot return to older namespaces, so the keeper makes a mount and a UTS namespace. Any other user
+    also makes a user namespace."""
     if users.is_machine_root():
         return 0, _tried(_unshare_mounts)
     found = ""

@@ -59,13 +59,13 @@ class PidNamespace:
         self.control = control
         """The socket to its first process, open as long as the keeper runs."""
         self.proc = proc
-        """A /proc to be mounted, or -1 when it is."""
+        """A /proc that is not mounted yet, or -1."""
         self.mounts = -1
-        """The mount namespace, once there is one that the next container may have too."""
+        """The mount namespace, if the next container may reuse it."""
         self.key: object = None
         """The identity of its mounts."""
         self.ipc: IpcNamespace | None = None
-        """The IPC namespace, if the next container may have that too."""
+        """The IPC namespace, if the next container may reuse it."""
         self.marks: Marks | None = None
         """Marks that show changes of its directories in memory; None if changes cannot be noticed."""
         self.message_file = ""
@@ -79,11 +79,11 @@ class PidNamespace:
         """Whether another PID namespace has its IPC and shared memory."""
         self.hostname = ""
         self.users = 0
-        """Containers in it: several where a pod shares its processes."""
+        """The number of containers in the namespace: several if a pod shares its processes."""
         self.since = 0.0
 
     def note_shared_memory(self, shared_memory: int) -> None:
-        """Records its own /dev/shm, which is empty now; -1 if it has none."""
+        """Records the namespace's own /dev/shm, which is empty now; -1 if it has none."""
         self.shared_memory = shared_memory
         if shared_memory >= 0:
             self._memory_used = _files(shared_memory)

@@ -46,8 +46,7 @@ class PodNamespaces:
         return _copy(self._mounts, self._memory_path, back)
 
     def take_pid_namespace(self, entry: ContainerRecord) -> None:
-        """Lets other containers join the PID namespace of this one, which an earlier keeper may have
-        started."""
+        """Lets other containers join the PID namespace of this container, which may be an adopted one."""
         pid_namespace = entry.pid_namespace
         if pid_namespace is None:
             return

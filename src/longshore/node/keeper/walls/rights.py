@@ -50,7 +50,7 @@ def fits(wanted: Rights, worn: Rights) -> bool:
 
 
 def is_usual(wanted: Rights) -> bool:
-    """Whether these are the usual rights, to which the keeper itself may drop."""
+    """Whether these are the default rights, to which the keeper itself may drop."""
     return wanted[0] == USUAL_CAPABILITIES & EVERYTHING[0] and wanted[1]
 
 

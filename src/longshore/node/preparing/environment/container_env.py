@@ -28,8 +28,8 @@ def resolve(
     services: Mapping[str, str],
     room: Room,
 ) -> dict[str, str]:
-    """All variables of the container `spec`, those of the Services last. The others count against `room`; a
-    variable that is set twice counts twice."""
+    """All variables of the container `spec`, those of the Services last. All but those of Services count
+    against `room`; a variable that is set twice counts twice."""
     values: dict[str, str] = {}
     name = ""
     try:

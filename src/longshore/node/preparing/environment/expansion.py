@@ -20,7 +20,7 @@ MAX_TOTAL_BYTES: Final = 2 * 1024 * 1024
 
 
 class TooLong(Exception):
-    """No program can be started with this text. The message goes on where its name ends."""
+    """No program can be started with this text. The message follows the name of the field."""
 
 
 class Room:
@@ -46,7 +46,7 @@ _TEXT_REFUSAL: Final = f"is longer than the {MAX_STRING_BYTES >> 10} KiB that Li
 
 
 def expand(text: str, value_of: Callable[[str], str]) -> str:
-    """`text` with each `$(NAME)` replaced by `value_of(NAME)`. Raises TooLong as soon as the result is."""
+    """`text` with each `$(NAME)` replaced by `value_of(NAME)`. Raises TooLong once the result is too long."""
     dollar = text.find("$")
     if dollar < 0:
         return text

@@ -23,9 +23,9 @@ _ENDS: Final = {"lines": b"\n", "records": b"\0"}
 
 
 def added(pod: Obj, variables: Mapping[str, str], directory: Path | None) -> Mapping[str, str]:
-    """`variables`, with the pod's item if it is to have one. Raises CannotPrepare when there is none.
-    `directory` is where `longshore run` keeps items: a pod must not get lines of any other file, which its
-    user may not read."""
+    """`variables`, with the pod's item if the pod asks for one. Raises CannotPrepare if there is none. Items
+    come only from files in `directory`, where `longshore run` keeps them: the pod's user may not read others.
+    """
     annotations = pod["metadata"].get("annotations")
     if not annotations or own_names.ITEMS_FILE not in annotations:
         return variables
@@ -45,7 +45,7 @@ def added(pod: Obj, variables: Mapping[str, str], directory: Path | None) -> Map
 
 
 class _Items:
-    """Where each item of a file ends. Items end with `end`; the last one may do without."""
+    """The offset at which each item of a file ends. Items end with `end`, which the last may lack."""
 
     def __init__(self, content: bytes, end: bytes) -> None:
         self._content = content

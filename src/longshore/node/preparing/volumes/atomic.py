@@ -28,8 +28,7 @@ class File(NamedTuple):
 def write(volume: Path, files: Mapping[str, File], group: int | None = None) -> bool:
     """Makes `files`, by path relative to it, the contents of `volume`. Returns whether anything changed.
 
-    With `group` everything belongs to that group, which may read it.
-    """
+    With `group` everything belongs to that group, which may read it."""
     for path in files:
         _refuse_escape(path)
     data = volume / _DATA

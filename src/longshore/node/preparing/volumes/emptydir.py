@@ -19,7 +19,7 @@ from longshore.node.preparing.types import Volume
 
 _PREFIX: Final = "longshore-"
 _OWNER: Final = ".root"
-"""The file with the path of the `root` that the volumes belong to."""
+"""The file that holds the path of `root`, to which the volumes belong."""
 
 
 def memory_root(shared: Path, root: Path) -> Path:

@@ -155,8 +155,8 @@ def _is_shared(volume: Obj) -> bool:
     return "configMap" in volume or "secret" in volume
 
 
-_FILES: Final = 0o660
-_FOLDERS: Final = 0o2770
+_FILE_MODE: Final = 0o660
+_DIRECTORY_MODE: Final = 0o2770
 _SEE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -164,11 +164,10 @@ def give_to_group(top: Path, group: int, *, only_if_root_differs: bool = False) 
     """Gives everything below `top` to `group`. Never follows a link, so nothing outside is touched.
 
     With `only_if_root_differs` (fsGroupChangePolicy OnRootMismatch) nothing is done if the top directory,
-    which is changed last, is right already. Raises PermissionError if this user may not change a file.
-    """
+    which is changed last, is right already. Raises PermissionError if this user may not change a file."""
     if only_if_root_differs:
         found = top.lstat()
-        if found.st_gid == group and found.st_mode & _FOLDERS == _FOLDERS:
+        if found.st_gid == group and found.st_mode & _DIRECTORY_MODE == _DIRECTORY_MODE:
             return
     for folder, names, _ in file_trees.deepest_first(top):
         for name in names:
@@ -176,14 +175,14 @@ def give_to_group(top: Path, group: int, *, only_if_root_differs: bool = False) 
                 _give_file(name, folder, group)
             else:
                 os.chown(name, -1, group, dir_fd=folder, follow_symlinks=False)
-        _change(folder, group, _FOLDERS)
+        _change(folder, group, _DIRECTORY_MODE)
 
 
 def _give_file(name: str, folder: int, group: int) -> None:
     """Changes a file by its descriptor: the name may have become a link meanwhile."""
     handle = os.open(name, _SEE, dir_fd=folder)
     try:
-        _change(handle, group, _FILES)
+        _change(handle, group, _FILE_MODE)
     finally:
         os.close(handle)
 

@@ -80,8 +80,7 @@ def _sub_path(mount: Obj, env: Mapping[str, str], container: str) -> str:
 def _below(volume: str, sub: str, name: str, container: str) -> str:
     """The real path of `sub` in the volume; a directory is made if there is nothing.
 
-    The messages say nothing of the machine's files, because the author of the link could read them.
-    """
+    The messages say nothing of the machine's files, because the author of the link could read them."""
     top = os.path.realpath(volume)
     wanted = os.path.realpath(os.path.join(top, sub))
     if not _within(wanted, top):

@@ -1,7 +1,7 @@
 """The files of volumes that the API fills: configMap, secret, downwardAPI and projected. Pure but for tokens.
 
-Raises Missing in the kubelet's words. A ConfigMap or Secret, or a key of it, that is missing and optional
-leaves its files out.
+Raises Missing in the kubelet's words. If an optional ConfigMap or Secret, or an optional key, is missing, its
+files are left out.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ _UNKNOWN_KEY: Final = {
 }
 
 MAX_POD_BYTES: Final = 64 << 20
-"""The size of all files that the API fills for one pod: a pod may ask for one key of a ConfigMap as any
-number of files."""
+"""The size of all files that the API fills for one pod, which may mount one key any number of times."""
 
 Files: TypeAlias = dict[str, File]
 GetToken: TypeAlias = Callable[[str, int], Awaitable[str]]

@@ -51,8 +51,7 @@ class Shared:
                 file_trees.remove_tree(path)
 
     def sweep(self) -> None:
-        """Removes directories of pods that were deleted while longshore was not running. Called when the
-        other pods are prepared."""
+        """Removes directories that no pod uses any more. Called at start, when all pods are prepared."""
         if self._root.is_dir():
             for path in self._root.iterdir():
                 if path not in self._users:

@@ -14,7 +14,7 @@ from longshore.api.types import Obj
 from longshore.controllers.volcano.names import owner_reference
 
 _ALPHABET: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
-_SUFFIX: Final = 12
+_SUFFIX_CHARACTERS: Final = 12
 MARKER: Final = "volume-pvc-"
 
 
@@ -22,7 +22,7 @@ def suffix(*parts: str) -> str:
     """Returns twelve letters and digits that depend only on `parts`."""
     number = int.from_bytes(hashlib.sha256("\0".join(parts).encode()).digest())
     letters = []
-    for _ in range(_SUFFIX):
+    for _ in range(_SUFFIX_CHARACTERS):
         number, digit = divmod(number, len(_ALPHABET))
         letters.append(_ALPHABET[digit])
     return "".join(letters)

@@ -12,7 +12,7 @@ from longshore.api.types import Obj
 from longshore.controllers.volcano.job.pods import tasks
 from longshore.controllers.volcano.job.rules.table import Kind, Step
 from longshore.controllers.volcano.job.view import VolcanoJobView
-from longshore.controllers.volcano.job.waking.job_requests import Request
+from longshore.controllers.volcano.job.waking.job_requests import JobRequest
 from longshore.controllers.volcano.names import RESTART_PARTITION, RESTART_POD
 from longshore.machinery.reasons import Reason
 
@@ -31,7 +31,7 @@ class Selection(msgspec.Struct, frozen=True):
 NOTHING_LEFT: Final = Selection((), 0, 0, False, Reason("NothingLeft"))
 
 
-def select(view: VolcanoJobView, step: Step, action: str, request: Request) -> Selection | None:
+def select(view: VolcanoJobView, step: Step, action: str, request: JobRequest) -> Selection | None:
     """Returns the pods that a kill deletes; None if the requested partition has no pods."""
     if step.kind is Kind.TARGETED:
         return _target(view, action, request)
@@ -50,7 +50,7 @@ def _last_retry(job: Obj) -> bool:
     return retries >= (job["spec"].get("maxRetry") or 0) - 1
 
 
-def _target(view: VolcanoJobView, action: str, request: Request) -> Selection | None:
+def _target(view: VolcanoJobView, action: str, request: JobRequest) -> Selection | None:
     found: Iterable[Obj] = view.pods.get(request.task, {}).values()
     said = f"task {request.task!r}"
     if action == RESTART_POD:

@@ -8,18 +8,18 @@ from longshore.api.facts import kinds
 from longshore.api.facts.kinds import Kind
 from longshore.api.facts.owners import controller_of
 from longshore.api.types import Obj
-from longshore.controllers.volcano.job.draft import Draft
+from longshore.controllers.volcano.job.draft import VolcanoJobDraft
 from longshore.controllers.volcano.job.plan import ClaimMissing, Course, Create, Delete, NewKey, Update
 from longshore.controllers.volcano.job.pods import job_volumes
 from longshore.controllers.volcano.names import owner_reference
 from longshore.controllers.volcano.plugins import KeyPair, NeedsKey, Plugin, Wanted
 
 
-def ensure(draft: Draft, wanted: Wanted) -> Course[None]:
+def ensure(draft: VolcanoJobDraft, wanted: Wanted) -> Course[None]:
     """Creates or updates one object as the plugin wants it."""
     existing = yield from draft.found(wanted.what, wanted.name)
     if existing is not None and _of_earlier_job(existing, draft.job):
-        # Garbage collection is about to take it: it would be gone while this Job relies on it.
+        # Garbage collection would delete it while this Job relies on it.
         yield from remove(draft, wanted.what, wanted.name, existing["metadata"]["uid"])
         existing = None
     body = wanted.make(existing)
@@ -40,14 +40,14 @@ def ensure(draft: Draft, wanted: Wanted) -> Course[None]:
         yield from draft.one(Update(wanted.what, {**existing, **body, "metadata": existing["metadata"]}))
 
 
-def remove_all(draft: Draft, plugin: Plugin) -> Course[None]:
+def remove_all(draft: VolcanoJobDraft, plugin: Plugin) -> Course[None]:
     """Deletes the plugin's objects. Reads each first, so that retries cost no write for a deleted one."""
     for wanted in plugin.objects(draft.job):
         if (yield from draft.found(wanted.what, wanted.name)) is not None:
             yield from remove(draft, wanted.what, wanted.name)
 
 
-def remove(draft: Draft, kind: Kind, name: str, uid: str = "") -> Course[None]:
+def remove(draft: VolcanoJobDraft, kind: Kind, name: str, uid: str = "") -> Course[None]:
     """Deletes an object, if it exists; with `uid`, only the object with that UID."""
     try:
         yield from draft.one(Delete(kind, name, uid))
@@ -60,9 +60,8 @@ def remove(draft: Draft, kind: Kind, name: str, uid: str = "") -> Course[None]:
             raise
 
 
-def claims(draft: Draft) -> Course[tuple[list[Obj], list[tuple[str, str]]]]:
-    """Returns the Job's volumes, each with the name of an existing claim, and the marks of those claims.
-    Raises `ClaimMissing`."""
+def claims(draft: VolcanoJobDraft) -> Course[tuple[list[Obj], list[tuple[str, str]]]]:
+    """Returns the Job's volumes with names of claims, and the claims' marks. Raises `ClaimMissing`."""
     found: list[Obj] = []
     markers: list[tuple[str, str]] = []
     for index, volume in enumerate(draft.job["spec"].get("volumes") or ()):
@@ -77,7 +76,7 @@ def claims(draft: Draft) -> Course[tuple[list[Obj], list[tuple[str, str]]]]:
     return found, markers
 
 
-def _claim(draft: Draft, index: int, spec: Obj) -> Course[str]:
+def _claim(draft: VolcanoJobDraft, index: int, spec: Obj) -> Course[str]:
     job = draft.job
     for name in job_volumes.claim_names(job, index):
         existing = yield from draft.found(kinds.CLAIMS, name)

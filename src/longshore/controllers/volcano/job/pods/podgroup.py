@@ -53,13 +53,13 @@ class _Specs:
         if known is not None and known[0] is spec and known[1] == priorities:
             return known[2]
         made = _spec(job, priorities)
-        if len(self._known) >= _REMEMBERED:
+        if len(self._known) >= _MAX_REMEMBERED:
             del self._known[next(iter(self._known))]
         self._known[id(spec)] = spec, priorities, made
         return made
 
 
-_REMEMBERED: Final = 64
+_MAX_REMEMBERED: Final = 64
 _specs: Final = _Specs()
 
 
@@ -137,7 +137,8 @@ def least_resources(job: Obj, priorities: Mapping[str, int]) -> dict[str, str]:
 
 
 def _take(total: dict[str, str], ordered: Iterable[Obj], left: int, counts: Iterable[int]) -> int:
-    """Adds the usage of up to `counts` pods of each task, `left` in all; returns the rest of `left`."""
+    """Adds the requests of up to `counts` pods per task, at most `left` in total; returns the rest of
+    `left`."""
     for task, count in zip(ordered, counts, strict=True):
         number = max(min(count, left), 0)
         left -= number

@@ -12,7 +12,7 @@ from longshore.api.facts import pod_state
 from longshore.api.types import Obj
 from longshore.controllers.volcano import plugins
 from longshore.controllers.volcano.job.pods import building, tasks
-from longshore.controllers.volcano.job.status import Count
+from longshore.controllers.volcano.job.status import PhaseCount
 from longshore.controllers.volcano.job.view import VolcanoJobView
 from longshore.machinery.reasons import Number, Reason
 
@@ -26,7 +26,7 @@ class Population(msgspec.Struct, frozen=True):
     create: Sequence[tuple[str, Obj]] = ()
     """Tasks and bodies of new pods."""
     delete: Sequence[Obj] = ()
-    count: Count = msgspec.field(default_factory=Count)
+    count: PhaseCount = msgspec.field(default_factory=PhaseCount)
     """The existing pods."""
     why: tuple[Reason, ...] = ()
     more: bool = False
@@ -36,7 +36,7 @@ class Population(msgspec.Struct, frozen=True):
 def populate(view: VolcanoJobView) -> Population:
     """Finds the missing and the surplus pods. Raises `plugins.PluginError`."""
     job = view.job
-    count, create, delete, why = Count(), list[tuple[str, Obj]](), [], []
+    count, create, delete, why = PhaseCount(), list[tuple[str, Obj]](), [], []
     more = False
     changed_by = plugins.enabled(job)
     for task in job["spec"].get("tasks") or ():

@@ -12,7 +12,7 @@ from longshore.controllers.volcano.job.rules.table import Then
 from longshore.machinery.reasons import Number, Reason
 
 
-class Change(NamedTuple):
+class PhaseChange(NamedTuple):
     """The new phase, and the reason."""
 
     phase: str
@@ -21,16 +21,16 @@ class Change(NamedTuple):
     """Whether the change uses one of the Job's retries."""
 
 
-Rule = Callable[[Obj, Obj], Change | None]
+Rule = Callable[[Obj, Obj], PhaseChange | None]
 """A function of the Job and its new status; returns None if the phase stays."""
 
 
-def change(then: Then, job: Obj, status: Obj) -> Change | None:
+def change(then: Then, job: Obj, status: Obj) -> PhaseChange | None:
     """Returns the change of phase by the rule `then`."""
     return _RULES[then](job, status)
 
 
-def started(job: Obj, status: Obj) -> Change | None:
+def started(job: Obj, status: Obj) -> PhaseChange | None:
     wanted = job["spec"].get("minAvailable") or 0
     begun = _sum(status, "running", "succeeded", "failed")
     if wanted <= begun:
@@ -38,7 +38,7 @@ def started(job: Obj, status: Obj) -> Change | None:
     return None
 
 
-def ended(job: Obj, status: Obj) -> Change | None:
+def ended(job: Obj, status: Obj) -> PhaseChange | None:
     spec = job["spec"]
     total = tasks.total_replicas(job)
     if total == 0:
@@ -78,7 +78,7 @@ def _task_short_of_successes(job: Obj, status: Obj) -> dict[str, Number] | None:
     return None
 
 
-def restarted(job: Obj, status: Obj) -> Change | None:
+def restarted(job: Obj, status: Obj) -> PhaseChange | None:
     retries, limit = status.get("retryCount") or 0, job["spec"].get("maxRetry") or 0
     if retries >= limit:
         return _change(names.FAILED, "RetriesSpent", {"retryCount": retries, "maxRetry": limit})
@@ -88,8 +88,8 @@ def restarted(job: Obj, status: Obj) -> Change | None:
     return None
 
 
-def _change(phase: str, code: str, numbers: Mapping[str, Number], *, retry: bool = False) -> Change:
-    return Change(phase, Reason(code, {"phase": phase, **numbers}), retry)
+def _change(phase: str, code: str, numbers: Mapping[str, Number], *, retry: bool = False) -> PhaseChange:
+    return PhaseChange(phase, Reason(code, {"phase": phase, **numbers}), retry)
 
 
 def _to(phase: str, code: str, *, retry: bool = False) -> Rule:
@@ -100,7 +100,7 @@ def _to(phase: str, code: str, *, retry: bool = False) -> Rule:
 def _once_gone(phase: str) -> Rule:
     found = _change(phase, "NoPodAlive", {})
 
-    def rule(job: Obj, status: Obj) -> Change | None:
+    def rule(job: Obj, status: Obj) -> PhaseChange | None:
         return None if _sum(status, "terminating", "pending", "running") else found
 
     return rule

@@ -15,7 +15,7 @@ from longshore.api.time import durations
 from longshore.api.types import Obj
 from longshore.controllers.volcano import names
 from longshore.controllers.volcano.job.pods import tasks
-from longshore.controllers.volcano.job.waking.job_requests import Request
+from longshore.controllers.volcano.job.waking.job_requests import JobRequest
 from longshore.machinery.reasons import Number, Reason
 
 _INTERNAL: Final = (names.OUT_OF_SYNC, names.COMMAND_ISSUED, names.POD_RUNNING, "")
@@ -33,7 +33,7 @@ class Match(msgspec.Struct, frozen=True):
 _JUST_LOOK: Final = Match(names.SYNC_JOB, Reason("NothingButALook"))
 
 
-def match(job: Obj, request: Request) -> Match:
+def match(job: Obj, request: JobRequest) -> Match:
     """Returns the action for `request` in the Job's state."""
     if request.action:
         return Match(request.action, Reason("CommandAsks", {"action": request.action}))
@@ -56,7 +56,7 @@ def match(job: Obj, request: Request) -> Match:
     return found or Match(names.SYNC_JOB, Reason("NoPolicy", said))
 
 
-def _first(policies: Iterable[Obj], request: Request, said: Mapping[str, Number]) -> Match | None:
+def _first(policies: Iterable[Obj], request: JobRequest, said: Mapping[str, Number]) -> Match | None:
     for number, policy in enumerate(policies):
         rule = _fits(policy, request)
         if rule:
@@ -68,12 +68,12 @@ def _first(policies: Iterable[Obj], request: Request, said: Mapping[str, Number]
     return None
 
 
-def _fits(policy: Obj, request: Request) -> str:
+def _fits(policy: Obj, request: JobRequest) -> str:
     """Describes the part of the policy that matches; empty if none does."""
     events = [*(policy.get("events") or ()), policy.get("event") or ""]
     if (
         request.event in events or names.ANY_EVENT in events
-    ) and (  # a pod is pending when it is made: only a time that passes makes that an event
+    ) and (  # every new pod is pending, so PodPending needs a timeout
         request.event != names.POD_PENDING or policy.get("timeout") is not None
     ):
         return f"event {request.event if request.event in events else names.ANY_EVENT}"

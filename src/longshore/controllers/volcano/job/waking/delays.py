@@ -14,7 +14,7 @@ import msgspec
 from longshore.api.types import Obj
 from longshore.controllers.volcano import names
 from longshore.controllers.volcano.job.pods import tasks
-from longshore.controllers.volcano.job.waking.job_requests import Request
+from longshore.controllers.volcano.job.waking.job_requests import JobRequest
 from longshore.machinery.reasons import Reason
 
 TRACELESS: Final = (names.POD_EVICTED, names.UNKNOWN)
@@ -22,7 +22,7 @@ TRACELESS: Final = (names.POD_EVICTED, names.UNKNOWN)
 
 
 class Delayed(msgspec.Struct, frozen=True):
-    request: Request
+    request: JobRequest
     action: str
     due: float
     """Seconds since 1970."""
@@ -54,8 +54,7 @@ class Delays:
         """Cancels actions that the state of the pods makes pointless; returns the reasons.
 
         An action for a pending pod is cancelled when the pod has started, ended or gone. An action for a
-        failure or an eviction is cancelled once a pod of that name runs.
-        """
+        failure or an eviction is cancelled once a pod of that name runs."""
         said = []
         for name, entry in [*self.entries.items()]:
             pod, event = pods.get(name), entry.request.event
@@ -74,7 +73,7 @@ class Delays:
                 said.append(Reason("DelayedActionCancelled", numbers))
         return said
 
-    def done(self, action: str, request: Request) -> None:
+    def done(self, action: str, request: JobRequest) -> None:
         """Removes the delayed actions that `action`, now carried out, covers."""
         level = _level(action, request)
         for pod, entry in [*self.entries.items()]:
@@ -102,7 +101,7 @@ class Delays:
         ]
 
 
-def _level(action: str, request: Request) -> tuple[str, ...]:
+def _level(action: str, request: JobRequest) -> tuple[str, ...]:
     """Returns the target of an action. Actions with the same target cover each other."""
     if action == names.RESTART_TASK:
         return ("task", request.task)

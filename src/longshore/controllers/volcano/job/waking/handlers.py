@@ -9,11 +9,11 @@ from longshore.api.facts.volcano_job_state import phase_of
 from longshore.api.types import Obj
 from longshore.client.protocol import Packed
 from longshore.controllers.volcano.job import observe
-from longshore.controllers.volcano.job.memory import Memory
+from longshore.controllers.volcano.job.memory import VolcanoJobMemory
 from longshore.controllers.volcano.job.metrics import VolcanoMetrics
 from longshore.controllers.volcano.job.pods import tasks
 from longshore.controllers.volcano.job.waking import job_requests
-from longshore.controllers.volcano.job.waking.job_requests import SYNC, PodOf, Request
+from longshore.controllers.volcano.job.waking.job_requests import SYNC, JobRequest, PodOf
 from longshore.controllers.volcano.names import UNKNOWN, group_phase, opens_gate
 from longshore.machinery.informers.cache import Cache, Key, key_of
 from longshore.machinery.informers.informer import Handler
@@ -23,12 +23,12 @@ Wake = Callable[[Key], None]
 
 
 class JobHandler(Handler):
-    def __init__(self, memory: Memory, wake: Wake, metrics: VolcanoMetrics) -> None:
+    def __init__(self, memory: VolcanoJobMemory, wake: Wake, metrics: VolcanoMetrics) -> None:
         self._memory, self._wake, self._metrics = memory, wake, metrics
 
     def on_add(self, obj: Obj, initial: bool) -> None:
         key = key_of(obj)
-        if not initial:  # what was there before is looked at by its state
+        if not initial:  # existing Jobs are synced by their state
             self._memory.put(key, SYNC)
         self._wake(key)
 
@@ -46,7 +46,7 @@ class JobHandler(Handler):
 
 
 class PodHandler(Handler):
-    def __init__(self, memory: Memory, wake: Wake, jobs: Cache, pods: Cache) -> None:
+    def __init__(self, memory: VolcanoJobMemory, wake: Wake, jobs: Cache, pods: Cache) -> None:
         self._memory, self._wake, self._jobs, self._pods = memory, wake, jobs, pods
 
     def on_add(self, obj: Obj, initial: bool) -> None:
@@ -94,7 +94,7 @@ class PodHandler(Handler):
         job = self._jobs.get(*key)
         return job is None or job["metadata"]["uid"] != mine.uid or _has_policies(job, mine.task)
 
-    def _changes(self, old: Obj | None, new: Obj, mine: PodOf) -> list[Request]:
+    def _changes(self, old: Obj | None, new: Obj, mine: PodOf) -> list[JobRequest]:
         def task_pods(name: str) -> tuple[Obj | None, list[Obj]]:
             job = self._jobs.get(*_job_key(new))
             if job is None or job["metadata"]["uid"] != mine.uid or not _has_policies(job, name):
@@ -104,7 +104,7 @@ class PodHandler(Handler):
 
         return job_requests.of_change(old, new, mine, task_pods)
 
-    def _heard(self, pod: Obj, found: list[Request]) -> None:
+    def _heard(self, pod: Obj, found: list[JobRequest]) -> None:
         key = _job_key(pod)
         for request in found:
             self._memory.put(key, request)
@@ -112,7 +112,7 @@ class PodHandler(Handler):
 
 
 class GroupHandler(Handler):
-    def __init__(self, memory: Memory, wake: Wake) -> None:
+    def __init__(self, memory: VolcanoJobMemory, wake: Wake) -> None:
         self._memory, self._wake = memory, wake
 
     def on_add(self, obj: Obj, initial: bool) -> None:
@@ -136,7 +136,7 @@ class GroupHandler(Handler):
 
 
 class CommandHandler(Handler):
-    def __init__(self, memory: Memory, wake: Wake) -> None:
+    def __init__(self, memory: VolcanoJobMemory, wake: Wake) -> None:
         self._memory, self._wake = memory, wake
 
     def on_add(self, obj: Obj, initial: bool) -> None:

@@ -1,8 +1,8 @@
 """Intents that must survive a restart of the controller: annotations of the Job.
 
 `ACTION` is the action being carried out. It is written before the first pod is changed and removed when all
-is done; a controller that finds it carries out the action again, or what is left of it. Upstream marks and
-deletes pods first and records nothing, so that a crash in between causes an unwanted restart.
+is done. A controller that finds it carries the action out again, or only what is left of it. Upstream marks
+and deletes pods first and records nothing, so that a crash in between causes an unwanted restart.
 
 `LATER` holds delayed actions that cannot be derived again from the objects: the pod is gone, or the PodGroup
 was Unknown. `LEAVING` holds pods that are being deleted by others and whose end requires an action: the
@@ -22,7 +22,7 @@ from longshore.api.facts import own_names
 from longshore.api.facts.volcano_job_state import phase_of
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.waking.delays import Delayed
-from longshore.controllers.volcano.job.waking.job_requests import Request
+from longshore.controllers.volcano.job.waking.job_requests import JobRequest
 
 ACTION: Final = own_names.VOLCANO_ACTION
 LATER: Final = own_names.VOLCANO_DELAYED_ACTIONS
@@ -35,7 +35,7 @@ class Intent(msgspec.Struct, frozen=True):
     """An action, and the state of the Job when it began."""
 
     action: str
-    request: Request
+    request: JobRequest
     phase: str
     version: int
     retries: int
@@ -46,11 +46,11 @@ class Intent(msgspec.Struct, frozen=True):
         """Whether the Job's status is still as before the action, so that its result is not written yet."""
         return (self.phase, self.version, self.retries) == _state(job)
 
-    def answers(self, request: Request) -> bool:
+    def answers(self, request: JobRequest) -> bool:
         return replace(request, action="") == replace(self.request, action="")
 
 
-def intend(job: Obj, action: str, request: Request, group: Obj | None) -> Intent:
+def intend(job: Obj, action: str, request: JobRequest, group: Obj | None) -> Intent:
     uid = "" if group is None else group["metadata"]["uid"]
     return Intent(action, request, *_state(job), uid)
 
@@ -85,19 +85,18 @@ def later_annotation(delayed: Iterable[Delayed]) -> str | None:
     return types.encode(made).decode() if made else None
 
 
-def read_leaving(job: Obj) -> list[Request]:
+def read_leaving(job: Obj) -> list[JobRequest]:
     """Returns the recorded evictions that were about to happen."""
-    return _note(job, LEAVING, list[Request]) or []
+    return _note(job, LEAVING, list[JobRequest]) or []
 
 
-def leaving_annotation(requests: Iterable[Request]) -> str | None:
+def leaving_annotation(requests: Iterable[JobRequest]) -> str | None:
     made = [_plain(request) for request in requests]
     return types.encode(made).decode() if made else None
 
 
 def patch(job: Obj, values: Mapping[str, str | None]) -> Obj | None:
-    """Returns a merge patch that sets these annotations on exactly this version; None if they are set
-    already."""
+    """Returns a merge patch that sets these annotations on exactly this version; None if they are set."""
     notes = job["metadata"].get("annotations")
     if not notes and not any(values.values()):
         return None
@@ -112,7 +111,7 @@ def patch(job: Obj, values: Mapping[str, str | None]) -> Obj | None:
 _FIELDS: Final = ("event", "uid", "task", "pod", "pod_uid", "partition", "exit_code", "version", "command")
 
 
-def _plain(request: Request) -> dict[str, Any]:
+def _plain(request: JobRequest) -> dict[str, Any]:
     return {name: value for name in _FIELDS if (value := getattr(request, name)) or name == "event"}
 
 

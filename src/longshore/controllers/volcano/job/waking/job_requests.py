@@ -19,7 +19,7 @@ from longshore.controllers.volcano.job.pods import tasks
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class JobRequest:
     """One event of a Job, with all that a policy may match."""
 
     event: str = names.OUT_OF_SYNC
@@ -39,7 +39,7 @@ class Request:
     """When the event happened, in seconds since 1970; None means now."""
 
 
-SYNC = Request()
+SYNC = JobRequest()
 
 
 class PodOf(msgspec.Struct, frozen=True):
@@ -84,9 +84,9 @@ def job_name(pod: Obj) -> str:
     return name
 
 
-def about(pod: Obj, mine: PodOf, event: str, *, exit_code: int = 0, since: float | None = None) -> Request:
+def about(pod: Obj, mine: PodOf, event: str, *, exit_code: int = 0, since: float | None = None) -> JobRequest:
     meta = pod["metadata"]
-    return Request(
+    return JobRequest(
         event,
         uid=mine.uid,
         task=mine.task,
@@ -99,7 +99,7 @@ def about(pod: Obj, mine: PodOf, event: str, *, exit_code: int = 0, since: float
     )
 
 
-def of_change(old: Obj | None, new: Obj, mine: PodOf, task_pods: TaskPods) -> list[Request]:
+def of_change(old: Obj | None, new: Obj, mine: PodOf, task_pods: TaskPods) -> list[JobRequest]:
     """Returns the requests for a pod that changed, or is seen for the first time (`old` is None)."""
     if tasks.marked(new):
         return [about(new, mine, names.OUT_OF_SYNC)]
@@ -116,7 +116,8 @@ def of_change(old: Obj | None, new: Obj, mine: PodOf, task_pods: TaskPods) -> li
     if phase in ("Running", "Pending"):
         found = []
         task, pods = task_pods(mine.task)
-        # A phase that just changed is the news, as upstream has it; the next change tells of the task.
+        # As upstream, a change of phase makes a request about the pod; the next change makes one about the
+        # task.
         if (old is None or not fresh) and task is not None and tasks.failed(task, pods):
             found.append(about(new, mine, names.TASK_FAILED))
         if fresh:
@@ -127,17 +128,17 @@ def of_change(old: Obj | None, new: Obj, mine: PodOf, task_pods: TaskPods) -> li
     return [about(new, mine, names.OUT_OF_SYNC)]
 
 
-def of_deletion(pod: Obj, mine: PodOf) -> Request:
+def of_deletion(pod: Obj, mine: PodOf) -> JobRequest:
     return about(pod, mine, names.OUT_OF_SYNC if tasks.marked(pod) else names.POD_EVICTED)
 
 
-def of_group(group: Obj) -> Request:
+def of_group(group: Obj) -> JobRequest:
     """Returns the request for a PodGroup whose phase changed, without UID or version of the Job."""
-    return Request(names.UNKNOWN if names.group_phase(group) == names.UNKNOWN else "")
+    return JobRequest(names.UNKNOWN if names.group_phase(group) == names.UNKNOWN else "")
 
 
-def of_command(command: Obj) -> Request:
-    return Request(
+def of_command(command: Obj) -> JobRequest:
+    return JobRequest(
         names.COMMAND_ISSUED,
         uid=(command.get("target") or {}).get("uid") or "",
         action=command.get("action") or "",

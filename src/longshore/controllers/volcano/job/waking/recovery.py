@@ -16,13 +16,13 @@ from longshore.api.types import Obj
 from longshore.controllers.volcano.job.pods import tasks
 from longshore.controllers.volcano.job.view import VolcanoJobView
 from longshore.controllers.volcano.job.waking import intents, job_requests
-from longshore.controllers.volcano.job.waking.job_requests import SYNC, Request
+from longshore.controllers.volcano.job.waking.job_requests import SYNC, JobRequest
 from longshore.controllers.volcano.names import POD_EVICTED, UNKNOWN, pod_name
 
 _COUNTERS: Final = ("pending", "running", "succeeded", "failed", "unknown")
 
 
-def missed(view: VolcanoJobView) -> list[Request]:
+def missed(view: VolcanoJobView) -> list[JobRequest]:
     """Returns the requests that a controller must handle when it sees the Job for the first time."""
     job = view.job
     if volcano_job_state.has_ended(job):
@@ -36,11 +36,11 @@ def missed(view: VolcanoJobView) -> list[Request]:
     found += _left(view)
     found += _vanished(view)
     if view.group_phase == "Unknown":
-        found.append(Request(UNKNOWN))
+        found.append(JobRequest(UNKNOWN))
     return [*found, SYNC]
 
 
-def leaving(view: VolcanoJobView) -> Iterator[Request]:
+def leaving(view: VolcanoJobView) -> Iterator[JobRequest]:
     """Yields evictions of pods that others are deleting. The status no longer counts these pods."""
     for pods in view.pods.values():
         for pod in pods.values():
@@ -49,13 +49,13 @@ def leaving(view: VolcanoJobView) -> Iterator[Request]:
                 yield job_requests.of_deletion(pod, mine)
 
 
-def _left(view: VolcanoJobView) -> Iterator[Request]:
+def _left(view: VolcanoJobView) -> Iterator[JobRequest]:
     """Yields requests for pods recorded as leaving that are gone now."""
     there = {pod["metadata"]["uid"] for pods in view.pods.values() for pod in pods.values()}
     return (request for request in intents.read_leaving(view.job) if request.pod_uid not in there)
 
 
-def _vanished(view: VolcanoJobView) -> Iterator[Request]:
+def _vanished(view: VolcanoJobView) -> Iterator[JobRequest]:
     """Yields eviction requests for pods that the status counts and that no longer exist."""
     job = view.job
     status = job.get("status") or {}
@@ -70,7 +70,7 @@ def _vanished(view: VolcanoJobView) -> Iterator[Request]:
         )
         missing = ((index, pod) for index, pod in enumerate(names) if pod not in there)
         for index, pod in islice(missing, lost):
-            yield Request(
+            yield JobRequest(
                 POD_EVICTED,
                 uid=job["metadata"]["uid"],
                 task=name,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from longshore.api.types import Obj
-from longshore.controllers.volcano.job.memory import Memory
+from longshore.controllers.volcano.job.memory import VolcanoJobMemory
 from longshore.machinery.informers.cache import Cache, Key
 from longshore.machinery.time.clock import Clock, Timer
 
@@ -21,7 +21,9 @@ PATIENCE_SECONDS: Final = 15.0
 class UnseenPods:
     """The Jobs for which pods were created lately. `wake` requests a sync of a Job."""
 
-    def __init__(self, clock: Clock, memory: Memory, pods: Cache, wake: Callable[[Key], None]) -> None:
+    def __init__(
+        self, clock: Clock, memory: VolcanoJobMemory, pods: Cache, wake: Callable[[Key], None]
+    ) -> None:
         self._clock, self._memory, self._pods, self._wake = clock, memory, pods, wake
         self._newer: dict[Key, int] = {}
         """The revision of the last pod created since the last check, by Job."""

@@ -12,14 +12,14 @@ import msgspec
 import yaml
 
 from longshore.api.types import Obj
-from longshore.sim.sim_result import Result
+from longshore.sim.sim_result import SimResult
 
 _KINDS = {"cronjob": "CronJob", "job": "Job", "node": "Node", "queue": "Queue", "vcjob": "Job"}
 _FIXED: Final = ("apiVersion", "kind", "metadata")
 _TEXTS: Final = (("metadata", "name"), ("metadata", "namespace"))
 
 
-class Change(NamedTuple):
+class FieldChange(NamedTuple):
     """`job/x.spec.parallelism=8,16`: a field of an object, and the values to try."""
 
     kind: str
@@ -36,7 +36,7 @@ class Variant(NamedTuple):
     nodes: Sequence[Obj] = ()
 
     def on(self, nodes: Sequence[Obj]) -> Variant:
-        """This choice on these nodes, whose number becomes part of its words."""
+        """This variant on these nodes; their number becomes part of its words."""
         many = "1 node" if len(nodes) == 1 else f"{len(nodes)} nodes"
         return Variant(f"{self.words}, {many}" if self.words else many, self.objects, nodes)
 
@@ -51,7 +51,7 @@ class Spread(msgspec.Struct):
     """The share of runs that complete, of those in which the work exists."""
 
 
-def change(text: str) -> Change:
+def change(text: str) -> FieldChange:
     """Parses a change. Raises ValueError with what is wrong."""
     target, equals, values = text.partition("=")
     reference, dot, path = target.partition(".")
@@ -63,7 +63,7 @@ def change(text: str) -> Change:
         )
     if path in _FIXED:
         raise ValueError(f"--set {text!r}: {path} stays as it is; set a field of spec, status or metadata")
-    return Change(kind, name, parts, tuple(_value(each, text) for each in values.split(",")))
+    return FieldChange(kind, name, parts, tuple(_value(each, text) for each in values.split(",")))
 
 
 def _value(each: str, text: str) -> Any:
@@ -76,8 +76,9 @@ def _value(each: str, text: str) -> Any:
         raise ValueError(f"--set {text!r}: {each!r} is no value in YAML, such as 8 or text") from None
 
 
-def variants(objects: Sequence[Obj], changes: Sequence[Change]) -> Iterator[Variant]:
-    """Yields every combination of values; a single one without words if nothing is changed."""
+def variants(objects: Sequence[Obj], changes: Sequence[FieldChange]) -> Iterator[Variant]:
+    """Yields a variant for every combination of values; without changes, a single variant with empty
+    `words`."""
     for chosen in itertools.product(*(each.values for each in changes)):
         changed = copy.deepcopy([*objects])
         for one, value in zip(changes, chosen, strict=True):
@@ -86,7 +87,7 @@ def variants(objects: Sequence[Obj], changes: Sequence[Change]) -> Iterator[Vari
         yield Variant(words, changed)
 
 
-def _set(objects: list[Obj], one: Change, value: Any) -> None:
+def _set(objects: list[Obj], one: FieldChange, value: Any) -> None:
     found = next((obj for obj in objects if _is_meant(obj, one)), None)
     if found is None:
         raise ValueError(f"--set: there is no {one.kind}/{one.name} among the manifests")
@@ -101,13 +102,13 @@ def _set(objects: list[Obj], one: Change, value: Any) -> None:
     place[_key(place, one.path[-1], one, len(one.path) - 1)] = value
 
 
-def _is_meant(obj: Obj, one: Change) -> bool:
+def _is_meant(obj: Obj, one: FieldChange) -> bool:
     is_volcano = obj["apiVersion"].startswith("batch.volcano.sh/")
     of_group = one.kind == "cronjob" or is_volcano == (one.kind == "vcjob")
     return of_group and (obj["kind"], obj["metadata"].get("name")) == (_KINDS[one.kind], one.name)
 
 
-def _key(place: Any, part: str, one: Change, number: int) -> str | int:
+def _key(place: Any, part: str, one: FieldChange, number: int) -> str | int:
     """The key of a mapping, or the number of an item, by its part of a path."""
     if isinstance(place, dict):
         return part
@@ -123,11 +124,11 @@ def _key(place: Any, part: str, one: Change, number: int) -> str | int:
     return index
 
 
-def _spoken(one: Change) -> str:
+def _spoken(one: FieldChange) -> str:
     return f"{one.kind}/{one.name}.{'.'.join(one.path)}"
 
 
-def spreads(results: Sequence[Result]) -> list[Spread]:
+def spreads(results: Sequence[SimResult]) -> list[Spread]:
     """The spread of each Job over results, and of all runs of a CronJob together."""
     lengths: dict[str, list[float]] = {}
     ends: dict[str, list[bool]] = {}

@@ -11,14 +11,14 @@ from typing import Any, Final
 from longshore.api import cron
 from longshore.api.facts import own_names
 from longshore.api.types import Obj
-from longshore.cli.crontabs.crontab import Entry, fires
+from longshore.cli.crontabs.crontab import CrontabEntry, fires
 from longshore.cli.main import Failure
 from longshore.cli.running import shorthand
 
 _INPUT: Final = "LONGSHORE_INPUT"
 """The variable with the standard input of a crontab's line."""
 _FEED: Final = f'printf %s "${_INPUT}" | "$0" -c "$1"'
-"""The shell's text that feeds it: the shell and the command of the line follow."""
+"""Shell text that passes the standard input; the shell and the line's command follow it."""
 _MAX_NAME: Final = 52
 """Characters of a CronJob's name, as Kubernetes has it."""
 
@@ -54,7 +54,7 @@ def cronjob(name: str, spec: Obj) -> Obj:
 
 
 def _job_template(arguments: Namespace, command: Sequence[str], environ: Mapping[str, str]) -> Obj:
-    wanted = shorthand.Wanted(
+    wanted = shorthand.WantedRun(
         command, env=arguments.env, env_all=arguments.env_all, cpu=arguments.cpu, memory=arguments.memory
     )
     made: Obj = shorthand.job(wanted, environ, shorthand.directory())["spec"]["template"]
@@ -118,7 +118,7 @@ def changes(arguments: Namespace, command: Sequence[str], environ: Mapping[str, 
     return {"spec": spec} if spec else {}
 
 
-def from_entry(entry: Entry) -> Obj:
+def from_entry(entry: CrontabEntry) -> Obj:
     """The CronJob of a line of a crontab: its command in cron's environment, in the home directory."""
     env = dict(entry.env)
     if entry.input is None:
@@ -127,7 +127,7 @@ def from_entry(entry: Entry) -> Obj:
         command = [entry.shell, "-c", _FEED, entry.shell, entry.command]
         env[_INPUT] = entry.input
     template = shorthand.job(
-        shorthand.Wanted(command, env=[f"{k}={v}" for k, v in env.items()]), {}, env["HOME"]
+        shorthand.WantedRun(command, env=[f"{k}={v}" for k, v in env.items()]), {}, env["HOME"]
     )
     template = template["spec"]["template"]
     spec: Obj = {"schedule": entry.schedule}
