@@ -139,6 +139,7 @@ class Agent:
             name,
             self.lives,
             clock,
+            pods=self._pods.cache,
             sync=self._sync,
             runtimes=self._runtimes,
             endings=self._endings,

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from longshore.api.types import Obj
-from longshore.client.protocol import Packed
 
 _HANDLER_FAILED: Final = "a handler failed; it misses this change, and the others still hear of it"
 
@@ -18,13 +17,8 @@ class Handler:
     """Override the methods that you need. Objects are frozen: copy one before you change it."""
 
     def on_add(self, obj: Obj, initial: bool) -> None:
-        """`obj` exists. `initial` is true if it existed before the informer's first list."""
-
-    def on_settled(self, facts: Obj, packed: Packed) -> None:
-        """An object existed before the informer's first list and has settled: its deletion is the only change
-        left. `facts` has only the fields named in `api/facts/settled_objects.py`; override this method if
-        those are enough."""
-        self.on_add(packed.obj, True)
+        """`obj` exists. `initial` is true if it existed before the informer's first list: then `obj` may have
+        only the facts of `api/facts/settled_objects.py`, if it has settled, and the cache has all of it."""
 
     def on_update(self, old: Obj, new: Obj) -> None:
         """`obj` changed. `old is new` for a resync; an equal resourceVersion means that nothing changed."""
@@ -41,9 +35,6 @@ class OnChange(Handler):
 
     def on_add(self, obj: Obj, initial: bool) -> None:
         self._changed(obj)
-
-    def on_settled(self, facts: Obj, packed: Packed) -> None:
-        self._changed(facts)
 
     def on_update(self, old: Obj, new: Obj) -> None:
         self._changed(new)
@@ -68,20 +59,13 @@ class Audience:
         gone = {*handlers}
         self._members = tuple(handler for handler in self._members if handler not in gone)
 
-    # Four loops that differ in one word: by its name, a method takes twice as long to find.
+    # Three loops that differ in one word: by its name, a method takes twice as long to find.
 
     def tell_add(self, obj: Obj, initial: bool) -> None:
         for handler in self._members:
             try:
                 handler.on_add(obj, initial)
             except Exception:  # whatever it is: the cache has changed, and the other handlers must hear of it
-                log.exception(_HANDLER_FAILED)
-
-    def tell_settled(self, facts: Obj, packed: Packed) -> None:
-        for handler in self._members:
-            try:
-                handler.on_settled(facts, packed)
-            except Exception:  # as above
                 log.exception(_HANDLER_FAILED)
 
     def tell_update(self, old: Obj, new: Obj) -> None:
