@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from longshore.client import DeleteOptions, PatchType, WatchEvent, What
+from longshore.client import DeleteOptions, PatchType, WatchEvent
+from longshore.client.ask import Ask
 from longshore.client.source import Watching
 from longshore.controllers.volcano.job.pods import population
 from longshore.machinery.time import virtual
@@ -69,20 +70,21 @@ class MissesChanges(FaultyClient):
     """Instead of the first change of a PodGroup the watch says that its version is forgotten, and half a
     minute passes until everything is read again."""
 
-    missed = GROUPS
+    missed = "podgroups"
     _reads = 0
 
     @asynccontextmanager
-    async def watch(self, what: What, *arguments: Any, **options: Any) -> AsyncIterator[Any]:
-        self._reads += what == self.missed
-        if what == self.missed and self._reads > 1:
+    async def _events(self, ask: Ask) -> AsyncIterator[Watching]:
+        is_missed = ask.resource.plural == self.missed
+        self._reads += is_missed
+        if is_missed and self._reads > 1:
             await self._clock.sleep(30)
-        async with self._client.watch(what, *arguments, **options) as events:
-            yield Watching(_cut(events)) if what == self.missed and self._reads == 1 else events
+        async with self._client._events(ask) as events:
+            yield Watching(_cut(events)) if is_missed and self._reads == 1 else events
 
 
 class MissesPods(MissesChanges):
-    missed = PODS
+    missed = "pods"
 
 
 async def _cut(events: AsyncIterator[WatchEvent]) -> AsyncIterator[WatchEvent]:
