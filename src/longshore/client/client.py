@@ -30,7 +30,6 @@ from longshore.client.ask import Ask, Page, delete_body, given, known, name_in, 
 from longshore.client.projection import WHOLE, Projection
 from longshore.client.protocol import (
     DeleteOptions,
-    Hears,
     ObjectList,
     PatchType,
     Request,
@@ -53,8 +52,6 @@ class Client(ABC):
     """How many writes are worth putting into one `write`; 1 if single writes cost the same."""
     has_aggregation = True
     """Whether the server may serve kinds that come and go without a CustomResourceDefinition."""
-    hears: Hears | None = None
-    """Called with the Events of controllers, instead of storing them."""
 
     def __init__(self, manager: str = "longshore") -> None:
         """`manager` owns the fields this client writes, unless a call names another."""

@@ -19,10 +19,6 @@ Only: TypeAlias = Callable[[str], bool]
 """Whether objects of a namespace are wanted. Cluster-scoped objects always are."""
 
 
-Hears: TypeAlias = Callable[[Obj, str, str], None]
-"""Takes an Event: the reference to its object, the reason and the message."""
-
-
 class Packed(Protocol):
     """An object in a form that takes less room."""
 

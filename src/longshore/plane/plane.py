@@ -27,6 +27,7 @@ from longshore.apiserver.documents import own_group
 from longshore.apiserver.event_expiry import expire_events
 from longshore.apiserver.request.call import Call
 from longshore.client.local import LocalClient
+from longshore.machinery.events.recorder import Hears
 from longshore.machinery.informers.informer import Informers
 from longshore.machinery.reason_book import ReasonBook, Untold
 from longshore.machinery.work_limits import WorkLimits
@@ -78,6 +79,8 @@ class Parts(msgspec.Struct, frozen=True):
     """Whether reasons and ended Jobs are kept for `why` and `history`, and queues have metrics."""
     retention: Retention = Retention()
     """How many events are kept, and for how long."""
+    hears: Hears | None = None
+    """Called with the Events of controllers, instead of storing them."""
 
 
 NodeFactory: TypeAlias = Callable[["Plane", asyncio.Event], Awaitable[None]]
@@ -113,6 +116,7 @@ class Plane:
             reasons=self.book if parts.keeps_records else Untold(),
             limits=parts.limits,
             keeps_records=parts.keeps_records,
+            hears=parts.hears,
         )
         self.history = JobHistory(parts.clock, parts.store.finished_jobs, parts.store.failed_jobs, self._tail)
         """The Jobs that have ended."""

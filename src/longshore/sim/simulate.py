@@ -18,7 +18,6 @@ from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api, ApiParts
 from longshore.client.local import LocalClient
-from longshore.client.protocol import Hears
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.node.capacity import Capacity
@@ -135,7 +134,14 @@ def _scripts(settings: Settings, chronicle: Chronicle) -> Scripts:
 def world_of(
     settings: Settings, clock: VirtualClock, chronicle: Chronicle, scripts: Scripts | None = None
 ) -> World:
-    """Makes the world in which a question is played; its parts report to the chronicle."""
+    """Makes the world in which a question is played; its parts report to the chronicle.
+
+    It leaves out what no simulation needs: months pass in seconds. Bookmarks and renewals of watches were
+    most of what happened in an idle day (`quiet_watches`). Shortcuts leave out three things more: Events are
+    heard and not stored, fields have no owners, and statuses, which only controllers and nodes write here,
+    are not validated. A CronJob's Job takes 7,544 calls (bench/sim.py --calls); Events would add 2,129,
+    owners of fields 773, and validation 259.
+    """
     store = SimStore() if settings.shortcuts else Store.open(None)
     claims = any(obj["kind"] == "PersistentVolumeClaim" for obj in settings.objects)
     fails = settings.troubles.node_mtbf or settings.troubles.failures
@@ -163,11 +169,12 @@ def world_of(
             settings.troubles,
             failures=tuple(replace(each, at=each.at + _LEAD_SECONDS) for each in settings.troubles.failures),
         ),
-        client=_SimClient(api, chronicle.heard),
+        client=LocalClient(api),
         controllers=tuple(sorted(running)),
         zone=cron.load(settings.zone),
         serves=False,
         keeps_records=False,
+        hears=None if long_way else chronicle.heard,
     )
 
 
@@ -304,20 +311,3 @@ def _quiet_seconds(settings: Settings) -> float:
         + settings.troubles.longest_failure
         + max((each for each in deadlines if isinstance(each, int)), default=0)
     )
-
-
-class _SimClient(LocalClient):
-    """The client of all parts of a simulated plane. It leaves out what no simulation needs: months pass in
-    seconds.
-
-    Its Api has `quiet_watches`: bookmarks and renewals of watches were most of what happens in an idle day.
-    Shortcuts leave out three things more: Events go to `heard` and are not stored, fields have no owners
-    (`owns_fields`), and statuses, which only controllers and nodes write here, are not validated
-    (`judges_statuses`). A CronJob's Job takes 7,544 calls (bench/sim.py --calls); Events would add 2,129,
-    owners of fields 773, and validation 259.
-    """
-
-    def __init__(self, api: Api, heard: Hears) -> None:
-        super().__init__(api)
-        if api.shortcuts.on:
-            self.hears = heard

@@ -47,7 +47,7 @@ class OneByOne(Client):
         super().__init__(client.manager)
         self._client = client
         self.page_size, self.writes_at_once = client.page_size, client.writes_at_once
-        self.has_aggregation, self.hears = client.has_aggregation, client.hears
+        self.has_aggregation = client.has_aggregation
 
     async def reach(self, ask: Ask, send: Send) -> Any:
         """Makes any request but a watch, and returns the answer."""
