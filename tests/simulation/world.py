@@ -121,7 +121,7 @@ class _World:
         parts = Parts(self._store, clock, rng, zone, keys, self._controllers)
         quiet, shortcuts = self._scenario.quiet_watches, self._scenario.shortcuts
         api = Api(ApiParts(self._store, clock, rng, shortcuts=shortcuts, quiet_watches=quiet))
-        return Plane(parts, LocalClient(api))
+        return Plane(parts, api)
 
     def _dice(self, who: str) -> random.Random:
         return random.Random(f"{who} {self._lives} {self._scenario.seed}")

@@ -26,6 +26,7 @@ from longshore.apiserver.crd.clearing import clear_definitions
 from longshore.apiserver.documents import own_group
 from longshore.apiserver.event_expiry import expire_events
 from longshore.apiserver.request.call import Call
+from longshore.client import Client
 from longshore.client.local import LocalClient
 from longshore.machinery.events.recorder import Hears
 from longshore.machinery.informers.informer import Informers
@@ -88,15 +89,13 @@ NodeFactory: TypeAlias = Callable[["Plane", asyncio.Event], Awaitable[None]]
 
 
 class Plane:
-    """Call `prepare`, then `running`. All parts use `client`, whose API may have served requests before;
-    without one the plane makes its own API."""
+    """Call `prepare`, then `running`. `api` may have served requests before; without one the plane makes its
+    own. All parts use `client`, by default a plain one of the API."""
 
-    def __init__(self, parts: Parts, client: LocalClient | None = None) -> None:
+    def __init__(self, parts: Parts, api: Api | None = None, client: Client | None = None) -> None:
         self.parts, self.clock, self.rng = parts, parts.clock, parts.rng
-        self.client = client or LocalClient(
-            Api(ApiParts(parts.store, parts.clock, parts.rng, shortcuts=parts.shortcuts))
-        )
-        self.api = self.client.api
+        self.api = api or Api(ApiParts(parts.store, parts.clock, parts.rng, shortcuts=parts.shortcuts))
+        self.client = client or LocalClient(self.api)
         self.book = ReasonBook(parts.clock, parts.store.reasons)
         """The reasons of all parts of this plane."""
         self.wiring = Wiring(

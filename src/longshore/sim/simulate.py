@@ -17,7 +17,6 @@ from longshore.api import cron
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api, ApiParts
-from longshore.client.local import LocalClient
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.node.capacity import Capacity
@@ -169,7 +168,7 @@ def world_of(
             settings.troubles,
             failures=tuple(replace(each, at=each.at + _LEAD_SECONDS) for each in settings.troubles.failures),
         ),
-        client=LocalClient(api),
+        api=api,
         controllers=tuple(sorted(running)),
         zone=cron.load(settings.zone),
         serves=False,

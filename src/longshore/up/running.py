@@ -31,7 +31,6 @@ from longshore.apiserver.http import dashboard
 from longshore.apiserver.http.server import HttpServer
 from longshore.apiserver.request.call import Call
 from longshore.client import Client
-from longshore.client.local import LocalClient
 from longshore.machinery.time.clock import Clock, RealClock
 from longshore.node.images import images_file
 from longshore.node.images.images_file import ImagesFile
@@ -131,7 +130,7 @@ async def running(options: Options, passed: Sequence[socket.socket] = ()) -> Asy
                 limits=options.limits,
                 retention=options.retention,
             ),
-            LocalClient(api),
+            api,
         )
         with _told_by_the_store():
             await plane.prepare()

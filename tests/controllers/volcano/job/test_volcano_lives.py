@@ -18,7 +18,7 @@ from longshore.machinery.time.virtual import VirtualClock
 from longshore.scripts.pod_rules import Rule
 from longshore.testing import faulty_client
 from longshore.testing.faulty_client import FaultyClient
-from longshore.testing.injected_faults import Fault, Faults, FaultyLocalClient, unavailable
+from longshore.testing.injected_faults import Fault, Faults, StruckClient, unavailable
 from longshore.testing.stories import beside
 from support.simple_gangs import GROUPS
 from support.volcano_world import (
@@ -299,7 +299,7 @@ def test_a_command_for_a_job_that_is_not_there_is_taken_away_though_that_fails_a
         async with a_world(clock) as world:
             faults = Faults(clock)
             faults.add(Fault("DELETE commands", "controllers", unavailable, times=1))
-            async with beside(controller(FaultyLocalClient(world.api, clock, faults), clock)):
+            async with beside(controller(StruckClient(world.client, clock, faults), clock)):
                 await world.client.create(COMMANDS, COMMAND_FOR_NOBODY, NS)
                 await asyncio.sleep(60)
                 assert not (await world.client.list(COMMANDS, NS)).items
