@@ -21,6 +21,7 @@ from longshore.apiserver.api import Api
 from longshore.client import Client
 from longshore.controllers.volcano.plugins import KeyPair
 from longshore.machinery.time.clock import Clock
+from longshore.machinery.time.virtual import VirtualClock
 from longshore.plane.controllers import CONTROLLERS
 from longshore.plane.plane import NodeFactory, Parts, Plane
 from longshore.scripts.pod_rules import Scripts
@@ -53,7 +54,7 @@ class World:
         serves: bool = True,
         **more: Any,
     ) -> None:
-        dice = rng or getattr(clock, "rng", None) or random.Random(seed)
+        dice = rng or (clock.rng if isinstance(clock, VirtualClock) else random.Random(seed))
         given = {"keys": SeededKeys(dice), "volumes": MemoryDirectories(), **more}
         self.clock, self._serves = clock, serves
         self.nodes = (ScriptedNode(clock, script),) if nodes is None else tuple(nodes)
