@@ -219,7 +219,7 @@ class _World:
             if who in ("all", "controllers"):
                 tasks += controllers.start(self._controllers, client, wiring)
             if who in ("all", "scheduler"):
-                place_by = plane.api.shortcuts.place_by if who == "all" else None
+                place_by = plane.api.place_by if who == "all" else None
                 tasks += scheduling.start(client, wiring, place_by=place_by)
             if who in ("all", "node"):
                 for name in self._record.machines:

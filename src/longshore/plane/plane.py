@@ -147,7 +147,7 @@ class Plane:
                 tasks.append(self._task("the history of Jobs", self._remember, "job history"))
             if parts.scheduler:
                 tasks += scheduling.start(
-                    self.client, self.wiring, parts.gang_settings, place_by=self.api.shortcuts.place_by
+                    self.client, self.wiring, parts.gang_settings, place_by=self.api.place_by
                 )
             expire = partial(expire_events, self.api, parts.retention)
             tasks.append(self._task("the expiry of events", expire, "event expiry"))
