@@ -131,6 +131,9 @@ def test_handlers_get_the_facts_of_settled_pods_and_the_cache_has_all_of_them() 
                 assert unpacked == SORTS.keys() - SETTLED
                 whole = await client.get(PODS, "noted", "ns")
                 assert informer.cache.get("ns", "noted") == whole
+                late = Hears()
+                informer.add_handler(late)
+                assert late.told == hears.told
 
     virtual.run(main)
 

@@ -26,6 +26,11 @@ class Packed(Protocol):
     def obj(self) -> Obj:
         """The object, unpacked. Do not change it."""
 
+    @property
+    def facts(self) -> Obj:
+        """The object, or the parts of it that are read without unpacking it
+        (`api/facts/settled_objects.py`)."""
+
 
 class PatchType(Enum):
     """The kind of a patch, by its media type."""

@@ -217,7 +217,7 @@ class PodsByNode(Handler):
 
         def add(handler: Handler) -> None:
             self._by_node[node] = handler
-            for pod in self._pods.cache.list():
+            for pod in self._pods.cache.facts():
                 handler.on_add(pod, True)
 
         return add

@@ -79,6 +79,10 @@ class PackedJson(msgspec.Struct, frozen=True, gc=False):
         found: Obj = types.decode(zlib.decompressobj(_WINDOW, _TYPICAL).decompress(self.compressed))
         return found
 
+    @property
+    def facts(self) -> Obj:
+        return self.obj
+
 
 class JsonEntry(Unpacked, frozen=True, eq=False):
     """An object that came over the network. It was decoded to the fields that are read. A cache holds it

@@ -17,8 +17,9 @@ class Handler:
     """Override the methods that you need. Objects are frozen: copy one before you change it."""
 
     def on_add(self, obj: Obj, initial: bool) -> None:
-        """`obj` exists. `initial` is true if it existed before the informer's first list: then `obj` may have
-        only the facts of `api/facts/settled_objects.py`, if it has settled, and the cache has all of it."""
+        """`obj` exists. `initial` is true if it existed before the informer's first list, or before this
+        handler was added. Then `obj` may have only the facts of `api/facts/settled_objects.py`, if it has
+        settled; the cache has all of it."""
 
     def on_update(self, old: Obj, new: Obj) -> None:
         """`obj` changed. `old is new` for a resync; an equal resourceVersion means that nothing changed."""
