@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from longshore.client import Client, Unreachable
+from longshore.client.ask import Ask
 from longshore.machinery.election import LeadershipLost
 from longshore.machinery.fence import LeaseTooOld
 from longshore.machinery.sharding import replica
@@ -18,6 +19,7 @@ from longshore.machinery.sharding.division import Division
 from longshore.machinery.sharding.replica import Holding, Replica
 from longshore.machinery.time.clock import Timer
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.testing.crashing import OneByOne, Send
 
 
 class Written(NamedTuple):
@@ -60,31 +62,27 @@ class Process:
         return self._clock.call_later(seconds, fn)
 
 
-class Line:
+class Line(OneByOne):
     """A client over a network with delays, which can be cut: requests get lost, or only their answers."""
 
     def __init__(self, client: Client, process: Process, rng: random.Random) -> None:
-        self._client, self._process, self._rng = client, process, rng
+        super().__init__(client)
+        self._process, self._rng = process, rng
         self.cut = ""
 
-    def __getattr__(self, verb: str) -> Any:
-        found = getattr(self._client, verb)
-
-        async def reach(*arguments: Any, **options: Any) -> Any:
-            await self._process.running.wait()
-            await asyncio.sleep(self._rng.random() * 0.05)
-            if self.cut == "refused":
-                raise Unreachable("connection refused")
-            if self.cut == "silent":
-                await asyncio.Event().wait()
-            answer = await found(*arguments, **options)
-            if self.cut == "no answers":
-                await asyncio.Event().wait()
-            await asyncio.sleep(self._rng.random() * 0.05)
-            await self._process.running.wait()
-            return answer
-
-        return reach
+    async def reach(self, ask: Ask, send: Send) -> Any:
+        await self._process.running.wait()
+        await asyncio.sleep(self._rng.random() * 0.05)
+        if self.cut == "refused":
+            raise Unreachable("connection refused")
+        if self.cut == "silent":
+            await asyncio.Event().wait()
+        answer = await send(ask)
+        if self.cut == "no answers":
+            await asyncio.Event().wait()
+        await asyncio.sleep(self._rng.random() * 0.05)
+        await self._process.running.wait()
+        return answer
 
 
 class Worker:
@@ -99,7 +97,7 @@ class Worker:
         self.waits_for: list[str] = []
         self._fence = replica.fence(self.process)
         self.replica = Replica(
-            self.line,  # type: ignore[arg-type] # a client in all that is asked of it
+            self.line,
             self._work,
             namespace="ns",
             group="controllers",

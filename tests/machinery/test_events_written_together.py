@@ -26,7 +26,7 @@ JOB = {"kind": "Job", "apiVersion": "batch/v1", "namespace": "ns", "name": "job"
 class Writes:
     """Passes on to a client and notes writes, which take some `seconds` each."""
 
-    writes_at_once, hears = 64, None
+    writes_at_once = 64
 
     def __init__(self, client: LocalClient) -> None:
         self.client = client

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from longshore.api import types
 from longshore.api.facts import kinds, settled_objects
 from longshore.api.types import Obj
 from longshore.client.local import LocalClient
-from longshore.client.protocol import DeleteOptions, Packed
+from longshore.client.protocol import DeleteOptions
 from longshore.controllers.job.waking import selector_index
 from longshore.machinery.informers.informer import Handler, Informer
 from longshore.machinery.informers.reflector import Selection
@@ -57,11 +58,6 @@ class Hears(Handler):
         self.told.append(("delete", obj, stale))
 
 
-class HearsFacts(Hears):
-    def on_settled(self, facts: Obj, packed: Packed) -> None:
-        self.told.append(("settled", facts))
-
-
 async def fill(client: LocalClient) -> None:
     for name, (meta, phase) in SORTS.items():
         await client.create(PODS, pod(name, **meta), "ns")
@@ -96,10 +92,20 @@ async def story(clock: VirtualClock, *, shortcuts: bool) -> dict[str, Any]:
                 for key in cache.index_keys("job")
             }
             return {
-                "told": without_versions(hears.told),
+                "told": without_versions(facts_told(hears.told)),
                 "index": found,
                 "cache": without_versions(cache.list()),
             }
+
+
+def facts_told(told: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """What handlers heard, cut to the facts where an object existed before the first list."""
+    return [
+        ("add", settled_objects.facts_of(types.encode(each[1])), True)
+        if each[0] == "add" and each[2]
+        else each
+        for each in told
+    ]
 
 
 def test_handlers_and_caches_end_with_the_same_by_both_ways() -> None:
@@ -109,29 +115,25 @@ def test_handlers_and_caches_end_with_the_same_by_both_ways() -> None:
     virtual.run(main)
 
 
-def test_handlers_that_can_do_without_hear_of_settled_pods_by_their_facts() -> None:
+def test_handlers_get_the_facts_of_settled_pods_and_the_cache_has_all_of_them() -> None:
     async def main(clock: VirtualClock) -> None:
         async with api(clock) as client:
             await fill(client)
-            hears, informer = (
-                HearsFacts(),
-                Informer(client, Selection(PODS, "ns"), clock=clock, rng=clock.rng),
-            )
+            hears = Hears()
+            informer = Informer(client, Selection(PODS, "ns"), clock=clock, rng=clock.rng)
             informer.add_handler(hears)
             async with beside(informer.run()):
                 await informer.synced()
-                settled = {
-                    told[1]["metadata"]["name"]: told[1] for told in hears.told if told[0] == "settled"
-                }
-                assert settled.keys() == SETTLED
-                assert {
-                    told[1]["metadata"]["name"] for told in hears.told if told[0] == "add"
-                } == SORTS.keys() - SETTLED
-                assert all("managedFields" not in facts["metadata"] for facts in settled.values())
+                told = {obj["metadata"]["name"]: obj for verb, obj, initial in hears.told}
+                assert told.keys() == SORTS.keys()
+                assert {name for name in told if "managedFields" not in told[name]["metadata"]} == SETTLED
                 unpacked = {obj["metadata"]["name"] for obj in informer.cache.unpacked("ns")}
                 assert unpacked == SORTS.keys() - SETTLED
                 whole = await client.get(PODS, "noted", "ns")
                 assert informer.cache.get("ns", "noted") == whole
+                late = Hears()
+                informer.add_handler(late)
+                assert late.told == hears.told
 
     virtual.run(main)
 

@@ -11,42 +11,36 @@ import pytest
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
-from longshore.client import Unreachable
-from longshore.client.local import LocalClient
+from longshore.client import Client, Unreachable
+from longshore.client.ask import Ask
 from longshore.machinery.events import correlation
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import START, VirtualClock
+from longshore.testing.crashing import READS, OneByOne, Send
 from longshore.testing.stories import beside
 from machinery.control_plane import EVENTS, api
 
 JOB = {"kind": "Job", "apiVersion": "batch/v1", "namespace": "ns", "name": "job", "uid": "1"}
 
 
-class Writes:
+class Writes(OneByOne):
     """Passes on to a client and notes writes; `errors` are raised instead, one per write."""
 
-    writes_at_once, hears = 1, None
-
-    def __init__(self, client: LocalClient) -> None:
-        self.client = client
+    def __init__(self, client: Client) -> None:
+        super().__init__(client)
+        self.client, self.writes_at_once = client, 1
         self.log: list[str] = []
         self.errors: list[Exception | None] = []
         self.seconds = 0.0
 
-    async def _note(self, what: str) -> None:
-        self.log.append(what)
-        await asyncio.sleep(self.seconds)
-        if self.errors and (error := self.errors.pop(0)) is not None:
-            raise error
-
-    async def create(self, what: Any, obj: Obj, namespace: str) -> Obj:
-        await self._note(f"create {obj['message']} ×{obj['count']}")
-        return await self.client.create(what, obj, namespace)
-
-    async def patch(self, what: Any, name: str, patch: Obj, namespace: str, **options: Any) -> Obj:
-        await self._note(f"patch {patch['message']} ×{patch['count']}")
-        return await self.client.patch(what, name, patch, namespace, **options)
+    async def reach(self, ask: Ask, send: Send) -> Any:
+        if ask.verb not in READS:
+            self.log.append(f"{ask.verb} {ask.value['message']} ×{ask.value['count']}")
+            await asyncio.sleep(self.seconds)
+            if self.errors and (error := self.errors.pop(0)) is not None:
+                raise error
+        return await send(ask)
 
 
 Main = Callable[[VirtualClock, Writes, Recorder], Awaitable[None]]
@@ -56,7 +50,7 @@ def run(main: Main) -> None:
     async def whole(clock: VirtualClock) -> None:
         async with api(clock) as client:
             writes = Writes(client)
-            recorder = Recorder(writes, "job-controller", clock=clock, rng=clock.rng)  # type: ignore[arg-type]
+            recorder = Recorder(writes, "job-controller", clock=clock, rng=clock.rng)
             async with beside(recorder.run()):
                 await main(clock, writes, recorder)
 
@@ -323,7 +317,7 @@ def test_what_was_noted_before_the_end_is_still_written() -> None:
         async with api(clock) as client:
             writes = Writes(client)
             writes.seconds = 0.5
-            recorder = Recorder(writes, "c", clock=clock, rng=clock.rng)  # type: ignore[arg-type]
+            recorder = Recorder(writes, "c", clock=clock, rng=clock.rng)
             async with beside(recorder.run()):
                 await clock.sleep(1)
                 for n in range(9):

@@ -51,7 +51,7 @@ def play(scene: Scene) -> None:
     async def whole(clock: VirtualClock) -> None:
         api = Api(ApiParts(Store.open(None), clock, clock.rng))
         theirs, client = Heard(api), LocalClient(api)
-        world = World(clock, Run(60.0, on_term=5.0), client=theirs, store=api.store)
+        world = World(clock, Run(60.0, on_term=5.0), api=api, client=theirs, store=api.store)
         async with world.running():
             await clock.sleep(1.0)
             spec = {"nodeName": "node", "containers": [{"name": "c", "image": "i"}], "restartPolicy": "Never"}

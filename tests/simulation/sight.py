@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from longshore.client import WatchEvent, What
+from longshore.client import Client, WatchEvent, What
+from longshore.client.ask import Ask
 from longshore.client.source import Watching
 from longshore.machinery.informers.reflector import named
 from longshore.machinery.time.clock import Clock
+from longshore.testing.crashing import OneByOne
 from longshore.testing.faulty_client import cut, forgotten
 
 _Name: TypeAlias = tuple[str, str]
@@ -42,28 +44,26 @@ class Sight:
         return self._losses.setdefault(name, asyncio.Event())
 
 
-class Shortsighted:
+class Shortsighted(OneByOne):
     """A client whose watches end when sight is lost."""
 
-    def __init__(self, client: Any, sight: Sight) -> None:
-        self._client, self._sight = client, sight
+    def __init__(self, client: Client, sight: Sight) -> None:
+        super().__init__(client)
+        self._sight = sight
         self._behind: set[_Name] = set()
         """Resources of which a watch was cut, and that have not been listed since."""
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._client, name)
-
     @asynccontextmanager
-    async def watch(self, what: What, *arguments: Any, **options: Any) -> AsyncIterator[Any]:
-        name = named(what)
+    async def _events(self, ask: Ask) -> AsyncIterator[Watching]:
+        name = named(ask.resource)
         if self._sight.is_lost(name):
             raise cut()
-        if options.get("resource_version") and name in self._behind:
+        if "resourceVersion" in ask.query and name in self._behind:
             self._behind.discard(name)
             raise forgotten()
         # Closed here, not whenever the collector of garbage comes by: one seed is one run.
         async with (
-            self._client.watch(what, *arguments, **options) as events,
+            self._client._events(ask) as events,
             aclosing(self._until_lost(name, events)) as seen,
         ):
             yield Watching(seen)

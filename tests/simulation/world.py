@@ -12,7 +12,7 @@ import logging
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, Final, cast
+from typing import Final
 
 import msgspec
 
@@ -121,7 +121,7 @@ class _World:
         parts = Parts(self._store, clock, rng, zone, keys, self._controllers)
         quiet, shortcuts = self._scenario.quiet_watches, self._scenario.shortcuts
         api = Api(ApiParts(self._store, clock, rng, shortcuts=shortcuts, quiet_watches=quiet))
-        return Plane(parts, LocalClient(api))
+        return Plane(parts, api)
 
     def _dice(self, who: str) -> random.Random:
         return random.Random(f"{who} {self._lives} {self._scenario.seed}")
@@ -177,7 +177,7 @@ class _World:
         death = Death.SEEN if crash.seen else Death.UNSEEN
         mortal = MortalClient(self._client(who, stale), self._clock, crash.write, death)
         life = Life()
-        work = asyncio.create_task(self._run(who, cast(Client, mortal), life))
+        work = asyncio.create_task(self._run(who, mortal, life))
         dead, calm = asyncio.create_task(mortal.dead.wait()), asyncio.create_task(self._calm.wait())
         try:
             await asyncio.wait((work, dead, calm), return_when=asyncio.FIRST_COMPLETED)
@@ -194,7 +194,7 @@ class _World:
             self._dying.append(work)  # it may wait for an answer that never comes; nobody waits for it
 
     def _client(self, who: Who, stale: bool) -> Client:
-        client: Any = LocalClient(self._plane.api)
+        client: Client = LocalClient(self._plane.api)
         trouble = self._scenario.trouble
         if self._scenario.loses_sight and who != "node":
             client = Shortsighted(client, self._sights["controllers" if who == "all" else who])
@@ -202,9 +202,10 @@ class _World:
             client = OldLooks(client, self._store, self._dice("old looks"))
         if (trouble.rate or trouble.lag) and not self._calm.is_set():
             seed = self._dice("faults").randrange(1 << 30)
-            client = FaultyClient(client, self._clock, seed, rate=trouble.rate, lag=trouble.lag)
-            self._faulty.append(client)
-        return cast(Client, client)
+            faulty = FaultyClient(client, self._clock, seed, rate=trouble.rate, lag=trouble.lag)
+            self._faulty.append(faulty)
+            return faulty
+        return client
 
     async def _run(self, who: Who, client: Client, life: Life) -> None:
         self._lives += 1
@@ -218,7 +219,7 @@ class _World:
             if who in ("all", "controllers"):
                 tasks += controllers.start(self._controllers, client, wiring)
             if who in ("all", "scheduler"):
-                place_by = plane.api.shortcuts.place_by if who == "all" else None
+                place_by = plane.api.place_by if who == "all" else None
                 tasks += scheduling.start(client, wiring, place_by=place_by)
             if who in ("all", "node"):
                 for name in self._record.machines:

@@ -35,7 +35,7 @@ from longshore.store import Store
 from longshore.testing.faulty_client import FaultyClient
 from longshore.testing.promises import TRACKING
 from longshore.testing.scripted_node import ScriptedNode
-from longshore.testing.stories import Controllers, Telling, as_client
+from longshore.testing.stories import Controllers, Telling
 from support import world
 from support.world import NS, PODS, a_run, opened
 
@@ -227,7 +227,7 @@ def with_faults(story: Story, seed: int, **faults: float) -> tuple[Ending, Count
 
     async def life(world: World) -> None:
         clients.append(FaultyClient(world.client, world.clock, seed, **faults))
-        await story.controllers(as_client(clients[0]), world.clock)
+        await story.controllers(clients[0], world.clock)
 
     return story.telling.told(life, seed), clients[0].happened
 

@@ -16,7 +16,6 @@ from longshore.client.local import LocalClient
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.testing import Death, FaultyClient, MortalClient, Telling, an_api, every_crash, until_dead
-from longshore.testing.stories import as_client
 
 MAPS, NS = ("v1", "ConfigMap"), "ns"
 
@@ -123,8 +122,3 @@ def test_a_story_ends_alike_undisturbed_and_with_any_crash() -> None:
     for last, death, away in every_crash(writes):
         assert story.crashed(last, death, away) == wanted
     assert story.crashed_for_ever(2, Death.SEEN) == wanted
-
-
-def test_a_wrapped_client_passes_for_a_client() -> None:
-    wrapped = object()
-    assert as_client(wrapped) is wrapped

@@ -33,6 +33,7 @@ from longshore.apiserver.rest import create, delete, get, patch, update, watch
 from longshore.apiserver.rest.list import list_
 from longshore.apiserver.rest.paging import Ages
 from longshore.apiserver.rest.watch import Stream
+from longshore.apiserver.shortcuts.placed_pods import PlacedPods, Placer
 from longshore.apiserver.shortcuts.shortcut import Shortcuts
 from longshore.apiserver.subresources import dispatch
 
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from longshore.apiserver.access.tokens import Tokens
     from longshore.apiserver.metrics import Collector
     from longshore.apiserver.subresources.node_access import NodeDoor
-    from longshore.store import Store
+    from longshore.store import Key, Staged, Store
 
 _WATCH_MINUTES: Final = (30.0, 60.0)  # upstream's range for watches without timeoutSeconds
 
@@ -112,6 +113,8 @@ class Api:
         self.quiet_watches = parts.quiet_watches
         self.owns_fields, self.judges_statuses = parts.owns_fields, parts.judges_statuses
         self.shortcuts = Shortcuts(on=parts.shortcuts)
+        self.placed_pods: PlacedPods | None = None
+        """Stages new pods, if a scheduler gives them their node at once."""
         self.catalog = Catalog(parts.store, volcano=parts.volcano)
         self.authorizer = authz.Authorizer(parts.store)
         self.page_ages = Ages()
@@ -133,6 +136,10 @@ class Api:
         """Replaces the additions of the previous node by those of this one."""
         self.node = node
         self._collect_documents()
+
+    def place_by(self, placer: Placer | None) -> None:
+        """Has this scheduler place new pods as they are stored; with None they are stored without a node."""
+        self.placed_pods = PlacedPods(self, placer) if placer is not None and self.shortcuts.on else None
 
     def _collect_documents(self) -> None:
         measured = resource_usage.documents(self) if self.node is not None else ()
@@ -222,6 +229,11 @@ class Api:
             case "patch":
                 return scale.patch(self, call) if scaled else patch.patch(self, call)
         return delete.delete(self, call)
+
+    def stage_new(self, key: Key, obj: Obj, *, joined: bool) -> Staged:
+        """Stages a new object."""
+        placed = self.placed_pods
+        return (self.store if placed is None else placed).stage(key, obj, joined=joined)
 
     def followed_up(self, call: Call, answer: Rendered | LinkAnswer) -> Rendered | LinkAnswer:
         """Stages the consequences of a write to a definition, and returns the answer with them."""

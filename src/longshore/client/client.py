@@ -30,7 +30,6 @@ from longshore.client.ask import Ask, Page, delete_body, given, known, name_in, 
 from longshore.client.projection import WHOLE, Projection
 from longshore.client.protocol import (
     DeleteOptions,
-    Hears,
     ObjectList,
     PatchType,
     Request,
@@ -53,8 +52,6 @@ class Client(ABC):
     """The most writes that one `write` makes cheaper; 1 if single writes cost as much."""
     has_aggregation = True
     """Whether the server may serve kinds that come and go without a CustomResourceDefinition."""
-    hears: Hears | None = None
-    """If set, takes the Events of controllers, which are then not stored."""
 
     def __init__(self, manager: str = "longshore") -> None:
         """`manager` owns the fields this client writes, unless a call names another."""

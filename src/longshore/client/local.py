@@ -252,7 +252,7 @@ class StoredEntry(msgspec.Struct, frozen=True, eq=False, gc=False):
         return settled_objects.facts_of(self.entry.raw) if self.resource.storage == _PODS else self.obj
 
     def packed(self, has_settled: bool) -> Packed | None:
-        return self.entry if has_settled else None
+        return self if has_settled else None
 
 
 class ConvertedEntry(StoredEntry, frozen=True, eq=False, gc=False):
@@ -264,9 +264,6 @@ class ConvertedEntry(StoredEntry, frozen=True, eq=False, gc=False):
 
     def read(self, reads: Projection) -> Obj:
         return reads.of(self.obj)
-
-    def packed(self, has_settled: bool) -> Packed | None:
-        return self if has_settled else None
 
 
 def _sort_of(resource: Resource) -> type[StoredEntry]:

@@ -19,16 +19,17 @@ Only: TypeAlias = Callable[[str], bool]
 """Whether objects of a namespace are wanted. Cluster-scoped objects always are."""
 
 
-Hears: TypeAlias = Callable[[Obj, str, str], None]
-"""Takes an Event: the reference to its object, the reason and the message."""
-
-
 class Packed(Protocol):
     """An object in a form that takes less room."""
 
     @property
     def obj(self) -> Obj:
         """The object, unpacked. Do not change it."""
+
+    @property
+    def facts(self) -> Obj:
+        """The object, or the parts of it that are read without unpacking it
+        (`api/facts/settled_objects.py`)."""
 
 
 class PatchType(Enum):

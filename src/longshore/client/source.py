@@ -34,11 +34,6 @@ class Entry(Packed, Protocol):
     def read(self, reads: Projection) -> Obj:
         """The fields of the object that are read, or more."""
 
-    @property
-    def facts(self) -> Obj:
-        """The object, or the parts of it that are read without unpacking it
-        (`api/facts/settled_objects.py`)."""
-
     def packed(self, has_settled: bool) -> Packed | None:
         """The form in which a cache holds the object; None to hold it as it is. For `has_settled` see
         `api/facts/settled_objects.py`."""

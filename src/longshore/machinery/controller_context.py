@@ -11,7 +11,7 @@ from longshore.api.metrics import Registry
 from longshore.api.time.backoff import Doubling
 from longshore.api.types import Obj
 from longshore.client import Client
-from longshore.machinery.events.recorder import Recorder
+from longshore.machinery.events.recorder import Hears, Recorder
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.cache import Key
 from longshore.machinery.informers.informer import Informers
@@ -28,7 +28,8 @@ class ControllerContext:
 
     `name` is the controller's name in logs and limits; `workers`, the number of objects that it syncs in
     parallel unless the limits say otherwise. Its queues accept the keys for which `belongs` returns
-    true; None accepts all. Queues have metrics only if `measures` is true.
+    true; None accepts all. Queues have metrics only if `measures` is true. Events go to `hears`, if that is
+    given, and are not stored.
     """
 
     def __init__(
@@ -45,10 +46,11 @@ class ControllerContext:
         workers: int = 5,
         limits: WorkLimits | None = None,
         belongs: Callable[[Any], bool] | None = None,
+        hears: Hears | None = None,
     ) -> None:
         self.limits = limits = limits or WorkLimits()
         self.client, self.clock, self.rng, self._name, self._measures = client, clock, rng, name, measures
-        self.workers, self._belongs = limits.workers.get(name, workers), belongs
+        self.workers, self._belongs, self._hears = limits.workers.get(name, workers), belongs, hears
         self._gauges: dict[str, QueueMetrics] = {}
         self._turns = RetryLimiter(clock, limits.rate, limits.burst)
         self.informers = informers or Informers(client, clock=clock, rng=rng, resync=limits.resync)
@@ -57,7 +59,7 @@ class ControllerContext:
 
     def recorder(self, component: str) -> Recorder:
         """A recorder of events; its `run` must run beside the controller."""
-        return Recorder(self.client, component, clock=self.clock, rng=self.rng)
+        return Recorder(self.client, component, clock=self.clock, rng=self.rng, hears=self._hears)
 
     def queue(self, name: str = "", *, pauses: Doubling = DEFAULT_PAUSES) -> WorkQueue[Any]:
         """A work queue. If it has a name and metrics are wanted, its metrics are under that name."""

@@ -137,6 +137,7 @@ class Agent:
             name,
             self.lives,
             clock,
+            pods=self._pods.cache,
             sync=self._sync,
             runtimes=self._runtimes,
             endings=self._endings,
@@ -223,7 +224,7 @@ class Agent:
     async def _reap(self) -> None:
         """Kills containers and removes files that belong to no pod."""
         await self._runtimes.reap()
-        present = {pod["metadata"]["uid"] for pod in self._pods.cache if self._bound.is_ours(pod)}
+        present = {pod["metadata"]["uid"] for pod in self._pods.cache.facts() if self._bound.is_ours(pod)}
         await self._cleaner.remove_strangers(present | self.lives.keys())
 
     # ---- changes that a runtime reports

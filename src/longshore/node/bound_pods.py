@@ -12,7 +12,7 @@ from typing import Any
 from longshore.api.facts import pod_state
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
-from longshore.client.protocol import Packed
+from longshore.machinery.informers.cache import Cache, key_of
 from longshore.machinery.informers.informer import Handler
 from longshore.machinery.time.clock import Clock
 from longshore.node import ending
@@ -42,6 +42,7 @@ class BoundPods(Handler):
         lives: dict[str, Life],
         clock: Clock,
         *,
+        pods: Cache,
         sync: PodSync,
         runtimes: OpenRuntimes,
         endings: Endings,
@@ -52,7 +53,7 @@ class BoundPods(Handler):
         preparer: Preparation,
         spawn: Callable[[Coroutine[Any, Any, None]], None],
     ) -> None:
-        self._name, self._lives, self._clock, self._sync = name, lives, clock, sync
+        self._name, self._lives, self._clock, self._pods, self._sync = name, lives, clock, pods, sync
         self._runtimes, self._endings, self._ledger, self._addresses = runtimes, endings, ledger, addresses
         self._cleaner, self._events, self._preparer, self._spawn = cleaner, events, preparer, spawn
 
@@ -75,14 +76,7 @@ class BoundPods(Handler):
         if states is None and not status.get("startTime"):
             self._new(obj)
         else:
-            self._remember(obj, states or [])
-
-    def on_settled(self, facts: Obj, packed: Packed) -> None:
-        if self.is_ours(facts) and (
-            facts["metadata"]["uid"] in self._endings.reported
-            or self._runtimes.remembers(facts["metadata"]["uid"])
-        ):
-            self.on_add(packed.obj, True)
+            self._remember(self._pods.get(*key_of(obj)) or obj, states or [])  # whole, if it has settled
 
     def on_update(self, old: Obj, new: Obj) -> None:
         life = self._lives.get(new["metadata"]["uid"])

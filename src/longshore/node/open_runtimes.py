@@ -82,10 +82,6 @@ class OpenRuntimes:
             return self._runtimes.get(self._classes.runtime(wanted))
         return self._default if self._by_image is None else self._runtimes.get(self._by_image.of(pod))
 
-    def remembers(self, uid: str) -> bool:
-        """Whether `take` would return containers of a pod."""
-        return uid in self._known
-
     def take(self, uid: str) -> list[ContainerState] | None:
         """Removes and returns the remembered containers of a pod; None if there are none."""
         found = self._known.pop(uid, None)

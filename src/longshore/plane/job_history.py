@@ -26,7 +26,6 @@ from longshore.api.facts.pod_state import COMPLETION_INDEX
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.apiserver.request.call import Call
-from longshore.client.protocol import Packed
 from longshore.controllers.job.waking import selector_index
 from longshore.machinery.background import Background
 from longshore.machinery.informers.cache import Cache
@@ -287,9 +286,6 @@ class _Removals(Handler):
 
     def __init__(self, removed: Callable[[Obj], None]) -> None:
         self._removed = removed
-
-    def on_settled(self, facts: Obj, packed: Packed) -> None:
-        """Does nothing: of a settled pod only the removal matters."""
 
     def on_delete(self, obj: Obj, stale: bool) -> None:
         self._removed(obj)

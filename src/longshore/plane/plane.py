@@ -26,7 +26,9 @@ from longshore.apiserver.crd.clearing import clear_definitions
 from longshore.apiserver.documents import own_group
 from longshore.apiserver.event_expiry import expire_events
 from longshore.apiserver.request.call import Call
+from longshore.client import Client
 from longshore.client.local import LocalClient
+from longshore.machinery.events.recorder import Hears
 from longshore.machinery.informers.informer import Informers
 from longshore.machinery.reason_book import ReasonBook, Untold
 from longshore.machinery.work_limits import WorkLimits
@@ -78,6 +80,8 @@ class Parts(msgspec.Struct, frozen=True):
     """Whether reasons and ended Jobs are kept for `why` and `history`, and queues have metrics."""
     retention: Retention = Retention()
     """How many events are kept, and for how long."""
+    hears: Hears | None = None
+    """Called with the Events of controllers, instead of storing them."""
 
 
 NodeFactory: TypeAlias = Callable[["Plane", asyncio.Event], Awaitable[None]]
@@ -85,15 +89,13 @@ NodeFactory: TypeAlias = Callable[["Plane", asyncio.Event], Awaitable[None]]
 
 
 class Plane:
-    """Call `prepare`, then `running`. All parts use `client`, whose API may have served requests before;
-    without one the plane makes its own API."""
+    """Call `prepare`, then `running`. `api` may have served requests before; without one the plane makes its
+    own. All parts use `client`, by default a plain one of the API."""
 
-    def __init__(self, parts: Parts, client: LocalClient | None = None) -> None:
+    def __init__(self, parts: Parts, api: Api | None = None, client: Client | None = None) -> None:
         self.parts, self.clock, self.rng = parts, parts.clock, parts.rng
-        self.client = client or LocalClient(
-            Api(ApiParts(parts.store, parts.clock, parts.rng, shortcuts=parts.shortcuts))
-        )
-        self.api = self.client.api
+        self.api = api or Api(ApiParts(parts.store, parts.clock, parts.rng, shortcuts=parts.shortcuts))
+        self.client = client or LocalClient(self.api)
         self.book = ReasonBook(parts.clock, parts.store.reasons)
         """The reasons of all parts of this plane."""
         self.wiring = Wiring(
@@ -113,6 +115,7 @@ class Plane:
             reasons=self.book if parts.keeps_records else Untold(),
             limits=parts.limits,
             keeps_records=parts.keeps_records,
+            hears=parts.hears,
         )
         self.history = JobHistory(parts.clock, parts.store.finished_jobs, parts.store.failed_jobs, self._tail)
         """The Jobs that have ended."""
@@ -144,7 +147,7 @@ class Plane:
                 tasks.append(self._task("the history of Jobs", self._remember, "job history"))
             if parts.scheduler:
                 tasks += scheduling.start(
-                    self.client, self.wiring, parts.gang_settings, place_by=self.api.shortcuts.place_by
+                    self.client, self.wiring, parts.gang_settings, place_by=self.api.place_by
                 )
             expire = partial(expire_events, self.api, parts.retention)
             tasks.append(self._task("the expiry of events", expire, "event expiry"))

@@ -11,6 +11,7 @@ from longshore.api.facts import kinds
 from longshore.api.metrics import Registry
 from longshore.client.projection import WHOLE
 from longshore.machinery.controller_context import ControllerContext
+from longshore.machinery.events.recorder import Hears
 from longshore.machinery.explanations import Explanation, Explanations, Tell
 from longshore.machinery.informers.informer import Informers
 from longshore.machinery.reason_book import Tellers, Untold
@@ -64,6 +65,8 @@ class Wiring(msgspec.Struct, frozen=True):
     """Whether past reasons and queue metrics are kept in this process."""
     belongs: Callable[[Any], bool] | None = None
     """Whether the object of a key belongs to this process; None means that all do."""
+    hears: Hears | None = None
+    """Called with the Events of controllers, instead of storing them."""
 
     def context(
         self, client: Client, tell: Tell | None = None, *, name: str = "", workers: int = 0
@@ -82,4 +85,5 @@ class Wiring(msgspec.Struct, frozen=True):
             workers=workers,
             limits=self.limits,
             belongs=self.belongs,
+            hears=self.hears,
         )

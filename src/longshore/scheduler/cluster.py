@@ -16,9 +16,8 @@ from longshore.api.errors import StatusError
 from longshore.api.facts import kinds, pod_state
 from longshore.api.types import Obj
 from longshore.client import Unreachable
-from longshore.client.protocol import Packed
 from longshore.machinery.controller_context import ControllerContext
-from longshore.machinery.informers.cache import Cache
+from longshore.machinery.informers.cache import Cache, key_of
 from longshore.machinery.informers.informer import Handler, Informer, OnChange
 from longshore.scheduler.fitting import verdict
 from longshore.scheduler.fitting.pod_claims import Volumes
@@ -127,14 +126,10 @@ class _Pods(Handler):
         self._cluster = cluster
 
     def on_add(self, obj: Obj, initial: bool) -> None:
+        """Passes a pod on. Gangs count ended pods, so they get a settled pod whole."""
+        if initial and obj["spec"].get("schedulerName") != _DEFAULT_SCHEDULER:
+            obj = self._cluster.pods.get(*key_of(obj)) or obj
         self._seen(obj, moved=False)
-
-    def on_settled(self, facts: Obj, packed: Packed) -> None:
-        """Passes a settled pod on, unpacked for gangs, which count ended pods; others need only its facts."""
-        if facts["spec"].get("schedulerName") == _DEFAULT_SCHEDULER:
-            self._seen(facts, moved=False)
-        else:
-            self._seen(packed.obj, moved=False)
 
     def on_update(self, old: Obj, new: Obj) -> None:
         if old is not new:

@@ -17,8 +17,6 @@ from longshore.api import cron
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api, ApiParts
-from longshore.client.local import LocalClient
-from longshore.client.protocol import Hears
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.node.capacity import Capacity
@@ -137,7 +135,14 @@ def _scripts(settings: SimSettings, chronicle: Chronicle) -> Scripts:
 def world_of(
     settings: SimSettings, clock: VirtualClock, chronicle: Chronicle, scripts: Scripts | None = None
 ) -> World:
-    """Makes the world in which a question is played; its parts report to the chronicle."""
+    """Makes the world in which a question is played; its parts report to the chronicle.
+
+    It leaves out what no simulation needs: months pass in seconds. Bookmarks and renewals of watches were
+    most of what happened in an idle day (`quiet_watches`). Shortcuts leave out three things more: Events are
+    heard and not stored, fields have no owners, and statuses, which only controllers and nodes write here,
+    are not validated. A CronJob's Job takes 7,544 calls (bench/sim.py --calls); Events would add 2,129,
+    owners of fields 773, and validation 259.
+    """
     store = SimStore() if settings.shortcuts else Store.open(None)
     claims = any(obj["kind"] == "PersistentVolumeClaim" for obj in settings.objects)
     fails = settings.troubles.node_mtbf or settings.troubles.failures
@@ -165,11 +170,12 @@ def world_of(
             settings.troubles,
             failures=tuple(replace(each, at=each.at + _LEAD_SECONDS) for each in settings.troubles.failures),
         ),
-        client=_SimClient(api, chronicle.heard),
+        api=api,
         controllers=tuple(sorted(running)),
         zone=cron.load(settings.zone),
         serves=False,
         keeps_records=False,
+        hears=None if long_way else chronicle.heard,
     )
 
 
@@ -306,18 +312,3 @@ def _quiet_seconds(settings: SimSettings) -> float:
         + settings.troubles.longest_failure
         + max((each for each in deadlines if isinstance(each, int)), default=0)
     )
-
-
-class _SimClient(LocalClient):
-    """The client of all parts of a simulated plane. For speed, it leaves out work that no simulation needs.
-
-    Its Api has `quiet_watches`: bookmarks and renewals of watches were most of what happens in an idle day.
-    Shortcuts leave out three things more: Events go to `heard` and are not stored, fields have no owners
-    (`owns_fields`), and statuses, which only controllers and nodes write here, are not validated
-    (`judges_statuses`). A CronJob's Job takes 7,544 calls (bench/sim.py --calls); Events would add 2,129,
-    owners of fields 773, and validation 259."""
-
-    def __init__(self, api: Api, heard: Hears) -> None:
-        super().__init__(api)
-        if api.shortcuts.on:
-            self.hears = heard

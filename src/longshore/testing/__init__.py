@@ -10,6 +10,7 @@ same seed gives the same run. Imports only what every operating system has.
 | what prepares pods | `ScriptedPreparer` |
 | key maker, directories of volumes | `SeededKeys`, `MemoryDirectories` |
 | a bad network and a busy server | `FaultyClient` |
+| faults of your own | `OneByOne`: override `reach` |
 | a process that dies at one of its writes | `MortalClient`, `every_crash`; `Telling` for whole stories |
 """
 

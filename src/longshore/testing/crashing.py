@@ -10,14 +10,23 @@ answered and are lost. Without shortcuts (LONGSHORE_SHORTCUTS=off) controllers w
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
 from enum import Enum
-from typing import Any
+from typing import Any, TypeAlias
 
+from longshore.api.resources import Resource
+from longshore.api.types import Obj
 from longshore.client import Client, What
+from longshore.client.ask import Ask, Page
+from longshore.client.protocol import Request, Response
+from longshore.client.source import Entry, Watching
 from longshore.machinery.time.clock import Clock
 
-WRITES = ("create", "update", "update_status", "patch", "apply", "delete", "delete_collection")
+Send: TypeAlias = Callable[[Ask], Awaitable[Any]]
+"""Sends a request to the server and returns its answer."""
+READS = ("get", "list")
+"""The verbs of `OneByOne.reach` that are no writes."""
 _LINGERING_SECONDS = 2.0
 """Seconds after which a process dies even without another write."""
 
@@ -30,13 +39,50 @@ class Death(Enum):
     would wait for them. Until then further writes are answered, but lost."""
 
 
-class OneByOne:
-    """Base of clients that interfere with single writes: each write is waited for, and writes made together
-    become single writes side by side."""
+class OneByOne(Client):
+    """Base of clients that interfere with the requests of another one: override `reach` and `_events`. Each
+    write is waited for, and writes made together become single writes side by side."""
 
-    write: Any = Client.write
-    in_order: Any = Client.in_order
-    durable: Any = Client.durable
+    def __init__(self, client: Client) -> None:
+        super().__init__(client.manager)
+        self._client = client
+        self.page_size, self.writes_at_once = client.page_size, client.writes_at_once
+        self.has_aggregation = client.has_aggregation
+
+    async def reach(self, ask: Ask, send: Send) -> Any:
+        """Makes any request but a watch, and returns the answer."""
+        return await send(ask)
+
+    async def _one(self, ask: Ask) -> Obj:
+        obj: Obj = await self.reach(ask, self._client._one)
+        return obj
+
+    async def _page(self, ask: Ask) -> Page:
+        page: Page = await self.reach(ask, self._client._page)
+        return page
+
+    def _events(self, ask: Ask) -> AbstractAsyncContextManager[Watching]:
+        return self._client._events(ask)
+
+    async def resource(self, what: What) -> Resource:
+        return await self._client.resource(what)
+
+    async def resources(self) -> list[Resource]:
+        return await self._client.resources()
+
+    async def _answer(self, request: Request) -> Response:
+        return await self._client._answer(request)
+
+    def log(
+        self, pod: str, namespace: str, query: Mapping[str, str]
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        return self._client.log(pod, namespace, query)
+
+    def entry(self, resource: Resource, obj: Obj) -> Entry:
+        return self._client.entry(resource, obj)
+
+    async def close(self) -> None:
+        await self._client.close()
 
 
 class MortalClient(OneByOne):
@@ -44,15 +90,12 @@ class MortalClient(OneByOne):
     dies."""
 
     def __init__(self, client: Client, clock: Clock, last: int = 0, death: Death = Death.SEEN) -> None:
+        super().__init__(client)
         self.writes = 0
         self.dead, self.over = asyncio.Event(), False
-        self._client, self._clock, self._last, self._death = client, clock, last, death
+        self._clock, self._last, self._death = clock, last, death
 
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._client, name)
-        return self._counted(found) if name in WRITES else found
-
-    def in_order(self) -> Any:
+    def in_order(self) -> Client:
         inner = self._client.in_order()
         return self if inner is self._client else _MortalInOrder(self, inner)
 
@@ -66,7 +109,7 @@ class MortalClient(OneByOne):
             self.dead.set()
             await _forever()
 
-    async def once(self, write: Coroutine[Any, Any, Any]) -> Any:
+    async def once(self, write: Awaitable[Any]) -> Any:
         """Counts a write and makes it. After the last write, returns its answer or dies before that."""
         self.writes += 1
         is_last = self.writes == self._last
@@ -79,36 +122,31 @@ class MortalClient(OneByOne):
             if is_last and self._death is Death.UNSEEN:
                 await self.live_on()
 
-    def _counted(self, write: Callable[..., Coroutine[Any, Any, Any]]) -> Any:
-        async def counted(what: What, *arguments: Any, **options: Any) -> Any:
-            await self.live_on()
-            writing = write(what, *arguments, **options)
-            return await (writing if what == ("v1", "Event") else self.once(writing))
-
-        return counted
+    async def reach(self, ask: Ask, send: Send) -> Any:
+        if ask.verb in READS:
+            return await send(ask)
+        await self.live_on()
+        return await (send(ask) if ask.resource.plural == "events" else self.once(send(ask)))
 
 
 class _MortalInOrder(OneByOne):
     """Ordered writes of a mortal client. After its last write they are answered as if they took place."""
 
     def __init__(self, mortal: MortalClient, client: Client) -> None:
-        self._mortal, self._client = mortal, client
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._client, name)
-        return self._counted(found) if name in WRITES else found
+        super().__init__(client)
+        self._mortal = mortal
 
     async def durable(self) -> None:
         await self._mortal.live_on()
         await self._client.durable()
 
-    def _counted(self, write: Callable[..., Coroutine[Any, Any, Any]]) -> Any:
-        async def counted(what: What, *arguments: Any, **options: Any) -> Any:
-            if self._mortal.over:
-                return await write(what, *arguments, **options, dry_run=True)
-            return await self._mortal.once(write(what, *arguments, **options))
-
-        return counted
+    async def reach(self, ask: Ask, send: Send) -> Any:
+        if ask.verb in READS:
+            return await send(ask)
+        if not self._mortal.over:
+            return await self._mortal.once(send(ask))
+        ask.query = {**ask.query, "dryRun": "All"}
+        return await send(ask)
 
 
 async def _forever() -> None:

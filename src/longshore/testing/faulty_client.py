@@ -20,16 +20,15 @@ import random
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from longshore.api.errors import StatusError
-from longshore.client import Client, TimedOut, Unreachable, WatchEvent, What
-from longshore.client.ask import Page
+from longshore.client import Client, TimedOut, Unreachable, WatchEvent
+from longshore.client.ask import Ask
 from longshore.client.source import Watching
 from longshore.machinery.time.clock import Clock
-from longshore.testing.crashing import WRITES, OneByOne
+from longshore.testing.crashing import READS, OneByOne, Send
 
-_READS = ("get", "list")
 _LOST_ANSWER, _SLOW_WRITE = "lost answer", "slow"
 
 
@@ -43,66 +42,39 @@ class FaultyClient(OneByOne):
     def __init__(
         self, client: Client, clock: Clock, seed: int, *, rate: float = 0.1, lag: float = 3.0
     ) -> None:
+        super().__init__(client)
         self.happened: Counter[str] = Counter()
-        self._client, self._clock, self._rate, self._lag = client, clock, rate, lag
+        self._clock, self._rate, self._lag = clock, rate, lag
         self._rng = random.Random(seed)
 
     def calm(self) -> None:
         """Stops all faults and delays."""
         self._rate = self._lag = 0.0
 
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._client, name)
-        if name in WRITES:
-            return self._write(name, found)
-        return self._read(found) if name in _READS else found
-
-    def _write(self, verb: str, write: Callable[..., Any]) -> Any:
-        faults: tuple[Callable[[], Exception] | str, ...] = (
-            throttled,
-            broken,
-            unanswered,
-            _LOST_ANSWER,
-            _SLOW_WRITE,
-        )
-        if verb != "create":
-            faults = (*faults, conflict)
-
-        async def faulty(what: What, *arguments: Any, **options: Any) -> Any:
-            if self._rng.random() >= self._rate:
-                return await write(what, *arguments, **options)
-            fault = self._rng.choice(faults)
-            self.happened[fault if isinstance(fault, str) else fault.__name__] += 1
-            if fault == _SLOW_WRITE:
-                await self._clock.sleep(self._rng.random() * self.slow_seconds)
-                answer = await write(what, *arguments, **options)
-                await self._clock.sleep(self._rng.random() * self.slow_seconds)
-                return answer
-            if fault == _LOST_ANSWER:
-                await write(what, *arguments, **options)
-            await self._clock.sleep(self._rng.random())
-            raise unanswered() if isinstance(fault, str) else fault()
-
-        return faulty
-
-    def _read(self, read: Callable[..., Any]) -> Any:
-        async def faulty(what: What, *arguments: Any, **options: Any) -> Any:
+    async def reach(self, ask: Ask, send: Send) -> Any:
+        if ask.verb in READS:
             self._maybe("read", throttled, broken, unanswered)
-            return await read(what, *arguments, **options)
-
-        return faulty
-
-    async def pages(self, what: What, *arguments: Any, **options: Any) -> AsyncIterator[Page]:
-        self._maybe("read", throttled, broken, unanswered)
-        async for page in self._client.pages(what, *arguments, **options):
-            yield page
+            return await send(ask)
+        if self._rng.random() >= self._rate:
+            return await send(ask)
+        fault = self._rng.choice(_OF_CREATES if ask.verb == "create" else _OF_CHANGES)
+        self.happened[fault if isinstance(fault, str) else fault.__name__] += 1
+        if fault == _SLOW_WRITE:
+            await self._clock.sleep(self._rng.random() * self.slow_seconds)
+            answer = await send(ask)
+            await self._clock.sleep(self._rng.random() * self.slow_seconds)
+            return answer
+        if fault == _LOST_ANSWER:
+            await send(ask)
+        await self._clock.sleep(self._rng.random())
+        raise unanswered() if isinstance(fault, str) else fault()
 
     @asynccontextmanager
-    async def watch(self, what: What, *arguments: Any, **options: Any) -> AsyncIterator[Watching]:
+    async def _events(self, ask: Ask) -> AsyncIterator[Watching]:
         self._maybe("watch", throttled, broken, unanswered)
-        if options.get("resource_version"):
+        if "resourceVersion" in ask.query:
             self._maybe("watch", forgotten)
-        async with self._client.watch(what, *arguments, **options) as events:
+        async with super()._events(ask) as events:
             yield Watching(self._late(events))
 
     async def _late(self, events: AsyncIterator[WatchEvent]) -> AsyncIterator[WatchEvent]:
@@ -149,3 +121,9 @@ def unanswered() -> Exception:
 
 def cut() -> Exception:
     return Unreachable("connection reset by peer")
+
+
+_OF_CREATES: Final[tuple[Callable[[], Exception] | str, ...]] = (
+    throttled, broken, unanswered, _LOST_ANSWER, _SLOW_WRITE,
+)  # fmt: skip
+_OF_CHANGES: Final = (*_OF_CREATES, conflict)

@@ -13,25 +13,23 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 import msgspec
 
 from longshore.api.clock import Clock
 from longshore.api.errors import StatusError
 from longshore.apiserver.request.call import Call
-from longshore.client.ask import Ask, Page
+from longshore.client.ask import Ask
 from longshore.client.client import Client
-from longshore.client.local import LocalClient
 from longshore.client.source import Watching
 from longshore.client.writes import Pace, Result, Write
 from longshore.scripts.spreads import Duration, seconds
 from longshore.testing import faulty_client as words
+from longshore.testing.crashing import OneByOne, Send
 
 if TYPE_CHECKING:
     from longshore.api.resources import Resource
-    from longshore.api.types import Obj
-    from longshore.apiserver.api import Api
     from longshore.machinery.time import clock as machinery_clock
     from longshore.testing.cluster_for_tests import Cluster
 
@@ -146,31 +144,26 @@ class Faults:
         return self.strike(who, call.verb, call.resource.plural, call.subresource)
 
 
-class FaultyLocalClient(LocalClient):
+class StruckClient(OneByOne):
     """The client of a cluster's own controllers, which faults may strike. While faults are pending, each
-    write is made alone and waited for; without any it is the plain client."""
+    write is made alone and waited for."""
 
-    def __init__(self, api: Api, clock: machinery_clock.Clock, faults: Faults) -> None:
-        super().__init__(api)
+    def __init__(self, client: Client, clock: machinery_clock.Clock, faults: Faults) -> None:
+        super().__init__(client)
         self._clock, self._faults = clock, faults
 
-    async def _one(self, ask: Ask) -> Obj:
+    async def reach(self, ask: Ask, send: Send) -> Any:
         if self._faults.waiting:
             await self._struck(ask)
-        return await super()._one(ask)
-
-    async def _page(self, ask: Ask) -> Page:
-        if self._faults.waiting:
-            await self._struck(ask)
-        return await super()._page(ask)
+        return await send(ask)
 
     async def write(self, writes: Sequence[Write], pace: Pace | None = None) -> builtins.list[Result]:
         if self._faults.waiting:
-            return await Client.write(self, writes, pace)
-        return await super().write(writes, pace)
+            return await super().write(writes, pace)
+        return await self._client.write(writes, pace)
 
-    def in_order(self) -> LocalClient:
-        return self if self._faults.waiting else super().in_order()
+    def in_order(self) -> Client:
+        return self if self._faults.waiting else self._client.in_order()
 
     @asynccontextmanager
     async def _events(self, ask: Ask) -> AsyncIterator[Watching]:

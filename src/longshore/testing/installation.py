@@ -37,7 +37,7 @@ from longshore.testing import silent_node
 from longshore.testing.cluster_snapshots import CutStore
 from longshore.testing.held_loop import ClientClock, HeldLoop
 from longshore.testing.identity import Identity
-from longshore.testing.injected_faults import Faults, FaultyLocalClient
+from longshore.testing.injected_faults import Faults, StruckClient
 from longshore.testing.observed_front import ObservedFront
 from longshore.testing.scripted_answers import HandAnswer
 from longshore.testing.scripted_node import ScriptedNode
@@ -227,7 +227,8 @@ class Installation:
             rng=self.rng,
             store=self.store,
             nodes=[self.node] if self.settings.node == "scripted" else [],
-            client=FaultyLocalClient(self.api, self.clock, self.faults),
+            api=self.api,
+            client=StruckClient(LocalClient(self.api), self.clock, self.faults),
             controllers=self.settings.running_controllers,
             keys=self._keys,
             volumes=self._volumes,

@@ -21,7 +21,6 @@ from longshore.api.facts import kinds, pod_state
 from longshore.api.types import Obj
 from longshore.apiserver.api import NodeParts
 from longshore.client import Client
-from longshore.client.protocol import Packed
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.in_thread import inline
 from longshore.machinery.informers.informer import Handler, Informers
@@ -218,7 +217,7 @@ class PodsByNode(Handler):
 
         def add(handler: Handler) -> None:
             self._by_node[node] = handler
-            for pod in self._pods.cache.list():
+            for pod in self._pods.cache.facts():
                 handler.on_add(pod, True)
 
         return add
@@ -235,10 +234,6 @@ class PodsByNode(Handler):
     def on_delete(self, obj: Obj, stale: bool) -> None:
         if (handler := self._by_node.get(obj["spec"].get("nodeName"))) is not None:
             handler.on_delete(obj, stale)
-
-    def on_settled(self, facts: Obj, packed: Packed) -> None:
-        if (handler := self._by_node.get(facts["spec"].get("nodeName"))) is not None:
-            handler.on_settled(facts, packed)
 
 
 class ScriptedPreparer:

@@ -68,7 +68,7 @@ class Telling(Generic[W, E]):
 
         async def life(world: W) -> None:
             writes.append(MortalClient(world.client, world.clock))
-            await self.controllers(as_client(writes[0]), world.clock)
+            await self.controllers(writes[0], world.clock)
 
         return self.told(life), writes[0].writes
 
@@ -78,7 +78,7 @@ class Telling(Generic[W, E]):
 
         async def life(world: W) -> None:
             mortal = MortalClient(world.client, world.clock, last, death)
-            await until_dead(self.controllers(as_client(mortal), world.clock), mortal)
+            await until_dead(self.controllers(mortal, world.clock), mortal)
             died.append(mortal.writes)
             await world.clock.sleep(away)
             await self.controllers(world.client, world.clock)
@@ -93,15 +93,9 @@ class Telling(Generic[W, E]):
         async def life(world: W) -> None:
             while True:
                 mortal = MortalClient(world.client, world.clock, every, death)
-                await until_dead(self.controllers(as_client(mortal), world.clock), mortal)
+                await until_dead(self.controllers(mortal, world.clock), mortal)
 
         return self.told(life)
-
-
-def as_client(wrapped: Any) -> Client:
-    """The wrapped client as a `Client`: it has all methods, in ways the type checker cannot see."""
-    client: Client = wrapped
-    return client
 
 
 async def quiet(world: AWorld, seconds: float) -> None:

@@ -17,9 +17,11 @@ from contextlib import asynccontextmanager
 from typing import Any, Self
 
 from longshore.api import cron
-from longshore.client.local import LocalClient
+from longshore.apiserver.api import Api
+from longshore.client import Client
 from longshore.controllers.volcano.plugins import KeyPair
 from longshore.machinery.time.clock import Clock
+from longshore.machinery.time.virtual import VirtualClock
 from longshore.plane.controllers import CONTROLLERS
 from longshore.plane.plane import NodeFactory, Parts, Plane
 from longshore.scripts.pod_rules import Scripts
@@ -31,9 +33,9 @@ from longshore.testing.troubles import NO_TROUBLES, NodeTroubles, Troubles
 
 
 class World:
-    """A plane with its nodes. `script` says how pods run and end, unless `nodes` have their own scripts. All
-    parts of the plane use `client`. With `serves` a single node serves logs and commands. `more` are further
-    fields of `Parts`."""
+    """A plane with its nodes. `script` says how pods run and end, unless `nodes` have their own scripts. `api`
+    and `client` are those of `Plane`. With `serves` a single node serves logs and commands. `more` are
+    further fields of `Parts`."""
 
     def __init__(
         self,
@@ -45,25 +47,26 @@ class World:
         store: Store | None = None,
         nodes: Sequence[ScriptedNode] | None = None,
         troubles: Troubles = NO_TROUBLES,
-        client: LocalClient | None = None,
+        api: Api | None = None,
+        client: Client | None = None,
         controllers: Sequence[str] = tuple(CONTROLLERS),
         zone: cron.Zone = cron.UTC,
         serves: bool = True,
         **more: Any,
     ) -> None:
-        dice = rng or getattr(clock, "rng", None) or random.Random(seed)
+        dice = rng or (clock.rng if isinstance(clock, VirtualClock) else random.Random(seed))
         given = {"keys": SeededKeys(dice), "volumes": MemoryDirectories(), **more}
         self.clock, self._serves = clock, serves
         self.nodes = (ScriptedNode(clock, script),) if nodes is None else tuple(nodes)
         place = store or Store.open(None)
         parts = Parts(place, clock, dice, zone, controllers=tuple(controllers), **given)
-        self.plane = Plane(parts, client)
+        self.plane = Plane(parts, api, client)
         self.troubles = NodeTroubles(
             self.nodes, self.plane.client, clock, troubles, random.Random(f"troubles {seed}")
         )
 
     @property
-    def client(self) -> LocalClient:
+    def client(self) -> Client:
         return self.plane.client
 
     @property

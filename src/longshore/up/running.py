@@ -31,7 +31,6 @@ from longshore.apiserver.http import dashboard
 from longshore.apiserver.http.server import HttpServer
 from longshore.apiserver.request.call import Call
 from longshore.client import Client
-from longshore.client.local import LocalClient
 from longshore.machinery.time.clock import Clock, RealClock
 from longshore.node.images import images_file
 from longshore.node.images.images_file import ImagesFile
@@ -130,7 +129,7 @@ async def running(options: Options, passed: Sequence[socket.socket] = ()) -> Asy
                 limits=options.limits,
                 retention=options.retention,
             ),
-            LocalClient(api),
+            api,
         )
         with _raising_store_errors():
             await plane.prepare()

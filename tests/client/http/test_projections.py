@@ -12,7 +12,7 @@ from client.http.scripted_server import Script, made
 from longshore.api.errors import StatusError
 from longshore.client import What
 from longshore.client.ask import known
-from longshore.client.http.shared_parts import SharedParts
+from longshore.client.http.compact_objects import SharedParts
 from longshore.client.projection import WHOLE, Projection
 from longshore.plane.controllers import reads_of
 from support.http_server import Asked, Reply

@@ -137,7 +137,7 @@ def undisturbed(story: Story) -> tuple[Ending, int]:
 
     async def life(world: World) -> None:
         mortals.append(MortalClient(world.client, world.clock))
-        await world.controller(mortals[0], **OPTIONS).run()  # type: ignore[arg-type] # a Client in all it does
+        await world.controller(mortals[0], **OPTIONS).run()
 
     return virtual.run(lambda clock: play(clock, story, life), start=START), mortals[0].writes
 
@@ -163,7 +163,7 @@ async def _ending(world: World, story: Story) -> None:
 async def _lives(world: World, last: int, death: Death, away: float) -> None:
     """One life that ends at its last write, and another to the end."""
     mortal = MortalClient(world.client, world.clock, last, death)
-    first = asyncio.create_task(world.controller(mortal, **OPTIONS).run())  # type: ignore[arg-type]
+    first = asyncio.create_task(world.controller(mortal, **OPTIONS).run())
     try:
         await mortal.dead.wait()
         first.cancel()  # it may wait in vain for answers: nobody waits for it
@@ -208,7 +208,7 @@ def test_refusals_lost_answers_and_late_caches_change_nothing_that_lasts(story: 
         async def life(world: World, seed: int = seed) -> None:
             client = FaultyClient(world.client, world.clock, seed, rate=0.15)
             try:
-                await world.controller(client, **OPTIONS).run()  # type: ignore[arg-type]
+                await world.controller(client, **OPTIONS).run()
             finally:
                 happened.update(client.happened)
 

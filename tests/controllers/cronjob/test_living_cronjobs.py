@@ -6,17 +6,18 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import Any
 
 from controllers.cronjob.cron_world import CRONJOBS, JOBS, World, a_world
 from longshore.api.types import Obj
-from longshore.client import DeleteOptions, Unreachable, WatchEvent
+from longshore.client import DeleteOptions, WatchEvent
 from longshore.client.ask import Ask
 from longshore.client.local import LocalClient
 from longshore.client.source import Watching
 from longshore.machinery.informers.heard_objects import Handler
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.testing.faulty_client import unanswered
+from longshore.testing.injected_faults import Fault, Faults, StruckClient
 from longshore.testing.stories import beside
 
 START = datetime(2026, 6, 15, 9, 0, 30, tzinfo=UTC)
@@ -49,28 +50,17 @@ def test_a_healthy_cronjob_runs_every_minute_and_keeps_three() -> None:
     play(story)
 
 
-class Losing(LocalClient):
-    """Loses one status on its way to the server, when told to."""
-
-    loses = False
-
-    async def update_status(self, *arguments: Any, **options: Any) -> Obj:
-        if self.loses:
-            self.loses = False
-            raise Unreachable("away")
-        return await super().update_status(*arguments, **options)
-
-
 def test_a_job_on_the_active_list_is_missed_though_another_has_its_name() -> None:
     """Else `Forbid` would wait for ever for a Job that was deleted."""
 
     async def story(world: World) -> None:
         await world.cronjob("@every 20s", concurrencyPolicy="Forbid")
-        client = Losing(world.api)
+        faults = Faults(world.clock)
+        client = StruckClient(world.client, world.clock, faults)
         async with beside(world.controller(client).run()):
             await world.clock.sleep(41)  # the run of 09:00:20 still runs, that of 09:00:40 waits for it
             (name,) = await world.jobs()
-            client.loses = True
+            faults.add(Fault("PUT cronjobs/status", "controllers", unanswered, times=1))
             await world.client.delete(JOBS, name, "ns", DeleteOptions(propagation="Background"))
             await world.clock.sleep(10)
             assert await world.jobs() == [name]  # the run of 09:00:40, which no status knows

@@ -19,6 +19,7 @@ from longshore.controllers.garbage.act import GarbageActor
 from longshore.controllers.garbage.decide import Action, GarbagePlan, GarbageView, Owner, decide
 from longshore.controllers.garbage.graph import Graph, Node
 from longshore.controllers.garbage.references import READS, Identity, Reference
+from longshore.testing.crashing import OneByOne
 
 QUEUES = ("scheduling.volcano.sh/v1beta1", "PodGroup")
 
@@ -35,15 +36,12 @@ class Deaf:
     def misplaced(self, node: Node, ref: Reference) -> None: ...
 
 
-class Asked:
+class Asked(OneByOne):
     """A client that keeps the options of every delete."""
 
-    def __init__(self, client: LocalClient) -> None:
+    def __init__(self, client: Client) -> None:
+        super().__init__(client)
         self.deletes: list[DeleteOptions] = []
-        self._client = client
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._client, name)
 
     async def delete(self, what: Any, name: str, namespace: str, options: DeleteOptions) -> Any:
         self.deletes.append(options)

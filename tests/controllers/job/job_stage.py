@@ -14,11 +14,11 @@ from longshore.api.types import Obj
 from longshore.apiserver.api import Api
 from longshore.client import Client, DeleteOptions, PatchType
 from longshore.client.ask import Ask
-from longshore.client.local import LocalClient
 from longshore.controllers.job import run
 from longshore.controllers.job.pods import pod_facts
 from longshore.controllers.job.spec import RESERVED_MANAGER
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.testing.crashing import OneByOne
 from support import world
 from support.job_world import JOBS, a_job
 from support.world import EVENTS, NS, PODS, World
@@ -26,19 +26,14 @@ from support.world import EVENTS, NS, PODS, World
 __all__ = ["EVENTS", "JOBS", "NS", "PODS", "Stage", "Troubled", "play", "refused"]
 
 
-class Troubled(LocalClient):
+class Troubled(OneByOne):
     """Counts what the controller asks for, and lets a test make it fail."""
 
-    def __init__(self, api: Api) -> None:
-        super().__init__(api)
+    def __init__(self, client: Client) -> None:
+        super().__init__(client)
         self.asked: Counter[str] = Counter()
         self.trouble: Callable[[str, Ask], None] = lambda what, ask: None
         """Raises, or does not. `what` is e.g. `create pods` or `update jobs/status`."""
-
-    write = Client.write
-
-    def in_order(self) -> LocalClient:
-        return self
 
     async def _one(self, ask: Ask) -> Obj:
         what = f"{ask.verb} {ask.resource.plural}" + (f"/{ask.subresource}" if ask.subresource else "")
@@ -52,7 +47,7 @@ class Stage(World):
 
     def __init__(self, api: Api, clock: VirtualClock) -> None:
         super().__init__(api, clock)
-        self.theirs = Troubled(api)
+        self.theirs = Troubled(self.client)
         """The controller's client."""
         self.managed_by = RESERVED_MANAGER
         self.gathers_ends = False

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from controllers.job.job_stage import JOBS, NS, PODS, Stage, play
-from longshore.client.local import LocalClient
 from longshore.controllers.job import controller
 from longshore.controllers.job.ends import tracking
 from longshore.controllers.job.memory import JobMemory
@@ -115,7 +114,7 @@ def test_pods_to_be_removed_that_are_too_many_for_one_sync_are_removed_by_the_ne
 
 def test_the_three_writes_of_the_end_are_told_one_by_one() -> None:
     async def scene(stage: Stage) -> None:
-        stage.theirs = LocalClient(stage.client.api)  # type: ignore[assignment] # as in a longshore
+        stage.theirs = stage.client  # type: ignore[assignment] # as in a longshore
         await stage.start()
         seen: list[tuple[int, str]] = []
         since = (await stage.client.list(JOBS, NS)).resource_version
@@ -167,7 +166,7 @@ def test_writes_that_a_full_disk_takes_are_made_again(
         append(self, events)
 
     async def scene(stage: Stage) -> None:
-        stage.theirs = LocalClient(stage.client.api)  # type: ignore[assignment]
+        stage.theirs = stage.client  # type: ignore[assignment] # as in a longshore
         await stage.start()
         await stage.job(completions=2, parallelism=1)
         for _ in range(2):

@@ -11,8 +11,7 @@ import pytest
 
 from controllers.job.job_stage import NS, PODS, Stage, Troubled, play, refused
 from longshore.api import errors
-from longshore.apiserver.api import Api
-from longshore.client import WatchEvent
+from longshore.client import Client, WatchEvent
 from longshore.client.ask import Ask, Page
 from longshore.client.source import Watching
 from longshore.controllers.job.spec import FINALIZER
@@ -37,7 +36,7 @@ class Lagging(Troubled):
 
 
 def lagging(stage: Stage, late: str, seconds: float) -> Lagging:
-    client = Lagging(stage.client.api)
+    client = Lagging(stage.client)
     client.late, client.seconds = late, seconds
     stage.theirs = client
     return client
@@ -164,8 +163,8 @@ def test_a_pod_that_ended_unseen_before_its_job_had_enough_counts_as_what_it_was
 class Breaking(Troubled):
     """Loses the watch of pods when a pod was patched, and shows them again only once it is `mended`."""
 
-    def __init__(self, api: Api) -> None:
-        super().__init__(api)
+    def __init__(self, client: Client) -> None:
+        super().__init__(client)
         self.mended = asyncio.Event()
 
     @asynccontextmanager
@@ -185,7 +184,7 @@ def test_a_pod_that_was_adopted_and_vanished_unseen_is_replaced() -> None:
     """The cache never showed whose it was."""
 
     async def scene(stage: Stage) -> None:
-        client = stage.theirs = Breaking(stage.client.api)
+        client = stage.theirs = Breaking(stage.client)
         await stage.start()
         labels, containers = {"app": "x"}, [{"name": "main", "image": "i"}]
         pod = {"metadata": {"name": "mine", "labels": labels}, "spec": {"containers": containers}}
@@ -281,7 +280,7 @@ async def _uncounted(stage: Stage) -> Any:
 async def _taken_over(stage: Stage, revision: int) -> None:
     """Another controller comes, which sees pods as they were at this revision."""
     await stage.stop()
-    client = OldPods(stage.client.api)
+    client = OldPods(stage.client)
     client.revision = revision
     stage.theirs = client
     await stage.start()

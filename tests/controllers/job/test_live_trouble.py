@@ -82,7 +82,7 @@ class Unheard(Troubled):
 
 def test_a_pod_whose_creation_nobody_answered_is_not_created_twice() -> None:
     async def scene(stage: Stage) -> None:
-        stage.theirs = Unheard(stage.client.api)
+        stage.theirs = Unheard(stage.client)
         await stage.start()
         await stage.job(completions=1, parallelism=1)
         await stage.quiet(20)
@@ -94,7 +94,7 @@ def test_a_pod_whose_creation_nobody_answered_is_not_created_twice() -> None:
 
 def test_a_job_that_ends_counts_a_pod_whose_creation_nobody_answered() -> None:
     async def scene(stage: Stage) -> None:
-        stage.theirs = Unheard(stage.client.api)
+        stage.theirs = Unheard(stage.client)
         await stage.start()
         await stage.job(completions=2, parallelism=1, activeDeadlineSeconds=1)
         (pod,) = await stage.until_live(1)
@@ -121,7 +121,7 @@ class Unconfirmed(Troubled):
 
 def test_the_pause_after_a_failure_is_kept_though_nobody_answered_that_it_is_written() -> None:
     async def scene(stage: Stage) -> None:
-        stage.theirs = Unconfirmed(stage.client.api)
+        stage.theirs = Unconfirmed(stage.client)
         await stage.start()
         await stage.job(completions=1, parallelism=1)
         (pod,) = await stage.until_live(1)

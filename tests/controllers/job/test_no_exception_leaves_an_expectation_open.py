@@ -62,7 +62,7 @@ class Scene:
 
     def __init__(self, stage: Stage, job: Obj, pods: list[Obj]) -> None:
         self.stage, self.pods = stage, pods
-        self.client = Raising(stage.theirs.api)
+        self.client = Raising(stage.client)
         self.memory = JobMemory(stage.clock, Cache(), Cache())
         recorder = Recorder(stage.client, "job", clock=stage.clock, rng=random.Random(1))
         self.act = Act(self.client, recorder, self.memory, KEY, job)

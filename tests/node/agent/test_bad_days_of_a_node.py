@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from typing import Any
 
 import pytest
 
@@ -20,8 +19,7 @@ def _played(story: Story, seed: int, rate: float) -> tuple[Obj, Counter[str]]:
     async def play(clock: VirtualClock) -> tuple[Obj, Counter[str]]:
         async with a_world(clock, story.script) as world:
             faulty = FaultyClient(world.client, clock, seed, rate=rate, lag=3.0 if rate else 0.0)
-            client: Any = faulty
-            task = asyncio.create_task(world.run_agent(client))
+            task = asyncio.create_task(world.run_agent(faulty))
             await story.tell(world)
             await world.phase("Succeeded", "Failed", seconds=600)
             await clock.sleep(60)
@@ -54,7 +52,7 @@ def test_old_news_of_a_pod_that_has_ended_does_not_start_it_again() -> None:
 
     async def play(clock: VirtualClock) -> None:
         async with a_world(clock, STORIES[1].script) as world:
-            client: Any = FaultyClient(world.client, clock, 1, rate=0.0, lag=3.0)
+            client = FaultyClient(world.client, clock, 1, rate=0.0, lag=3.0)
             task = asyncio.create_task(world.run_agent(client))
             for n in range(20):
                 await world.create(name=f"p{n}")

@@ -14,17 +14,18 @@ from typing import Any
 import pytest
 
 from longshore.api.types import Obj
-from longshore.client import DeleteOptions
+from longshore.client import Client, DeleteOptions
+from longshore.client.ask import Ask
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.node.runtime import Container, ContainerState, Key
+from longshore.testing.crashing import READS, OneByOne, Send
 from longshore.testing.scripted_runtime import Run, ScriptedMachine, ScriptedRuntime
 from node.agent.pod_stories import STORIES, Story, ending
 from support.node_world import NS, PODS, a_world, scripted
 
 pytestmark = pytest.mark.long
 
-_WRITES = ("create", "update", "update_status", "patch", "delete")
 _LINGERING = 400.0
 """An agent that does nothing more dies anyhow, so many seconds later."""
 
@@ -55,21 +56,15 @@ class Mortality:
         await asyncio.get_running_loop().create_future()
 
 
-class MortalClient:
-    def __init__(self, client: Any, life: Mortality) -> None:
-        self._client, self._life = client, life
+class MortalClient(OneByOne):
+    def __init__(self, client: Client, life: Mortality) -> None:
+        super().__init__(client)
+        self._life = life
 
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._client, name)
-        if name not in _WRITES:
-            return found
-
-        async def counted(what: Any, *arguments: Any, **options: Any) -> Any:
-            if what != PODS:
-                return await found(what, *arguments, **options)
-            return await self._life.step(lambda: found(what, *arguments, **options))
-
-        return counted
+    async def reach(self, ask: Ask, send: Send) -> Any:
+        if ask.verb in READS or ask.resource.plural != "pods":
+            return await send(ask)
+        return await self._life.step(lambda: send(ask))
 
 
 class MortalRuntime(ScriptedRuntime):
@@ -98,7 +93,7 @@ def _played(story: Story, last: int, heard: bool, away: float) -> tuple[Obj, int
         async with a_world(clock, story.script) as world:
             life = Mortality(clock, last, heard)
             world.runtimes = {"process": MortalRuntime(world.machine, life)}
-            client: Any = MortalClient(world.client, life)
+            client = MortalClient(world.client, life)
             first = asyncio.create_task(world.run_agent(client))
             await clock.sleep(0.1)
             told = asyncio.create_task(story.tell(world))  # type: ignore[arg-type] # it is a coroutine

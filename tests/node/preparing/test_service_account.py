@@ -13,11 +13,11 @@ import pytest
 
 from longshore.api.types import Obj
 from longshore.apiserver.access.tokens import Tokens
-from longshore.client import Unreachable
 from longshore.client.config import connection
-from longshore.client.local import LocalClient
 from longshore.machinery.time.clock import RealClock
 from longshore.node.preparing.types import NotReady
+from longshore.testing.faulty_client import unanswered
+from longshore.testing.injected_faults import Fault, Faults, StruckClient
 from support.keeper_engine import exists, until
 from support.preparing_world import SERVER, Hours, World, renewing
 
@@ -115,26 +115,16 @@ async def test_a_token_that_cannot_be_written_is_renewed_when_it_can(world: Worl
         await until(lambda: exists(directory / "token"))
 
 
-class Flaky(LocalClient):
-    """A client whose server cannot be reached now and then."""
-
-    is_down = False
-
-    async def get(self, *args: Any, **options: Any) -> Any:
-        if self.is_down:
-            raise Unreachable("connection refused")
-        return await super().get(*args, **options)
-
-
 async def test_a_token_is_renewed_again_after_the_server_could_not_be_reached(world: World) -> None:
-    client = Flaky(world.api.api)
+    faults = Faults(RealClock())
+    client = StruckClient(world.client, RealClock(), faults)
     preparer = replace(world, client=client).another(clock=Hours())
     directory = Path((await preparer.pod(await world.pod())).account[0].source)
-    client.is_down = True
+    faults.add(Fault("GET *", "controllers", unanswered))
     async with renewing(world, preparer):
         await asyncio.sleep(0.2)
         os.rename(directory, directory.with_name("aside"))
-        client.is_down = False
+        faults.clear()
         await until(lambda: exists(directory / "token"))
 
 

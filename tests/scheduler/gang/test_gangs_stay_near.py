@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from longshore.api import errors
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
-from longshore.client import ObjectList, What
-from longshore.client.local import LocalClient
 from longshore.scheduler.gang.model.topology import Topology, wish_of
+from longshore.testing.injected_faults import Fault, Faults, StruckClient, unavailable
 from support.scheduling_scene import Scene, play
 
 
@@ -260,24 +260,13 @@ def test_a_hyper_node_without_members_is_refused() -> None:
     play(story)
 
 
-class WithoutHyperNodes(LocalClient):
-    """A server with Volcano's kinds of before 1.11; at first it answers nothing about them at all."""
-
-    refusals = 1
-
-    async def list(self, what: What, *args: Any, **options: Any) -> ObjectList:
-        if what == kinds.HYPER_NODES:
-            if self.refusals:
-                self.refusals -= 1
-                raise StatusError(503, "ServiceUnavailable", "starting")
-            raise StatusError(404, "NotFound", "the server could not find the requested resource")
-        return await super().list(what, *args, **options)
-
-
 def test_gangs_are_placed_also_where_the_server_knows_no_hyper_nodes() -> None:
     async def story(scene: Scene) -> None:
         await scene.stop()
-        scene.client = WithoutHyperNodes(scene.client.api)
+        faults = Faults(scene.clock)
+        faults.add(Fault("GET hypernodes", "controllers", unavailable, times=1))
+        faults.add(Fault("GET hypernodes", "controllers", lambda: errors.not_found("", "hypernodes", "")))
+        scene.client = StruckClient(scene.client, scene.clock, faults)
         scene.start()
         await scene.node("n0")
         await scene.gang("g", 2, 2, {"cpu": "1"})

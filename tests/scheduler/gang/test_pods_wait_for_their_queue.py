@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from longshore.api.errors import StatusError
 from longshore.api.facts.queue_gate import KEY
-from longshore.client import What
-from longshore.client.local import LocalClient
 from longshore.scheduler.gang.settings import DEFAULT_ACTIONS
+from longshore.testing.injected_faults import Fault, Faults, StruckClient, unavailable
 from support.scheduler_settings import FIRST, SECOND, settings, swapped
 from support.scheduling_scene import PODGROUPS, PODS, Scene, play, pod
 
@@ -134,22 +132,12 @@ def test_what_waits_for_its_queue_is_promised_unlike_what_waits_for_others() -> 
     )
 
 
-class Refusing(LocalClient):
-    """Refuses the first patches of pods."""
-
-    refusals = 2
-
-    async def patch(self, what: What, *args: Any, **options: Any) -> Any:
-        if what == PODS and not options.get("subresource") and self.refusals:
-            self.refusals -= 1
-            raise StatusError(500, "InternalError", "not now")
-        return await super().patch(what, *args, **options)
-
-
 def test_a_gate_that_could_not_be_opened_is_opened_later() -> None:
     async def story(scene: Scene) -> None:
         await scene.stop()
-        scene.client = Refusing(scene.client.api)
+        faults = Faults(scene.clock)
+        faults.add(Fault("PATCH pods", "controllers", unavailable, times=2))
+        scene.client = StruckClient(scene.client, scene.clock, faults)
         scene.start()
         await one_at_a_time(scene)
         await member(scene, "p")

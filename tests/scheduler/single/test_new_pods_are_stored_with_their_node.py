@@ -128,8 +128,9 @@ def test_gates_other_schedulers_and_chosen_nodes_are_respected() -> None:
 
 def test_the_room_of_a_pod_that_could_not_be_stored_is_given_back() -> None:
     async def story(plane: Plane, clock: VirtualClock) -> None:
-        placer = plane.api.shortcuts.placed_pods.placer
-        assert placer is not None
+        placed_pods = plane.api.placed_pods
+        assert placed_pods is not None
+        placer = placed_pods.placer
         lost = {**a_pod("lost", "2", schedulerName="default-scheduler"), "status": {}}
         lost["metadata"] |= {"namespace": "default", "uid": "u"}
         assert placer.place(lost) == "n"

@@ -34,7 +34,6 @@ from longshore.plane.supervising import cancelled
 from longshore.plane.wiring import FOLLOWED_WHOLE
 from longshore.store import Store
 from longshore.testing import SeededKeys
-from longshore.testing.stories import as_client
 from simulation.kits import strands, virtual_modules
 from simulation.kits.in_process_connection import Connection
 from simulation.kits.kit_faults import KitFaults
@@ -106,12 +105,11 @@ class SimulatedServer:
         plane, parts = self.plane, self.plane.parts
         faulty = KitFaults(plane.client, self.clock, trouble.seed, rate=trouble.rate)
         faulty.happened = trouble.happened
-        client = as_client(faulty)
-        informers = Informers(client, clock=self.clock, rng=self.clock.rng, reads=FOLLOWED_WHOLE)
+        informers = Informers(faulty, clock=self.clock, rng=self.clock.rng, reads=FOLLOWED_WHOLE)
         wiring = replace(plane.wiring, informers=informers)
-        tasks = controllers.start(parts.controllers, client, wiring)
+        tasks = controllers.start(parts.controllers, faulty, wiring)
         if parts.scheduler:
-            tasks += scheduling.start(client, wiring)
+            tasks += scheduling.start(faulty, wiring)
         try:
             yield
         finally:

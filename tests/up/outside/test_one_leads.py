@@ -13,6 +13,7 @@ from longshore.api import cron
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.client import Client, Unreachable
+from longshore.client.ask import Ask
 from longshore.machinery.election import LeadershipLost
 from longshore.machinery.fence import Fence
 from longshore.machinery.informers.informer import Informers
@@ -21,44 +22,36 @@ from longshore.machinery.time.virtual import VirtualClock
 from longshore.plane.controllers import reads_of
 from longshore.plane.wiring import Wiring
 from longshore.testing import SeededKeys
-from longshore.testing.crashing import OneByOne
+from longshore.testing.crashing import READS, OneByOne, Send
 from longshore.up.outside import leading
 from longshore.up.outside.settings import OutsideSettings
 from support.job_world import World, a_run, a_world, goes
 
 SETTINGS = OutsideSettings(managed_by="kubernetes.io/job-controller", lease_namespace="ns")
-WRITES = ("create", "update", "update_status", "patch", "delete")
 
 
 class Wire(OneByOne):
     """A client whose connection can be cut. Notes every write that reaches the server, but for events."""
 
     def __init__(self, client: Client, name: str, written: list[str], fence: Fence | None) -> None:
+        super().__init__(client)
         self.cut, self.answers, self.fence, self.look_seconds = False, True, fence, 0.0
-        self._client, self._name, self._written = client, name, written
+        self._name, self._written = name, written
 
-    def __getattr__(self, verb: str) -> Any:
-        found = getattr(self._client, verb)
-        return self._write(found) if verb in WRITES else found
-
-    async def get(self, what: Any, *arguments: Any) -> Any:
-        if what == kinds.LEASES:
-            await asyncio.sleep(self.look_seconds)
-        return await self._client.get(what, *arguments)
-
-    def _write(self, write: Any) -> Any:
-        async def reached(what: Any, *arguments: Any, **options: Any) -> Any:
-            if self.cut:
-                raise Unreachable("the cable is out")
-            if what not in (("v1", "Event"), kinds.LEASES):
-                if self.fence is not None:
-                    self.fence.check()
-                self._written.append(self._name)
-            if not self.answers:
-                await asyncio.Event().wait()
-            return await write(what, *arguments, **options)
-
-        return reached
+    async def reach(self, ask: Ask, send: Send) -> Any:
+        if ask.verb in READS:
+            if ask.resource.plural == "leases":
+                await asyncio.sleep(self.look_seconds)
+            return await send(ask)
+        if self.cut:
+            raise Unreachable("the cable is out")
+        if ask.resource.plural not in ("events", "leases"):
+            if self.fence is not None:
+                self.fence.check()
+            self._written.append(self._name)
+        if not self.answers:
+            await asyncio.Event().wait()
+        return await send(ask)
 
 
 class SlowToDiscover(Wire):
@@ -97,10 +90,10 @@ class Process:
         )
         self._task = asyncio.create_task(
             leading.work(
-                self.wire,  # type: ignore[arg-type] # a client in all it does
+                self.wire,
                 settings,
                 wiring,
-                election_client=self.election_wire,  # type: ignore[arg-type] # the same
+                election_client=self.election_wire,
                 fence=fence,
                 identity=name,
                 started=self.started.set,

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from longshore.api import cron
-from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client
+from longshore.client.ask import Ask
 from longshore.machinery.fence import Fence
 from longshore.machinery.informers.informer import Informers
 from longshore.machinery.sharding import replica
@@ -24,36 +24,30 @@ from longshore.machinery.time.virtual import VirtualClock
 from longshore.plane.controllers import reads_of
 from longshore.plane.wiring import Wiring
 from longshore.testing import SeededKeys
-from longshore.testing.crashing import OneByOne
+from longshore.testing.crashing import READS, OneByOne, Send
 from longshore.up.outside import leading
 from longshore.up.outside.settings import OutsideSettings
 from support.job_world import World, a_run, a_world, goes
 
 JOBS = 12
-WRITES = ("create", "update", "update_status", "patch", "delete")
 
 
 class Wire(OneByOne):
     """A client that can be cut, and that counts who writes the status of which Job."""
 
     def __init__(self, client: Client, name: str, seen: list[tuple[str, str]], fence: Fence | None) -> None:
-        self._client, self._name, self._seen, self.fence, self.cut = client, name, seen, fence, False
+        super().__init__(client)
+        self._name, self._seen, self.fence, self.cut = name, seen, fence, False
 
-    def __getattr__(self, verb: str) -> Any:
-        found = getattr(self._client, verb)
-        if verb not in WRITES:
-            return found
-
-        async def write(what: Any, *arguments: Any, **options: Any) -> Any:
+    async def reach(self, ask: Ask, send: Send) -> Any:
+        if ask.verb not in READS:
             if self.cut:
                 await asyncio.Event().wait()
             if self.fence is not None:
                 self.fence.check()
-            if verb == "update_status" and what == kinds.JOBS:
-                self._seen.append((arguments[0]["metadata"]["name"], self._name))
-            return await found(what, *arguments, **options)
-
-        return write
+            if (ask.resource.plural, ask.verb, ask.subresource) == ("jobs", "update", "status"):
+                self._seen.append((ask.name, self._name))
+        return await send(ask)
 
 
 class Process:
@@ -70,7 +64,7 @@ class Process:
             world.clock,
             rng,
             Informers(
-                self.wires[0],  # type: ignore[arg-type] # a client in all it does
+                self.wires[0],
                 clock=world.clock,
                 rng=rng,
                 reads=reads_of(settings.controllers),

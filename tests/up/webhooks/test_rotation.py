@@ -23,11 +23,12 @@ from cryptography.exceptions import InvalidSignature
 from longshore.api.facts import kinds
 from longshore.api.metrics import Registry
 from longshore.client import Client
+from longshore.client.ask import Ask
 from longshore.machinery.fence import Fence
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
-from longshore.testing.crashing import Death, MortalClient
-from longshore.testing.stories import NS, an_api, as_client
+from longshore.testing.crashing import Death, MortalClient, OneByOne, Send
+from longshore.testing.stories import NS, an_api
 from longshore.up import certificates, manifests
 from longshore.up.webhooks import rotation
 from longshore.up.webhooks.certificate_keeper import CONFIGURATIONS, trusted_by
@@ -75,22 +76,17 @@ class Replica:
             assert isinstance(ended, asyncio.CancelledError), ended
 
 
-class Dead:
+class Dead(OneByOne):
     """A client of a process that makes no write any more once its `mortal` one has made its last."""
 
     def __init__(self, mortal: MortalClient, client: Client) -> None:
-        self._mortal, self._client = mortal, client
+        super().__init__(client)
+        self._mortal = mortal
 
-    def __getattr__(self, verb: str) -> Any:
-        found = getattr(self._client, verb)
-        if verb not in ("create", "update"):
-            return found
-
-        async def written(*arguments: Any, **options: Any) -> Any:
+    async def reach(self, ask: Ask, send: Send) -> Any:
+        if ask.verb in ("create", "update"):
             await self._mortal.live_on()
-            return await found(*arguments, **options)
-
-        return written
+        return await send(ask)
 
 
 class World:
@@ -228,7 +224,7 @@ def _writes() -> int:
 
     async def story(world: World) -> None:
         mortal = MortalClient(world.client, world.clock)
-        world.replicas.append(Replica(world.client, as_client(mortal), world.clock, "one"))
+        world.replicas.append(Replica(world.client, mortal, world.clock, "one"))
         await _life(world)
         written.append(mortal.writes)
 
@@ -248,7 +244,7 @@ def test_a_life_has_so_many_writes() -> None:
 def test_another_replica_goes_on_after_a_death_at_any_write(last: int) -> None:
     async def story(world: World) -> None:
         mortal = MortalClient(world.client, world.clock, last, Death.UNSEEN)
-        dying = Replica(as_client(Dead(mortal, world.client)), as_client(mortal), world.clock, "dying")
+        dying = Replica(Dead(mortal, world.client), mortal, world.clock, "dying")
         await world.clock.sleep(1.0)
         await world.replica("other")
         killing = asyncio.create_task(_kill_when_dead(mortal, dying))

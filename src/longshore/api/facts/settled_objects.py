@@ -58,6 +58,7 @@ class _Metadata(TypedDict, total=False):
     resourceVersion: str
     deletionTimestamp: str
     deletionGracePeriodSeconds: int
+    annotations: dict[str, str]
     labels: dict[str, str]
     ownerReferences: list[dict[str, Any]]
     finalizers: list[str]
@@ -73,7 +74,8 @@ _decode: Final = msgspec.json.Decoder(_PodFacts).decode
 
 
 def facts_of(raw: bytes) -> Obj:
-    """A stored pod's name, labels, owners, finalizers, deletion, node, scheduler and phase, without those
-    that it lacks. Takes 3.6 us for a pod of an Indexed Job; reading it whole takes 9, freeing that 7."""
+    """A stored pod's name, labels, annotations, owners, finalizers, deletion, node, scheduler and phase,
+    without those that it lacks. Takes 3.8 us for a pod of an Indexed Job; reading it whole takes 9, freeing
+    that 7."""
     facts: Any = _decode(raw)
     return facts  # type: ignore[no-any-return] # a TypedDict is a dictionary

@@ -18,7 +18,6 @@ from longshore.store import Key
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
     from longshore.apiserver.request.call import Call
-    from longshore.store import Staged
 
 
 _SERVER_SET: Final = frozenset((
@@ -100,13 +99,8 @@ def create_object(
     api.store.check_room()
     obj["metadata"] = metadata_order.ordered({**meta, "resourceVersion": ""})
     staged = charged.stage(api)
-    last = staged_new(api, key, obj, joined=bool(staged))
+    last = api.stage_new(key, obj, joined=bool(staged))
     return Answer(resource, entry=last.entry, code=201, staged=[*staged, last])
-
-
-def staged_new(api: Api, key: Key, obj: Obj, *, joined: bool) -> Staged:
-    """Stages a new object, by a shortcut if one applies."""
-    return api.shortcuts.stage(api, key, obj, joined=joined) or api.store.stage(key, obj, joined=joined)
 
 
 def place(call: Call, meta: Obj) -> None:

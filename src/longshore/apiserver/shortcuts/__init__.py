@@ -8,7 +8,8 @@ refuses: the long way says what is wrong with a request. So a shortcut may be ta
 the speed changes.
 
 There are five. Three are here, each a class that says what it relies on and which figure of `bench/` it earns
-(`shortcut.Shortcut`); each verb asks them in one place:
+(`shortcut.Shortcut`). The verbs ask the first two, in one place each; the third is how an API stages new
+objects while a scheduler of its process places pods (`Api.stage_new`):
 
 | file | spares |
 | --- | --- |

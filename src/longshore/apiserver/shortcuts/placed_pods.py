@@ -33,7 +33,7 @@ class Placer(Protocol):
 
 
 class PlacedPods:
-    """Stores new pods with their node. `placer` is the scheduler to ask; None while there is none."""
+    """Stages new objects of an API; pods with the node that a scheduler gives them at once."""
 
     relies_on: ClassVar[tuple[str, ...]] = (
         "a scheduler that runs in this process and event loop",
@@ -41,16 +41,15 @@ class PlacedPods:
     )
     earns: ClassVar[str] = "one write of five for a pod (bench/run.py)"
 
-    def __init__(self) -> None:
-        self.placer: Placer | None = None
+    def __init__(self, api: Api, placer: Placer) -> None:
+        self._api, self.placer = api, placer
 
-    def stage(self, api: Api, key: Key, obj: Obj, *, joined: bool) -> Staged | None:
-        """Stages a new pod, bound to the node that the scheduler gives; None for any other object."""
-        placer = self.placer
-        if placer is None or key.storage != _PODS or obj["spec"].get("nodeName"):
-            return None
-        if obj["spec"].get("schedulingGates") or not (node := placer.place(obj)):
-            return None
+    def stage(self, key: Key, obj: Obj, *, joined: bool = False) -> Staged:
+        """Stages an object as the store does."""
+        api, placer = self._api, self.placer
+        is_open = key.storage == _PODS and not obj["spec"].get("nodeName")
+        if not is_open or obj["spec"].get("schedulingGates") or not (node := placer.place(obj)):
+            return api.store.stage(key, obj, joined=joined)
         obj = pod_binding.bound(obj, node, now=api.now())
         staged = api.store.stage(key, obj, joined=joined)
         staged.then(partial(placer.stored, obj))

@@ -238,7 +238,7 @@ def _created(api: Api, call: Call, known: Known, asked: _Asked, wanted: WriteOpt
     charged = admission.charge(api, call, obj)
     api.store.check_room()
     staged = charged.stage(api)
-    staged.append(create.staged_new(api, key, obj, joined=bool(staged)))
+    staged.append(api.stage_new(key, obj, joined=bool(staged)))
     return Answer(resource, entry=staged[-1].entry, code=201, staged=staged)
 
 

@@ -1,4 +1,4 @@
-"""All shortcuts of an API. Each verb asks them in one place, before it goes the long way."""
+"""The shortcuts that verbs ask, each verb in one place, before it goes the long way."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from longshore.apiserver.answer import Answer
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.request.options import WriteOptions
 from longshore.apiserver.shortcuts.one_part import OnePart
-from longshore.apiserver.shortcuts.placed_pods import PlacedPods, Placer
 from longshore.apiserver.shortcuts.same_spec import SameSpec
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
-    from longshore.store import Entry, Key, Staged
+    from longshore.store import Entry
 
 
 class Shortcut(Protocol):
@@ -42,12 +41,11 @@ class OfPatches(Shortcut, Protocol):
 
 
 class Shortcuts:
-    """The shortcuts of one API; none if they are off."""
+    """The shortcuts that the verbs of one API ask; none if they are off."""
 
     def __init__(self, *, on: bool) -> None:
         self.on = on
         self.same_spec = SameSpec()
-        self.placed_pods = PlacedPods()
         one_part = OnePart()
         self._creates: tuple[OfCreates, ...] = (self.same_spec,) if on else ()
         self._updates: tuple[OfUpdates, ...] = (one_part,) if on else ()
@@ -60,14 +58,6 @@ class Shortcuts:
             if answer is not None:
                 return answer
         return None
-
-    def place_by(self, placer: Placer | None) -> None:
-        """Makes this scheduler place new pods as they are stored; None stores them without a node."""
-        self.placed_pods.placer = placer if self.on else None
-
-    def stage(self, api: Api, key: Key, obj: Obj, *, joined: bool) -> Staged | None:
-        """Stages a new object; None if it has to go the long way."""
-        return self.placed_pods.stage(api, key, obj, joined=joined)
 
     def created(self, api: Api, call: Call, obj: Obj) -> None:
         """Lets shortcuts learn from `obj`, which the long way has made of this call."""

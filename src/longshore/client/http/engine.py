@@ -25,9 +25,8 @@ from longshore.api.types import Obj
 from longshore.client.ask import Ask, Page, built_in, untyped
 from longshore.client.client import Client
 from longshore.client.config.connection import Connection, from_kubeconfig
-from longshore.client.http import answers, discovery, packed_json, watch_stream
+from longshore.client.http import answers, compact_objects, discovery, watch_stream
 from longshore.client.http.asyncio_driver import HttpConnection
-from longshore.client.http.shared_parts import SharedParts
 from longshore.client.http.transport import Transport
 from longshore.client.projection import WHOLE, Line, Listed, Projection
 from longshore.client.protocol import Only, Request, Response, What
@@ -76,7 +75,7 @@ class HttpClient(Client):
             connection, agent=manager, environ=environ, sleep=sleep, fence=fence, pace=pace
         )
         self._seconds, self._reads, self._only = seconds, reads or {}, only
-        self._shortcuts, self._parts = shortcuts, SharedParts()
+        self._shortcuts, self._parts = shortcuts, compact_objects.SharedParts()
         self._dice = dice or random.Random()
         self._found: dict[tuple[str, str], Resource] = {}
 
@@ -117,8 +116,8 @@ class HttpClient(Client):
         if not self._shortcuts:
             return Unpacked(obj)
         if resource.qualified == "pods" and kinds.PODS in self._reads:
-            return packed_json.PodEntry(obj)
-        return packed_json.JsonEntry(obj)
+            return compact_objects.PodEntry(obj)
+        return compact_objects.JsonEntry(obj)
 
     async def close(self) -> None:
         await self._transport.close()

@@ -19,7 +19,6 @@ from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.client import PartlyDiscovered, Unreachable
-from longshore.client.protocol import Packed
 from longshore.controllers.garbage.graph import Graph
 from longshore.controllers.garbage.references import READS
 from longshore.machinery.controller_context import ControllerContext
@@ -159,9 +158,6 @@ class _Follow(Handler):
 
     def on_add(self, obj: Obj, initial: bool) -> None:
         self._graph.put(self._resource, READS.of(obj)["metadata"])
-
-    def on_settled(self, facts: Obj, packed: Packed) -> None:
-        self.on_add(facts, True)
 
     def on_update(self, old: Obj, new: Obj) -> None:
         self._graph.put(self._resource, READS.of(new)["metadata"])

@@ -17,7 +17,6 @@ from longshore.api.facts import conditions, kinds, pod_state
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, PatchType, Unreachable
-from longshore.client.protocol import Packed
 from longshore.controllers.nodelifecycle import eviction
 from longshore.controllers.nodelifecycle.decide import NodeLifecycleView, NodePlan, decide
 from longshore.machinery.controller_context import ControllerContext
@@ -216,9 +215,6 @@ class _Pods(Handler):
     def on_add(self, obj: Obj, initial: bool) -> None:
         if self._controller.has_to_leave(obj):
             self._controller.wake()
-
-    def on_settled(self, facts: Obj, packed: Packed) -> None:
-        """Does nothing: a pod that has ended is not evicted."""
 
     def on_update(self, old: Obj, new: Obj) -> None:
         if old["spec"] is not new["spec"] and self._controller.has_to_leave(new):

@@ -14,9 +14,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, TypeAlias
 
 from longshore.api import errors, names
 from longshore.api.errors import StatusError
@@ -52,13 +53,27 @@ def reference(obj: Obj, kind: tuple[str, str]) -> Obj:
     return ref
 
 
-class Recorder:
-    """Records events of one component, e.g. `job-controller`."""
+Hears: TypeAlias = Callable[[Obj, str, str], None]
+"""Takes an event: the reference to its object, the reason and the message."""
 
-    def __init__(self, client: Client, component: str, *, clock: Clock, rng: random.Random) -> None:
+
+class Recorder:
+    """Records events of one component, e.g. `job-controller`. Events go to `hears` if that is given, and are
+    not stored."""
+
+    def __init__(
+        self,
+        client: Client,
+        component: str,
+        *,
+        clock: Clock,
+        rng: random.Random,
+        hears: Hears | None = None,
+    ) -> None:
         self.dropped = 0
         """The number of events that were dropped because too many waited."""
         self._client, self._component, self._clock, self._rng = client, component, clock, rng
+        self._hears = hears
         self._correlator = Correlator()
         self._new: list[Seen] = []
         """New events that are to be written in one batch; used only with a client that can write batches."""
@@ -74,8 +89,8 @@ class Recorder:
         """Queues an event about the object that `ref` (see `reference`) names. Returns at once."""
         if log.isEnabledFor(logging.INFO):
             _tell(ref, type_, reason, message)
-        if self._client.hears is not None:
-            self._client.hears(ref, reason, message)
+        if self._hears is not None:
+            self._hears(ref, reason, message)
             return
         micros = (self._clock.now() - _EPOCH) // _MICROSECOND
         seen = self._correlator.observe(

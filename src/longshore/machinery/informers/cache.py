@@ -54,6 +54,14 @@ class Cache:
         for objects in self._namespaces.values():
             yield from map(_opened, objects.values())
 
+    def facts(self) -> builtins.list[Obj]:
+        """All objects; of those held packed, only the facts that are read without unpacking them."""
+        return [
+            held if isinstance(held, dict) else held.facts
+            for objects in self._namespaces.values()
+            for held in objects.values()
+        ]
+
     def all_keys(self) -> Iterator[Key]:
         """Yields the keys of all objects. Unpacks none."""
         for namespace, objects in self._namespaces.items():

@@ -26,6 +26,7 @@ from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.client.ask import known
 from longshore.client.projection import Projection
+from longshore.client.protocol import Packed
 from longshore.client.source import (
     Begin,
     Bookmark,
@@ -308,22 +309,20 @@ class FollowedSelection:
         kind, key, entry = delta
         cache, audience = self.cache, self.audience
         old = cache.get(*key)
-        if kind is Kind.LISTED and old is None and self._tell_settled(key, entry):
-            return
-        obj = entry.read(self._reads)
         if kind is Kind.MODIFIED or kind is Kind.ADDED or kind is Kind.LISTED:
+            obj, packed = self._read(entry, is_first=kind is Kind.LISTED and old is None)
             if old is None:
-                self._put(key, obj, entry)
+                cache.put(key, obj, packed)
                 audience.tell_add(obj, kind is not Kind.ADDED and not self.synced.is_set())
             elif kind is not Kind.LISTED and not _newer(obj, old):
                 return
             elif _same(obj, old):
-                self._put(key, obj, entry)
+                cache.put(key, obj, packed)
                 audience.tell_update(old, obj)
             else:
                 cache.remove(key)
                 audience.tell_delete(old, True)
-                self._put(key, obj, entry)
+                cache.put(key, obj, packed)
                 audience.tell_add(obj, False)
         elif old is None:
             return
@@ -332,25 +331,22 @@ class FollowedSelection:
         elif kind is Kind.VANISHED:
             cache.remove(key)
             audience.tell_delete(old, True)
-        elif _same(obj, old):
+        elif _same(obj := entry.read(self._reads), old):
             cache.remove(key)
             audience.tell_delete(obj, False)
 
-    def _tell_settled(self, key: Key, entry: Entry) -> bool:
-        """Passes an object of the first list on without unpacking it if it has settled; returns whether it
-        has. Only handlers that need the object unpack it: with 100,000 such pods a restart took 7.7 s, half
-        of it to unpack and free objects that no handler needed (bench/growth.py)."""
-        has_settled = self._has_settled
-        if has_settled is None or self.synced.is_set() or not has_settled(facts := entry.facts):
-            return False
-        self.cache.put(key, facts, entry.packed(True))
-        self.audience.tell_settled(facts, entry)
-        return True
+    def _read(self, entry: Entry, *, is_first: bool) -> tuple[Obj, Packed | None]:
+        """The fields of an object that are read, and the form in which the cache holds it.
 
-    def _put(self, key: Key, obj: Obj, entry: Entry) -> None:
-        """Caches an object; holds it packed if it has settled or its entry says that it is at rest."""
+        Of an object that had settled before the first list only the facts are read: with 100,000 such pods a
+        restart took 7.7 s, half of it to unpack and free objects that no handler needed (bench/growth.py)."""
         has_settled = self._has_settled
-        self.cache.put(key, obj, None if has_settled is None else entry.packed(has_settled(obj)))
+        if has_settled is None:
+            return entry.read(self._reads), None
+        if is_first and not self.synced.is_set() and has_settled(facts := entry.facts):
+            return facts, entry.packed(True)
+        obj = entry.read(self._reads)
+        return obj, entry.packed(has_settled(obj))
 
 
 def _same(one: Obj, other: Obj) -> bool:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from longshore.api.types import Obj
-from longshore.client.protocol import Packed
 
 _HANDLER_FAILED: Final = "a handler failed; it misses this change, and the others still hear of it"
 
@@ -18,13 +17,9 @@ class Handler:
     """Override the methods that you need. Objects are frozen: copy one before you change it."""
 
     def on_add(self, obj: Obj, initial: bool) -> None:
-        """`obj` exists. `initial` is true if it existed before the informer's first list."""
-
-    def on_settled(self, facts: Obj, packed: Packed) -> None:
-        """An object existed before the informer's first list and has settled: its deletion is the only change
-        left. `facts` has only the fields named in `api/facts/settled_objects.py`; override this method if
-        those are enough."""
-        self.on_add(packed.obj, True)
+        """`obj` exists. `initial` is true if it existed before the informer's first list, or before this
+        handler was added. Then `obj` may have only the facts of `api/facts/settled_objects.py`, if it has
+        settled; the cache has all of it."""
 
     def on_update(self, old: Obj, new: Obj) -> None:
         """`obj` changed. `old is new` for a resync; an equal resourceVersion means that nothing changed."""
@@ -41,9 +36,6 @@ class OnChange(Handler):
 
     def on_add(self, obj: Obj, initial: bool) -> None:
         self._changed(obj)
-
-    def on_settled(self, facts: Obj, packed: Packed) -> None:
-        self._changed(facts)
 
     def on_update(self, old: Obj, new: Obj) -> None:
         self._changed(new)
@@ -68,20 +60,13 @@ class Audience:
         gone = {*handlers}
         self._members = tuple(handler for handler in self._members if handler not in gone)
 
-    # Four loops that differ in one word, since finding a method by its name would take twice as long.
+    # Three loops that differ in one word, since finding a method by its name would take twice as long.
 
     def tell_add(self, obj: Obj, initial: bool) -> None:
         for handler in self._members:
             try:
                 handler.on_add(obj, initial)
             except Exception:  # any bug: the cache has changed, so the other handlers are still called
-                log.exception(_HANDLER_FAILED)
-
-    def tell_settled(self, facts: Obj, packed: Packed) -> None:
-        for handler in self._members:
-            try:
-                handler.on_settled(facts, packed)
-            except Exception:  # as above
                 log.exception(_HANDLER_FAILED)
 
     def tell_update(self, old: Obj, new: Obj) -> None:

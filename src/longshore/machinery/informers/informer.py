@@ -67,7 +67,7 @@ class Informer:
         """Adds a handler for all changes from now on; calls it at once, as initial, for cached objects."""
         self._handlers.append(handler)
         self.followed.audience.add(handler)
-        for obj in self.cache.list():
+        for obj in self.cache.facts():
             handler.on_add(obj, True)
 
     @property

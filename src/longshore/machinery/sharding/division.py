@@ -51,8 +51,7 @@ class Division:
 
 
 def place_of(key: Any) -> tuple[str, str]:
-    """Namespace and name of a key: a pair, a tuple that ends in one, or an object with such fields."""
+    """Namespace and name of a key: a pair, a tuple that ends in one, or an object that has one as `key`."""
     if isinstance(key, tuple):
         return place_of(key[-1]) if isinstance(key[-1], tuple) else (key[0], key[1])
-    inner = getattr(key, "key", None)
-    return (key.namespace, key.name) if inner is None else place_of(inner)
+    return place_of(key.key)

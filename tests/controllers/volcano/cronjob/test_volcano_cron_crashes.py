@@ -60,7 +60,7 @@ def told(story: str, last: int = 0, **how: Any) -> tuple[Any, int]:
         await scene.client.create(CRONJOBS, body, "default")
         seen: Counter[str] = Counter()
         beside = [asyncio.create_task(hand(scene, lasts)), asyncio.create_task(census(scene, seen))]
-        mortal: Any = MortalClient(scene.client, scene.clock, last, **how)
+        mortal = MortalClient(scene.client, scene.clock, last, **how)
         begun = scene.clock.monotonic()
         if last:
             await until_dead(cronjob.run(scene.context(mortal)), mortal)

@@ -46,7 +46,7 @@ def told(policy: str, last: int = 0, **how: Any) -> tuple[Any, int]:
         await template(scene.client, *"abcd")
         await flow(scene.client, ENTRIES, policy)
         moving = asyncio.create_task(hand(scene))
-        mortal: Any = MortalClient(scene.client, scene.clock, last, **how)
+        mortal = MortalClient(scene.client, scene.clock, last, **how)
         if last:
             await until_dead(controller.run(scene.context(mortal)), mortal)
             await scene.settle(pause)

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from controllers.volcano.job.stories import STORIES
-from longshore.client import Unreachable
+from longshore.client import Client, Unreachable
+from longshore.client.ask import Ask
 from longshore.controllers.volcano.job import controller as job_controller
 from longshore.controllers.volcano.job.act import Act
 from longshore.controllers.volcano.job.plan import End
-from longshore.testing.crashing import OneByOne
+from longshore.testing.crashing import OneByOne, Send
 from longshore.testing.stories import NS
 from support.volcano_world import PODS, World, controller
 
@@ -21,22 +22,20 @@ _STORY = STORIES["a failed pod restarts the job"]
 class Raising(OneByOne):
     """A client whose one create of a pod raises. The server never sees it."""
 
-    def __init__(self, client: Any, number: int, error: Exception) -> None:
-        self._client, self._number, self._error = client, number, error
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._client, name)
+    def __init__(self, client: Client, number: int, error: Exception) -> None:
+        super().__init__(client)
+        self._number, self._error = number, error
 
     @property
     def raised(self) -> bool:
         return self._number <= 0
 
-    async def create(self, what: Any, *arguments: Any, **options: Any) -> Any:  # type: ignore[override]
-        if what == PODS:
+    async def reach(self, ask: Ask, send: Send) -> Any:
+        if (ask.verb, ask.resource.plural) == ("create", "pods"):
             self._number -= 1
             if self._number == 0:
                 raise self._error
-        return await self._client.create(what, *arguments, **options)
+        return await send(ask)
 
 
 @pytest.mark.parametrize("error", [RuntimeError, Unreachable])

@@ -5,30 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 from longshore.api.errors import StatusError
-from longshore.api.types import Obj
-from longshore.client import What
+from longshore.client.ask import Ask
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.scripts.pod_rules import Rule
-from longshore.testing.crashing import OneByOne
-from longshore.testing.stories import as_client, beside
-from support.volcano_world import FOR_EVER, PODS, World, a_run, a_task, a_world, controller
+from longshore.testing.crashing import OneByOne, Send
+from longshore.testing.stories import beside
+from support.volcano_world import FOR_EVER, World, a_run, a_task, a_world, controller
 
 
 class OnceRefused(OneByOne):
     """A client whose first change of one pod is refused."""
 
     def __init__(self, world: World, pod: str) -> None:
-        self._client, self._pod, self.refused = world.client, pod, 0
+        super().__init__(world.client)
+        self._pod, self.refused = pod, 0
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._client, name)
-
-    async def patch(self, what: What, name: str, *arguments: Any, **options: Any) -> Obj:
-        if (what, name) == (PODS, self._pod) and not self.refused:
+    async def reach(self, ask: Ask, send: Send) -> Any:
+        if (ask.verb, ask.resource.plural, ask.name) == ("patch", "pods", self._pod) and not self.refused:
             self.refused += 1
             raise StatusError(403, "Forbidden", "not now")
-        return await self._client.patch(what, name, *arguments, **options)
+        return await send(ask)
 
 
 def test_a_pod_whose_mark_is_refused_brings_nobody_down() -> None:
@@ -40,7 +37,7 @@ def test_a_pod_whose_mark_is_refused_brings_nobody_down() -> None:
     async def play(clock: VirtualClock) -> None:
         async with a_world(clock, rules) as world:
             client = OnceRefused(world, "j-w-1")
-            async with beside(controller(as_client(client), clock)):
+            async with beside(controller(client, clock)):
                 await world.job(
                     [a_task("w", 2, policies=restart), a_task("m", 1)], policies=policies, maxRetry=9
                 )

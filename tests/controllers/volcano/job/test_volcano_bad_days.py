@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -10,11 +10,13 @@ import pytest
 
 from controllers.volcano.job.stories import STORIES
 from longshore.api.facts.volcano_job_state import phase_of
-from longshore.client import WatchEvent, What
+from longshore.client import WatchEvent
+from longshore.client.ask import Ask
 from longshore.client.source import Watching
 from longshore.testing import faulty_client
+from longshore.testing.crashing import Send
 from longshore.testing.faulty_client import FaultyClient
-from support.volcano_world import JOBS, Story, World, controller
+from support.volcano_world import Story, World, controller
 
 _SURE = [
     "runs to its end",
@@ -31,7 +33,7 @@ _SURE = [
 @pytest.mark.parametrize("story", [STORIES[name] for name in _SURE], ids=_SURE)
 def test_bad_days_change_nothing(story: Story, seed: int) -> None:
     async def life(world: World) -> None:
-        await controller(FaultyClient(world.client, world.clock, seed), world.clock)  # type: ignore[arg-type]
+        await controller(FaultyClient(world.client, world.clock, seed), world.clock)
 
     assert story.telling.told(life, seed) == story.telling.undisturbed()[0]
 
@@ -46,26 +48,22 @@ class LosesTheStart(FaultyClient):
         super().__init__(world.client, world.clock, 0, rate=0.0, lag=0.0)
         self._lost: set[str] = set()
 
-    def __getattr__(self, name: str) -> Any:
-        found = super().__getattr__(name)
-        return self._losing(name, found) if name in ("update_status", "delete") else found
-
-    def _losing(self, verb: str, write: Callable[..., Any]) -> Any:
-        async def losing(what: What, *arguments: Any, **options: Any) -> Any:
-            if verb in self._lost or (verb == "update_status" and phase_of(arguments[0]) != "Running"):
-                return await write(what, *arguments, **options)
-            self._lost.add(verb)
-            if verb == "update_status":
-                self.silent_until = self._clock.monotonic() + 60
-                await write(what, *arguments, **options)
-            raise faulty_client.unanswered()
-
-        return losing
+    async def reach(self, ask: Ask, send: Send) -> Any:
+        is_status = ask.subresource == "status"
+        loses = phase_of(ask.value) == "Running" if is_status else ask.verb == "delete"
+        if not loses or ask.verb in self._lost:
+            return await send(ask)
+        self._lost.add(ask.verb)
+        if is_status:
+            self.silent_until = self._clock.monotonic() + 60
+            await send(ask)
+        raise faulty_client.unanswered()
 
     @asynccontextmanager
-    async def watch(self, what: What, *arguments: Any, **options: Any) -> AsyncIterator[Any]:
-        async with self._client.watch(what, *arguments, **options) as events:
-            yield Watching(self._silent(events)) if what == JOBS else events
+    async def _events(self, ask: Ask) -> AsyncIterator[Watching]:
+        is_silent = ask.resource.qualified == "jobs.batch.volcano.sh"
+        async with self._client._events(ask) as events:
+            yield Watching(self._silent(events)) if is_silent else events
 
     async def _silent(self, events: AsyncIterator[WatchEvent]) -> AsyncIterator[WatchEvent]:
         async for event in events:
@@ -76,6 +74,6 @@ class LosesTheStart(FaultyClient):
 @pytest.mark.parametrize("name", ["a failed pod restarts the job", "a failed pod is restarted alone"])
 def test_an_action_decided_on_an_outdated_job_is_not_forgotten(name: str) -> None:
     async def life(world: World) -> None:
-        await controller(LosesTheStart(world), world.clock)  # type: ignore[arg-type] # a client in all it does
+        await controller(LosesTheStart(world), world.clock)
 
     assert STORIES[name].telling.told(life) == STORIES[name].telling.undisturbed()[0]

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from longshore.client import DeleteOptions, PatchType, WatchEvent, What
+from longshore.client import DeleteOptions, PatchType, WatchEvent
+from longshore.client.ask import Ask
 from longshore.client.source import Watching
 from longshore.controllers.volcano.job.pods import population
 from longshore.machinery.time import virtual
@@ -17,7 +18,7 @@ from longshore.machinery.time.virtual import VirtualClock
 from longshore.scripts.pod_rules import Rule
 from longshore.testing import faulty_client
 from longshore.testing.faulty_client import FaultyClient
-from longshore.testing.injected_faults import Fault, Faults, FaultyLocalClient, unavailable
+from longshore.testing.injected_faults import Fault, Faults, StruckClient, unavailable
 from longshore.testing.stories import beside
 from support.simple_gangs import GROUPS
 from support.volcano_world import (
@@ -69,20 +70,21 @@ class MissesChanges(FaultyClient):
     """Instead of the first change of a PodGroup the watch says that its version is forgotten, and half a
     minute passes until everything is read again."""
 
-    missed = GROUPS
+    missed = "podgroups"
     _reads = 0
 
     @asynccontextmanager
-    async def watch(self, what: What, *arguments: Any, **options: Any) -> AsyncIterator[Any]:
-        self._reads += what == self.missed
-        if what == self.missed and self._reads > 1:
+    async def _events(self, ask: Ask) -> AsyncIterator[Watching]:
+        is_missed = ask.resource.plural == self.missed
+        self._reads += is_missed
+        if is_missed and self._reads > 1:
             await self._clock.sleep(30)
-        async with self._client.watch(what, *arguments, **options) as events:
-            yield Watching(_cut(events)) if what == self.missed and self._reads == 1 else events
+        async with self._client._events(ask) as events:
+            yield Watching(_cut(events)) if is_missed and self._reads == 1 else events
 
 
 class MissesPods(MissesChanges):
-    missed = PODS
+    missed = "pods"
 
 
 async def _cut(events: AsyncIterator[WatchEvent]) -> AsyncIterator[WatchEvent]:
@@ -297,7 +299,7 @@ def test_a_command_for_a_job_that_is_not_there_is_taken_away_though_that_fails_a
         async with a_world(clock) as world:
             faults = Faults(clock)
             faults.add(Fault("DELETE commands", "controllers", unavailable, times=1))
-            async with beside(controller(FaultyLocalClient(world.api, clock, faults), clock)):
+            async with beside(controller(StruckClient(world.client, clock, faults), clock)):
                 await world.client.create(COMMANDS, COMMAND_FOR_NOBODY, NS)
                 await asyncio.sleep(60)
                 assert not (await world.client.list(COMMANDS, NS)).items

@@ -8,11 +8,10 @@ import pytest
 
 from longshore.api.types import Obj
 from longshore.client import What
-from longshore.client.local import LocalClient
 from longshore.controllers.volcano import queue
 from longshore.controllers.volcano.queue import decide as deciding
 from longshore.machinery.controller_context import ControllerContext
-from longshore.testing.injected_faults import Fault, Faults, FaultyLocalClient
+from longshore.testing.injected_faults import Fault, Faults, StruckClient
 from support.volcano_scene import COMMANDS, POD_GROUPS, QUEUES, Scene, play
 
 MARK = deciding.MARK
@@ -194,9 +193,8 @@ def test_a_controller_that_starts_later_finishes_what_was_begun() -> None:
 
 def test_a_queue_closes_though_its_last_pod_group_went_before_it_was_seen_closing() -> None:
     async def script(scene: Scene) -> None:
-        assert isinstance(scene.client, LocalClient)
         faults = Faults(scene.clock)
-        client = FaultyLocalClient(scene.client.api, scene.clock, faults)
+        client = StruckClient(scene.client, scene.clock, faults)
         task = asyncio.create_task(queue.run(scene.context(client)))
         await scene.queue("q")
         await scene.settle()

@@ -20,7 +20,6 @@ from longshore.api.facts import job_state, pod_state
 from longshore.api.facts.owners import controller_of
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
-from longshore.client.protocol import Packed
 from longshore.controllers.job.memory import JobMemory
 from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.pods import pod_facts
@@ -108,7 +107,8 @@ class PodHandler(_Waker):
 
     def on_add(self, obj: Obj, initial: bool) -> None:
         """Pods in the initial list queue no Job, since all Jobs in the initial list are synced."""
-        if pod_state.has_ended(obj) and pod_facts.tracked(obj):
+        waits = pod_state.has_ended(obj) and pod_facts.tracked(obj)
+        if waits:
             self._metrics.waits(True)
         if pod_facts.deleting(obj):
             self._created(obj)  # created and deleted between two watch events
@@ -118,7 +118,7 @@ class PodHandler(_Waker):
         if ref is None:
             self._unowned(obj)
         elif initial:
-            if pod_state.has_ended(obj) and pod_facts.tracked(obj):
+            if waits:
                 self._orphans.add(orphans.of_pod(obj))  # its Job may have ended without it
         elif (job := self._job(obj, ref)) is not None:
             if self._comes_too_late(job, obj):
@@ -127,9 +127,6 @@ class PodHandler(_Waker):
             self._memory.expectations.creations_observed(key)
             if not self._memory.own_writes.own(key, "pods", obj):
                 self._queue.add(key)
-
-    def on_settled(self, facts: Obj, packed: Packed) -> None:
-        """Does nothing: the Job has already counted this pod."""
 
     def _created(self, pod: Obj) -> None:
         ref = controller_of(pod)

@@ -34,8 +34,7 @@ class OnePod(msgspec.Struct, frozen=True):
 class PodsOfJob(msgspec.Struct, frozen=True):
     """All pods of a Job that has finished or was deleted."""
 
-    namespace: str
-    name: str
+    key: Key
     uid: str
     selected_uid: str
     selector: bytes
@@ -52,7 +51,7 @@ def of_pod(pod: Obj) -> OnePod:
 def of_job(job: Obj) -> PodsOfJob:
     meta, uid = job["metadata"], selector_index.selected_uid(job)
     text = b"" if uid else types.encode(job["spec"].get("selector"))
-    return PodsOfJob(meta["namespace"], meta["name"], meta["uid"], uid, text)
+    return PodsOfJob(key_of(job), meta["uid"], uid, text)
 
 
 class Orphans:
@@ -78,14 +77,15 @@ class Orphans:
             raise first
 
     def _selected(self, orphan: PodsOfJob) -> list[Obj]:
+        namespace, name = orphan.key
         if not orphan.selected_uid:
             matches = labels.from_selector(types.decode(orphan.selector)).matches
-            # Packed pods are skipped: they have no finalizer left, or belong to other controllers.
-            pods = self._pods.unpacked(orphan.namespace)
+            # Packed pods are skipped: they have settled, without finalizers, or belong to other controllers.
+            pods = self._pods.unpacked(namespace)
             return [pod for pod in pods if matches(pod["metadata"].get("labels") or {})]
         keys = (
-            owner_key(orphan.namespace, "Job", orphan.name, orphan.uid),
-            f"{orphan.namespace}/{orphan.selected_uid}",
+            owner_key(namespace, "Job", name, orphan.uid),
+            f"{namespace}/{orphan.selected_uid}",
         )
         return [pod for key in keys for pod in self._pods.by_index(selector_index.PODS_BY_JOB, key)]
 

@@ -13,7 +13,6 @@ import msgspec
 
 from longshore.api.facts.owners import controller_of
 from longshore.api.types import Obj
-from longshore.client.protocol import Packed
 from longshore.controllers.job.pods.roll import Roll
 from longshore.controllers.job.waking import selector_index
 from longshore.machinery.informers.cache import Cache, Key, key_of
@@ -51,9 +50,6 @@ class Rolls(Handler):
 
     def on_add(self, obj: Obj, initial: bool) -> None:
         self._note(obj)
-
-    def on_settled(self, facts: Obj, packed: Packed) -> None:
-        self._note(facts)
 
     def on_update(self, old: Obj, new: Obj) -> None:
         self._note(new)

@@ -20,7 +20,6 @@ from longshore.api.facts import kinds, owners
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.client.projection import Projection
-from longshore.client.protocol import Packed
 from longshore.controllers.volcano.podgroup.decide import Ask, PodGroupPlan, PodGroupView, decide, group_of
 from longshore.controllers.volcano.podgroup.wanted import GROUP, name_of
 from longshore.machinery.controller_context import ControllerContext
@@ -96,10 +95,6 @@ class PodGroupController(Handler):
     def on_add(self, obj: Obj, initial: bool) -> None:
         if not group_of(obj) and (self._selects or _is_ours(obj)):
             self.queue.add(("Pod", key_of(obj)))
-
-    def on_settled(self, facts: Obj, packed: Packed) -> None:
-        if self._selects or _is_ours(facts):
-            self.on_add(packed.obj, True)
 
     def _changed(self, kind: str, obj: Obj) -> None:
         self.queue.add((kind, key_of(obj)))

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from longshore.api.facts import kinds, owners
 from longshore.api.facts.volcano_job_state import phase_of
 from longshore.api.types import Obj
-from longshore.client.protocol import Packed
 from longshore.controllers.volcano.job import observe
 from longshore.controllers.volcano.job.memory import VolcanoJobMemory
 from longshore.controllers.volcano.job.metrics import VolcanoMetrics
@@ -58,9 +57,6 @@ class PodHandler(Handler):
         if made_here and tasks.is_new(obj) and not self._followed(key, mine):
             return
         self._heard(obj, [] if initial else self._changes(None, obj, mine))
-
-    def on_settled(self, facts: Obj, packed: Packed) -> None:
-        """Does nothing: only pods of batch/v1 Jobs settle."""
 
     def on_update(self, old: Obj, new: Obj) -> None:
         if old["metadata"].get("resourceVersion") == new["metadata"].get("resourceVersion"):
