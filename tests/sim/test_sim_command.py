@@ -89,9 +89,10 @@ def test_what_if_in_json_and_on_one_page(capsys: pytest.CaptureFixture[str]) -> 
     assert main([*NIGHT, *HOW, *tried, "-o", "html"]) == 0
     page = capsys.readouterr().out
     assert page.count("<html") == 1
-    assert page.count("<ls-gantt>") == 2
-    assert main([*NIGHT, *HOW, *tried, "-o", "svg"]) == 2
-    assert "-o svg shows one simulation" in capsys.readouterr().err
+    assert page.count("<ls-gantt fills>") == 1
+    assert all(f'"name":"with job/report.spec.parallelism={n}"' in page for n in (4, 16))
+    assert main([*NIGHT, *HOW, *tried, "-o", "trace"]) == 2
+    assert "-o trace shows one simulation" in capsys.readouterr().err
 
 
 def test_work_of_a_namespace_that_nobody_gave_is_played(

@@ -37,7 +37,8 @@ def with_pod(**spec: Any) -> Obj:
 
 
 def details(found: Result) -> list[str]:
-    rows = timeline.of(found, "x")["rows"]
+    lanes = timeline.of("x", {"": found})["rows"]
+    rows = [row for lane in lanes for row in lane.get("rows", [lane])]
     return [bar["detail"] for row in rows for bar in row["bars"] if bar["state"] == "waiting"]
 
 
