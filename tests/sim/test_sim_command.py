@@ -117,6 +117,13 @@ def test_numbers_of_nodes_are_tried_side_by_side(capsys: pytest.CaptureFixture[s
     assert re.split(" {2,}", row) == ["job/x", "40m", "20m (-20m)", "10m (-30m)"]
     assert main([*asked, "-o", "json"]) == 0
     assert [each["with"] for each in json.loads(capsys.readouterr().out)] == ["1 node", "2 nodes", "4 nodes"]
+    outcomes.write_text("default: {duration: 10m}\nexpect: {job/x: done within 15m}\n")
+    assert main([*asked, "--check"]) == 1
+    told = capsys.readouterr().err
+    assert re.findall("(?m)^broken: (.*): job/x: expected done within 15m;", told) == [
+        "with 1 node",
+        "with 2 nodes",
+    ]
 
 
 def test_work_that_fails_or_never_ends_is_told_side_by_side(

@@ -21,6 +21,7 @@ from longshore.machinery.explanations import Explanation
 from longshore.machinery.informers.informer import Handler, Informers
 from longshore.machinery.reasons import Reason
 from longshore.machinery.time.clock import Clock
+from longshore.why import no_node
 
 GROUP_NAME: Final = "scheduling.k8s.io/group-name"
 SCHEDULED: Final = (
@@ -208,7 +209,7 @@ class Chronicle:
         line: WorkLine | PodLine | None = None
         match reason, ref.get("kind"):
             case (("FailedScheduling" | "Unschedulable"), "Pod"):
-                line = self._by_name.get(place)
+                line, message = self._by_name.get(place), no_node.plain(message)
             case "Unschedulable", "PodGroup":
                 line = self._by_group.get(place)
                 message = (line.waits_for if line is not None else "") or message
@@ -220,9 +221,13 @@ class Chronicle:
 
     def explained(self, kind: str, namespace: str, name: str) -> str:
         """The reasons of the last decision about an object. For a gang that waits for room they are the
-        numbers alone; the reasons of its single pods would fill a page."""
+        numbers alone; the reasons of its single pods would fill a page. Of the nodes that lack a resource
+        the first speaks for all."""
         why = self._why(kind, namespace, name)
-        return _numbers(why) or "; ".join(reason.words for reason in why)
+        first = {(each.code, each.numbers.get("resource")): each for each in reversed(why)}
+        return _numbers(why) or "; ".join(
+            no_node.plain(each.words).rstrip(".") for each in reversed(first.values())
+        )
 
     def _why(self, kind: str, namespace: str, name: str) -> Sequence[Reason]:
         ask = self.explains.get(kind)
