@@ -63,6 +63,11 @@ def nobody(c: Cluster) -> Any:
             id="until",
         ),
         pytest.param(
+            lambda c: c.clock.flowing("fast").__enter__(),  # type: ignore[arg-type]
+            "speed 'fast': it must be a number of more than 0",
+            id="speed",
+        ),
+        pytest.param(
             lambda c: Exit("1"),  # type: ignore[arg-type]
             "code '1' is no exit code: it must be a number between 0 and 255",
             id="exit code",
