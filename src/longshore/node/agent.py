@@ -63,7 +63,8 @@ class Agent:
     with the pods' logs in `logs/`. `machine` is what the node's status says of the machine. `archive` keeps
     the logs of failed pods that were deleted. `free` returns the free space of the disk. `classes` holds the
     RuntimeClasses, and `by_image` chooses runtimes, for the preparer too. `handle` runs hooks and probes.
-    Without `heartbeats` the machine is looked at again only by `report`. `hears` registers the handler of
+    Without `heartbeats` the machine is looked at again only by `report`. `tells_unused_images`: whether an
+    Event says that the process runtime uses no images. `hears` registers the handler of
     this node's pods if many nodes share an informer.
     """
 
@@ -84,6 +85,7 @@ class Agent:
         by_image: RuntimeByImage | None = None,
         handle: hooks.Handle = hooks.run,
         heartbeats: bool = True,
+        tells_unused_images: bool = True,
         hears: Callable[[Handler], None] | None = None,
     ) -> None:
         client, clock, informers = context.client, context.clock, context.informers
@@ -130,6 +132,7 @@ class Agent:
                 runtime_of=self._runtimes.of,
                 spawn=self._spawn,
                 wake=wake,
+                tells_unused_images=tells_unused_images,
             ),
             handle,
         )

@@ -154,7 +154,11 @@ class Chance:
     of: tuple[tuple[float, Run], ...]
 
     def __init__(self, *of: tuple[float, Run]) -> None:
-        if not of or any(weight < 0 for weight, _ in of) or not sum(weight for weight, _ in of):
+        pairs = [each for each in of if isinstance(each, tuple) and len(each) == 2]
+        weights = [
+            weight for weight, run in pairs if isinstance(run, Run) and isinstance(weight, int | float)
+        ]
+        if len(weights) < len(of) or min(weights, default=-1) < 0 or not sum(weights):
             raise ValueError("Chance needs pairs of a weight and a run, with weights of 0 or more, not all 0")
         object.__setattr__(self, "of", of)
 

@@ -265,6 +265,8 @@ class Cluster:
     def restore(self, snapshot: Snapshot) -> None:
         """Goes back to a snapshot, of this cluster or of another. Connections are cut, requests forgotten,
         faults and answers by hand cleared."""
+        if not isinstance(snapshot, Snapshot):
+            raise ValueError(f"{snapshot!r} is no snapshot: give what snapshot() returned")
         self.loop.run(cluster_snapshots.put_back(self.inside, snapshot))
         self.settle()
 

@@ -114,6 +114,13 @@ def test_the_first_pod_of_a_cluster_has_all_events_of_its_first_moment(c: Cluste
     assert reasons == {"Scheduled", "Pulling", "Failed", "BackOff"}
 
 
+def test_no_event_speaks_of_commands_of_this_machine(c: Cluster) -> None:
+    c.apply(a_job())
+    c.wait("job/report", "Complete")
+    assert [e["reason"] for e in c.events() if "machine" in e["message"]] == []
+    assert {"Scheduled", "Created", "Started", "Completed"} <= {e["reason"] for e in c.events()}
+
+
 def test_a_script_for_a_job_needs_no_name(c: Cluster) -> None:
     c.pods.script(Exit(3), job="report")
     c.pods.script(lambda pod: Exit(4), labels="own=yes")

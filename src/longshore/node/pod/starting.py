@@ -51,12 +51,14 @@ class Starter:
         runtime_of: Callable[[Obj], Runtime | None],
         spawn: Callable[[Coroutine[Any, Any, None]], None],
         wake: Callable[[Life], None],
+        tells_unused_images: bool,
     ) -> None:
         self.starts = 0
         """How often a runtime was asked to start a container."""
         self._preparer, self.events, self.clock = preparer, events, clock
         self._runtime_of, self.spawn, self.wake = runtime_of, spawn, wake
-        self._unused_images, self._siblings = UnusedImages(), Siblings()
+        self._unused_images = UnusedImages() if tells_unused_images else None
+        self._siblings = Siblings()
         self._starting: set[asyncio.Future[State]] = set()
         """The starts that runtimes have not answered yet."""
 
@@ -235,7 +237,8 @@ class Starter:
             memory.unstartable_since = None
             memory.initialized = memory.initialized or not facts.is_init
         events, pod = self.events, memory.pod
-        if life.runtime_name == "process" and self._unused_images.is_news(pod, memory.facts):
+        told = self._unused_images if life.runtime_name == "process" else None
+        if told is not None and told.is_news(pod, memory.facts):
             events.pod(pod, "ImageNotUsed")
         if self._siblings.is_told_of(pod, self.clock.monotonic()):
             events.pod(pod, "ContainerCreated", facts.path)
