@@ -63,9 +63,8 @@ class Agent:
     with the pods' logs in `logs/`. `machine` is what the node's status says of the machine. `archive` keeps
     the logs of failed pods that were deleted. `free` returns the free space of the disk. `classes` holds the
     RuntimeClasses, and `by_image` chooses runtimes, for the preparer too. `handle` runs hooks and probes.
-    Without `heartbeats` the machine is looked at again only by `report`. `tells_unused_images`: whether an
-    Event says that the process runtime uses no images. `hears` registers the handler of
-    this node's pods if many nodes share an informer.
+    Without `heartbeats` the machine is looked at again only by `report`; without `tells_unused_images` no
+    Event speaks of images. `hears` registers the handler of this node's pods if many share an informer.
     """
 
     def __init__(

@@ -154,11 +154,7 @@ class Chance:
     of: tuple[tuple[float, Run], ...]
 
     def __init__(self, *of: tuple[float, Run]) -> None:
-        pairs = [each for each in of if isinstance(each, tuple) and len(each) == 2]
-        weights = [
-            weight for weight, run in pairs if isinstance(run, Run) and isinstance(weight, int | float)
-        ]
-        if len(weights) < len(of) or min(weights, default=-1) < 0 or not sum(weights):
+        if any(not isinstance(run, Run) or weight < 0 for weight, run in of) or not sum(w for w, _ in of):
             raise ValueError("Chance needs pairs of a weight and a run, with weights of 0 or more, not all 0")
         object.__setattr__(self, "of", of)
 

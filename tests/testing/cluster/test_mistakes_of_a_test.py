@@ -93,7 +93,7 @@ def nobody(c: Cluster) -> Any:
             id="snapshot",
         ),
         pytest.param(
-            lambda c: Chance(nobody(c)),
+            lambda c: Chance((nobody(c), 1)),  # type: ignore[arg-type]
             "Chance needs pairs of a weight and a run",
             id="chance",
         ),
