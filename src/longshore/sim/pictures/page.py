@@ -77,7 +77,7 @@ def of(shown: Obj, played: Mapping[str, Result]) -> str:
 
 
 def _told(words: str, result: Result) -> str:
-    """What there is to say about a result, as items of a list."""
+    """The counts, nights and remarks of a result, as items of a list."""
     counts = f"{len(result.jobs)} Jobs, {len(result.bars)} pods, {spoken(result.seconds)} from {result.start}"
     first = escape(f"{counts} ({result.zone}), seed {result.seed}")
     nights = [table.window(result, row) for row in result.windows]
