@@ -133,6 +133,9 @@ def test_the_table_beside_the_bars_says_how_work_went(shown: Page) -> None:
         40, shown.evaluate("() => document.querySelector('canvas').getBoundingClientRect().y + 57")
     )
     expect(shown.locator(".tip")).to_contain_text("result: complete")
+    assert (
+        len(shown.evaluate("() => document.querySelector('ls-gantt').columns")) == len(timeline.COLUMNS) + 1
+    )
 
 
 def test_the_picture_fills_the_window(shown: Page) -> None:

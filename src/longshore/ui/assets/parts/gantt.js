@@ -13,6 +13,7 @@ const MAX_PX = 520;
 const STEP_PX = 14;
 const LETTER_PX = 7;
 const TABLE_PX = 900;
+const COLUMN_PX = 40;
 const MAX_LETTERS = 26;
 const STEPS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 604800, 2592000];
 const FILLS = /** @type {Record<string, string>} */ ({ running: "fill-running", done: "fill-done", failed: "fill-failed", waiting: "fill-waiting", backoff: "fill-held", held: "fill-held", none: "fill-none" });
@@ -93,8 +94,9 @@ class Gantt extends View {
     const ends = [this.names];
     if (this.clientWidth < TABLE_PX) return ends;
     for (const letters of this.widths ?? []) {
-      const end = ends[ends.length - 1] + letters * LETTER_PX + 16;
-      if (end > this.clientWidth / 2) break;
+      const begin = ends[ends.length - 1];
+      const end = Math.min(begin + letters * LETTER_PX + 16, this.clientWidth / 2);
+      if (end - begin < COLUMN_PX) break;
       ends.push(end);
     }
     return ends;
