@@ -189,8 +189,13 @@ class Gantt extends View {
         pen.fillStyle = fills[bar.state] ?? fills.none;
         const thin = bar.state === "waiting" || bar.state === "backoff" || bar.state === "none";
         const high = thin ? 6 : ROW_PX - 8;
+        const above = y + (ROW_PX - high) / 2;
+        if (to - from < 3) {
+          pen.fillRect(from, above, 2, high);
+          continue;
+        }
         pen.beginPath();
-        pen.roundRect(from, y + (ROW_PX - high) / 2, Math.max(2, to - from), high, Math.min(3, Math.max(1, (to - from) / 2)));
+        pen.roundRect(from, above, to - from, high, Math.min(3, (to - from) / 2));
         pen.fill();
       }
       pen.fillStyle = isHead ? strong : ink;
