@@ -270,3 +270,12 @@ def test_the_same_seed_gives_the_same_bytes_in_every_process() -> None:
         return subprocess.run(command, env=environment, capture_output=True, check=True).stdout
 
     assert answer(1) == answer(2)
+
+
+def test_a_rule_that_means_no_pod_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    manifest, outcomes = tmp_path / "job.json", tmp_path / "outcomes.yaml"
+    manifest.write_text(json.dumps(job()))
+    outcomes.write_text("default: {duration: 1m}\npods: [{job: y, exit: 1}, {job: x, duration: 2m}]\n")
+    assert main(["sim", str(manifest), "--outcomes", str(outcomes)]) == 0
+    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("!")]
+    assert told == ["! the script of '*', job='y' never met a pod; misspelt?"]

@@ -143,6 +143,8 @@ class Chronicle:
         """Counts changes: while the number stays the same, nothing has happened."""
         self.unplayed: dict[tuple[str, str], list[str]] = {}
         """Names of objects that longshore cannot play, by apiVersion and kind."""
+        self.unmet: list[str] = []
+        """The rules of the outcome file that never meant a pod."""
         self.explains: Mapping[str, Explains] = {}
         """Functions that explain what an object waits for, by kind."""
         self._unsaid: dict[tuple[str, str], None] = {}

@@ -25,6 +25,7 @@ def of(result: Result, nodes: Sequence[Obj], chronicle: Chronicle) -> list[str]:
         *_unfinished(result),
         *_nodes(result),
         *_unsaid(result),
+        *(f"{rule} never met a pod; misspelt?" for rule in chronicle.unmet),
     ]
 
 

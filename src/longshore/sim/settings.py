@@ -49,6 +49,8 @@ class Settings(msgspec.Struct, frozen=True):
     """Used if the manifests have no nodes."""
     rules: Sequence[Rule] = ()
     """How pods go. The latest rule that matches counts; without one, the pod's annotations."""
+    named: Sequence[Rule] = ()
+    """The rules that should mean some pod: those for named pods of the outcome file."""
     troubles: Troubles = Troubles()
     """Moments of failures are in seconds from the start."""
     windows: tuple[Expectation, ...] = ()
@@ -109,6 +111,8 @@ class Outcomes(msgspec.Struct, frozen=True):
     """The content of an outcome file."""
 
     rules: tuple[Rule, ...] = ()
+    named: tuple[Rule, ...] = ()
+    """The rules but for the default."""
     troubles: Troubles = Troubles()
     expect: tuple[Expectation, ...] = ()
 
@@ -127,7 +131,7 @@ def outcomes_of(document: Any, start: datetime) -> Outcomes:
         failures=_failures(nodes, start),
     )
     default = () if script.default is None else (script.default,)
-    return Outcomes((*default, *script.rules), troubles, expectations(found.get("expect")))
+    return Outcomes((*default, *script.rules), script.rules, troubles, expectations(found.get("expect")))
 
 
 def _failures(nodes: Mapping[str, Any], start: datetime) -> tuple[NodeFailure, ...]:
