@@ -11,6 +11,7 @@ section about its clusters: objects, events, why, requests, and how to repeat th
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -61,8 +62,11 @@ def _cluster(request: pytest.FixtureRequest) -> Cluster:
     from longshore.testing import Cluster
 
     marker = request.node.get_closest_marker("longshore")
+    options = marker.kwargs if marker else {}
     try:
-        return Cluster(*(marker.args if marker else ()), **(marker.kwargs if marker else {}))
+        if odd := options.keys() - (known := [*inspect.signature(Cluster).parameters]):
+            raise ValueError(f"there is no option {min(odd)!r}; there are: {', '.join(known)}")
+        return Cluster(*(marker.args if marker else ()), **options)
     except (TypeError, ValueError) as err:
         raise pytest.UsageError(f"@pytest.mark.longshore of {request.node.nodeid}: {err}") from None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -212,3 +213,33 @@ def test_all_objects_of_one_call_are_in_one_commit() -> None:
             assert client.api.store.counters.commits == before + 1
 
     virtual.run(main)
+
+
+COMPONENTS = (
+    "cronjob-controller",
+    "default-scheduler",
+    "garbage-collector-controller",
+    "job-controller",
+    "kubelet",
+    "longshore",
+    "node-controller",
+    "persistentvolume-controller",
+    "taint-eviction-controller",
+    "ttl-after-finished-controller",
+    "vc-controller-manager",
+    "volcano",
+)
+
+
+def test_all_components_tell_of_one_object_at_the_same_moment() -> None:
+    async def main(clock: VirtualClock, writes: Writes, recorder: Recorder) -> None:
+        async with contextlib.AsyncExitStack() as stack:
+            for component in COMPONENTS:
+                one = Recorder(writes, component, clock=clock, rng=clock.rng)  # type: ignore[arg-type]
+                await stack.enter_async_context(beside(one.run()))
+                for n in range(3):
+                    one.event(JOB, "Normal", "A", f"{component} {n}")
+            await clock.sleep(1)
+        assert await shown(writes) == {f"{each} {n}": 1 for each in COMPONENTS for n in range(3)}
+
+    run(main)

@@ -18,7 +18,7 @@ TESTS = Path(__file__).parents[1]
 ROOMS = {
     "api": (175, 22_787),
     "apiserver": (140, 16_869),
-    "cli": (122, 16_622),
+    "cli": (130, 17_844),
     "client": (31, 4_250),
     "controllers": (151, 15_047),
     "machinery": (48, 5_081),
@@ -26,7 +26,7 @@ ROOMS = {
     "plane": (13, 1_705),
     "scheduler": (74, 8_771),
     "scripts": (7, 1_037),
-    "sim": (13, 2_053),
+    "sim": (15, 3_023),
     "store": (25, 2_975),
     "testing": (30, 5_319),
     "ui": (2, 56),

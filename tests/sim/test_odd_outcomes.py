@@ -129,6 +129,7 @@ def test_odd_rules(rule: str, said: str, tmp_path: Path, capsys: Any) -> None:
         (DURATION, "3m±", "'' is not a duration"),
         (DURATION, "5m..1m", "the first must not be the longer one"),
         (DURATION, 3, "3 is no text: quote it"),
+        ("sim.longshore.dev/exit", "1", f"there are {DURATION} and {EXIT_CODES}, and no others"),
         (DURATION, None, "None is no text: quote it"),
         (EXIT_CODES, "", "'' is no exit code"),
         (EXIT_CODES, "0,,1", "'' is no exit code"),

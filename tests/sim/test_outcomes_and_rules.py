@@ -164,6 +164,11 @@ def test_expectations_are_a_mapping_or_a_list_with_patterns(expect: Any) -> None
 
 def test_a_job_that_a_cron_job_makes_can_be_expected() -> None:
     checks.check_names(checks.expectations({"job/c-30101850": "complete"}), [cron_job("c", "0 3 * * *")])
+    checks.check_names(checks.expectations({"job/*": "complete"}), [cron_job("c", "0 3 * * *")])
+    flow = {"apiVersion": "flow.volcano.sh/v1alpha1", "kind": "JobFlow", "metadata": {"name": "f"}}
+    checks.check_names(checks.expectations({"vcjob/*": "complete", "vcjob/f-a": "complete"}), [flow])
+    with pytest.raises(ValueError, match="there is no vcjob/g"):
+        checks.check_names(checks.expectations({"vcjob/g*": "complete"}), [flow])
 
 
 def test_an_expectation_of_a_cron_job_is_about_the_runs_of_its_namespace() -> None:

@@ -89,9 +89,10 @@ def test_what_if_in_json_and_on_one_page(capsys: pytest.CaptureFixture[str]) -> 
     assert main([*NIGHT, *HOW, *tried, "-o", "html"]) == 0
     page = capsys.readouterr().out
     assert page.count("<html") == 1
-    assert page.count("<ls-gantt>") == 2
-    assert main([*NIGHT, *HOW, *tried, "-o", "svg"]) == 2
-    assert "-o svg shows one simulation" in capsys.readouterr().err
+    assert page.count("<ls-gantt fills>") == 1
+    assert all(f'"name":"with job/report.spec.parallelism={n}"' in page for n in (4, 16))
+    assert main([*NIGHT, *HOW, *tried, "-o", "trace"]) == 2
+    assert "-o trace shows one simulation" in capsys.readouterr().err
 
 
 def test_work_of_a_namespace_that_nobody_gave_is_played(
@@ -116,6 +117,13 @@ def test_numbers_of_nodes_are_tried_side_by_side(capsys: pytest.CaptureFixture[s
     assert re.split(" {2,}", row) == ["job/x", "40m", "20m (-20m)", "10m (-30m)"]
     assert main([*asked, "-o", "json"]) == 0
     assert [each["with"] for each in json.loads(capsys.readouterr().out)] == ["1 node", "2 nodes", "4 nodes"]
+    outcomes.write_text("default: {duration: 10m}\nexpect: {job/x: done within 15m}\n")
+    assert main([*asked, "--check"]) == 1
+    told = capsys.readouterr().err
+    assert re.findall("(?m)^broken: (.*): job/x: expected done within 15m;", told) == [
+        "with 1 node",
+        "with 2 nodes",
+    ]
 
 
 def test_work_that_fails_or_never_ends_is_told_side_by_side(
@@ -262,3 +270,12 @@ def test_the_same_seed_gives_the_same_bytes_in_every_process() -> None:
         return subprocess.run(command, env=environment, capture_output=True, check=True).stdout
 
     assert answer(1) == answer(2)
+
+
+def test_a_rule_that_means_no_pod_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    manifest, outcomes = tmp_path / "job.json", tmp_path / "outcomes.yaml"
+    manifest.write_text(json.dumps(job()))
+    outcomes.write_text("default: {duration: 1m}\npods: [{job: y, exit: 1}, {job: x, duration: 2m}]\n")
+    assert main(["sim", str(manifest), "--outcomes", str(outcomes)]) == 0
+    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("!")]
+    assert told == ["! the script of '*', job='y' never met a pod; misspelt?"]

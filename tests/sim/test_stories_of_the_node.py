@@ -21,6 +21,7 @@ from longshore.sim.chronicle import Chronicle
 from longshore.sim.settings import SimSettings
 from longshore.testing.scripted_runtime import RunScript
 from node.agent import (
+    test_ephemeral_containers,
     test_init_and_sidecars,
     test_plain_pods,
     test_probes,
@@ -35,8 +36,10 @@ from support.world import NAMESPACES
 
 SERVICE_ACCOUNTS = ("v1", "ServiceAccount")
 MODULES = (
-    test_init_and_sidecars, test_plain_pods, test_probes, test_restarts, test_stopping, test_unstartable,
+    test_ephemeral_containers, test_init_and_sidecars, test_plain_pods, test_probes, test_restarts,
+    test_stopping, test_unstartable,
 )  # fmt: skip
+"""All modules of how pods go; the others tell of the machine: its files, its lease, its engines."""
 LEFT_OUT = {
     "test_events_tell_of_the_start_and_that_the_image_is_not_used": "Events are heard without their type",
     "test_unused_images_are_told_once_for_the_pods_of_one_owner_with_the_same_images": "no Jobs are there",

@@ -37,7 +37,8 @@ def with_pod(**spec: Any) -> Obj:
 
 
 def details(found: SimResult) -> list[str]:
-    rows = timeline.of(found, "x")["rows"]
+    lanes = timeline.of("x", {"": found})["rows"]
+    rows = [row for lane in lanes for row in lane.get("rows", [lane])]
     return [bar["detail"] for row in rows for bar in row["bars"] if bar["state"] == "waiting"]
 
 
@@ -48,7 +49,7 @@ def details(found: SimResult) -> list[str]:
         ((with_pod(priorityClassName="gold"),), "no PriorityClass with name gold was found"),
         ((with_pod(runtimeClassName="kata"),), 'pod rejected: RuntimeClass "kata" not found'),
         ((job(suspend=True),), "it is suspended"),
-        ((job(cpu="5"),), "0/1 nodes are available: 1 Insufficient cpu."),
+        ((job(cpu="5"),), "0/1 nodes are available: 1 Insufficient cpu; asks 5 cpu"),
         ((gang("x", 2, "3"),), "needs 2 × 3 cpu, queue default has 4 cpu left, 1 node fits 1"),
         (
             (SMALL, gang("x", 8, "1", queue="small")),
@@ -91,6 +92,13 @@ def test_a_job_that_had_to_wait_for_room_says_so_afterwards() -> None:
     assert details(found) == [found.jobs[1].waited_for]
 
 
+def test_of_many_nodes_without_room_one_is_named() -> None:
+    (row,) = played(job(cpu="5"), count=20, seconds=HOUR).jobs
+    assert row.waits_for == (
+        "0/20 nodes are available: 20 Insufficient cpu; asks 5 cpu, node node-00 has 4 of 4 left"
+    )
+
+
 def test_a_job_that_had_to_wait_for_quota_says_so_afterwards() -> None:
     found = played(QUOTA, job("a", cpu="2"), job("b", cpu="2"), rules=MINUTE)
     assert found.jobs[1].waited_for.startswith(
@@ -113,4 +121,4 @@ def test_a_job_whose_later_pods_wait_is_running_and_says_why() -> None:
     found = played(job(completions=2, parallelism=2, cpu="3"), rules=[Rule("*", (Run(HOUR),))], seconds=600)
     (row,) = found.jobs
     assert row.result == "running"
-    assert row.waits_for.startswith("0/1 nodes are available: 1 Insufficient cpu.")
+    assert row.waits_for.startswith("0/1 nodes are available: 1 Insufficient cpu; asks 3 cpu")

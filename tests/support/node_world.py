@@ -60,6 +60,7 @@ class World(world.World):
             runtimes=self.runtimes or {"process": ScriptedRuntime(self.machine)},
             handle=hooks.run,
             heartbeats=True,
+            tells_unused_images=True,
             in_thread=asyncio.to_thread,
             free=self.free,
             archive=self.archive,

@@ -81,7 +81,12 @@ def test_unknown(longshore): ...
 """
     result = run(pytester, source)
     result.assert_outcomes(errors=2)
-    result.stdout.fnmatch_lines(["*clock: there is no 'fast'; there are: virtual, real*", "*'speed'*"])
+    result.stdout.fnmatch_lines(
+        [
+            "*clock: there is no 'fast'; there are: virtual, real*",
+            "*there is no option 'speed'; there are: *, seed*",
+        ]
+    )
 
 
 def test_a_marker_that_a_shared_fixture_would_not_read_is_an_error(pytester: pytest.Pytester) -> None:

@@ -122,11 +122,14 @@ def test_a_timeline_is_opened_from_a_file(seen: Seen, tmp_path: Path) -> None:
     page = seen.page
     bars = [{"from": 100, "to": 160, "state": "done", "label": "ran"}]
     good, bad = tmp_path / "night.json", tmp_path / "bad.json"
-    good.write_text(json.dumps({"title": "a night", "rows": [{"name": "backup", "bars": bars}]}))
+    use = {"from": 100, "to": 160, "shares": [0.5, 1]}
+    inside = [{"name": "backup", "bars": bars, "rows": [{"name": "pod", "bars": bars}], "open": True}]
+    rows = [{"name": "node", "bars": [], "use": use, "cells": ["cpu 75%"]}, *inside]
+    good.write_text(json.dumps({"title": "a night", "columns": ["RESULT"], "rows": rows}))
     bad.write_text(json.dumps({"rows": [{"name": "x", "bars": [{"from": 1, "to": 2, "state": "odd"}]}]}))
     seen.go("/ui/timeline")
     page.locator("input[type=file]").set_input_files(bad)
     expect(page.get_by_role("alert")).to_contain_text('rows[0].bars[0].state "odd" is none of')
     page.locator("input[type=file]").set_input_files(good)
     expect(page.get_by_role("heading", name="a night")).to_be_visible()
-    expect(page.get_by_role("img", name="a night: 1 rows over 1m")).to_be_visible()
+    expect(page.get_by_role("img", name="a night: 3 rows over 1m")).to_be_visible()

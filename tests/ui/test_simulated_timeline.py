@@ -43,8 +43,8 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
     many: SimResult = replace(result, bars=bars, seconds=PODS * APART_SECONDS + 60)
     found = tmp_path_factory.mktemp("sim") / "many.html"
-    title = "Simulation of many"
-    found.write_text(pages.of(title, [pages.Shown("", many, timeline.of(many, title))]), encoding="utf-8")
+    shown = timeline.of("Simulation of many", {"": many})
+    found.write_text(pages.of(shown, {"": many}), encoding="utf-8")
     return found
 
 
@@ -67,15 +67,22 @@ def pixels(page: Page) -> Any:
     return page.evaluate("() => document.querySelector('ls-gantt canvas').toDataURL()")
 
 
+def unfold(page: Page) -> None:
+    """Unfolds the lane of the Job."""
+    page.locator("ls-gantt canvas").click(position={"x": 40, "y": 24 + 22 + 11})
+    page.wait_for_function("() => document.querySelector('ls-gantt').lanes.length > 1000")
+
+
 def point(page: Page, number: int) -> None:
-    """Moves the pointer to the middle of the bar of a pod that is in sight."""
+    """Moves the pointer to the middle of the bar of a pod that is in sight, below the node and the Job."""
     place = page.evaluate(
         """(number) => {
-            const gantt = document.querySelector('ls-gantt'), bar = gantt.timeline.rows[number].bars[0];
+            const gantt = document.querySelector('ls-gantt'), lane = number + 2;
+            const bar = gantt.lanes[lane].row.bars[0];
             const { start, end } = gantt.shownRange, box = gantt.canvas.getBoundingClientRect();
             const wide = gantt.canvas.clientWidth - gantt.gutter - 8;
             const share = ((bar.from + bar.to) / 2 - start) / (end - start);
-            return [box.x + gantt.gutter + share * wide, box.y + 24 + number * 22 + 11 - gantt.top];
+            return [box.x + gantt.gutter + share * wide, box.y + 24 + lane * 22 + 11 - gantt.top];
         }""",
         number,
     )
@@ -83,9 +90,10 @@ def point(page: Page, number: int) -> None:
 
 
 def test_the_pointer_tells_what_a_bar_is_in_the_zone_of_the_simulation(shown: Page) -> None:
+    unfold(shown)
     point(shown, 3)
     tip = shown.locator(".tip")
-    expect(tip).to_contain_text("report 3")
+    expect(tip).to_contain_text("3")
     expect(tip).to_contain_text("succeeded")
     expect(tip).to_contain_text("27 Mar 00:00:15 to 27 Mar 00:01:15, 1m")
     expect(tip).to_contain_text("on node-0")
@@ -103,8 +111,37 @@ def test_zooming_shows_a_part_and_the_button_the_whole_again(shown: Page) -> Non
 
 
 def test_the_last_of_ten_thousand_rows_is_one_turn_of_the_wheel_away(shown: Page) -> None:
+    unfold(shown)
     shown.locator("ls-gantt canvas").hover()
     shown.mouse.wheel(0, 1e7)
     shown.wait_for_function("() => document.querySelector('ls-gantt').top > 200000")
     point(shown, PODS - 1)
-    expect(shown.locator(".tip")).to_contain_text(f"report {PODS - 1}")
+    expect(shown.locator(".tip")).to_contain_text(f"{PODS - 1}")
+
+
+def test_pods_are_folded_into_the_lane_of_their_job(shown: Page) -> None:
+    chart = shown.get_by_role("img", name="Simulation of many: 2 rows over")
+    expect(chart).to_be_visible()
+    shown.get_by_role("button", name="Unfold all").click()
+    expect(shown.get_by_role("img", name=f"Simulation of many: {PODS + 2} rows over")).to_be_visible()
+    shown.get_by_role("button", name="Fold all", exact=True).click()
+    expect(chart).to_be_visible()
+
+
+def test_the_table_beside_the_bars_says_how_work_went(shown: Page) -> None:
+    shown.mouse.move(
+        40, shown.evaluate("() => document.querySelector('canvas').getBoundingClientRect().y + 57")
+    )
+    expect(shown.locator(".tip")).to_contain_text("result: complete")
+    assert (
+        len(shown.evaluate("() => document.querySelector('ls-gantt').columns")) == len(timeline.COLUMNS) + 1
+    )
+
+
+def test_the_picture_fills_the_window(shown: Page) -> None:
+    for tall in (500, 900):
+        shown.set_viewport_size({"width": 1200, "height": tall})
+        shown.wait_for_function(
+            "() => { const box = document.querySelector('canvas').getBoundingClientRect();"
+            " return box.bottom > innerHeight - 30 && box.bottom <= innerHeight; }"
+        )

@@ -259,7 +259,7 @@ def test_a_container_that_cannot_be_started() -> None:
             """
             09:00:00  created
             09:00:00  placed on node node, the only one
-            09:00:00  container main did not start, and is tried again after a pause
+            09:00:00  Error: exec: c: not found in $PATH
             now       waits: container main: CreateContainerError: exec: c: not found in $PATH
             next      it is tried again, after longer and longer pauses. See: longshore describe pod p
             """,

@@ -62,8 +62,8 @@ class Agent:
     with the pods' logs in `logs/`. `machine` describes the machine in the node's status. `archive` keeps the
     logs of failed pods that were deleted. `free` returns the free space of the disk. `classes` holds the
     RuntimeClasses. `by_image` chooses runtimes; the preparer uses it too. `handle` runs hooks and probes.
-    Without `heartbeats` only `report` renews the node's status. `hears` registers the handler of this node's
-    pods if many nodes share an informer."""
+    Without `heartbeats` only `report` renews the node's status. Without `tells_unused_images` no Event speaks
+    of images. `hears` registers the handler of this node's pods if many nodes share an informer."""
 
     def __init__(
         self,
@@ -82,6 +82,7 @@ class Agent:
         by_image: RuntimeByImage | None = None,
         handle: hooks.Handle = hooks.run,
         heartbeats: bool = True,
+        tells_unused_images: bool = True,
         hears: Callable[[Handler], None] | None = None,
     ) -> None:
         client, clock, informers = context.client, context.clock, context.informers
@@ -128,6 +129,7 @@ class Agent:
                 runtime_of=self._runtimes.of,
                 spawn=self._spawn,
                 wake=wake,
+                tells_unused_images=tells_unused_images,
             ),
             handle,
         )

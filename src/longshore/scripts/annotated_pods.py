@@ -32,8 +32,7 @@ def is_annotated(pod: Obj) -> bool:
 
 
 def spread(obj: Obj) -> None:
-    """Copies the annotations about simulation from a Job or CronJob to its pod templates. Leaves malformed
-    objects as they are: the API refuses them."""
+    """Copies annotations about simulation from work to its pod templates. The API refuses odd objects."""
     notes = _checked(obj, obj["metadata"], "metadata")
     for template in _templates(obj):
         meta = template.get("metadata") or {}
@@ -50,14 +49,13 @@ def _duration(text: str) -> Spreading:
 
 def _shares(text: str) -> dict[str, str]:
     """`0:0.95,1:0.05` as codes with their shares."""
-    parts = [part.partition(":") for part in text.split(",")]
-    return {code: share or "1" for code, _, share in parts}
+    return {code: share or "1" for code, _, share in (part.partition(":") for part in text.split(","))}
 
 
 def _notes(meta: Obj) -> dict[str, Any]:
     found = meta.get("annotations") or {}
-    is_odd = not isinstance(found, dict)
-    return {} if is_odd else {key: value for key, value in found.items() if key in (DURATION, EXIT_CODES)}
+    items = found.items() if isinstance(found, dict) else ()
+    return {key: value for key, value in items if str(key).split("/")[0] == DURATION.split("/")[0]}
 
 
 def _checked(obj: Obj, meta: Obj, where: str) -> dict[str, str]:
@@ -65,6 +63,8 @@ def _checked(obj: Obj, meta: Obj, where: str) -> dict[str, str]:
     notes = _notes(meta)
     for key, value in notes.items():
         try:
+            if key not in (DURATION, EXIT_CODES):
+                raise ValueError(f"there are {DURATION} and {EXIT_CODES}, and no others")
             if not isinstance(value, str):
                 raise ValueError(f"{value!r} is no text: quote it")
             annotated({"metadata": {"annotations": {key: value}}})

@@ -154,7 +154,7 @@ class Chance:
     of: tuple[tuple[float, Run], ...]
 
     def __init__(self, *of: tuple[float, Run]) -> None:
-        if not of or any(weight < 0 for weight, _ in of) or not sum(weight for weight, _ in of):
+        if any(not isinstance(run, Run) or weight < 0 for weight, run in of) or not sum(w for w, _ in of):
             raise ValueError("Chance needs pairs of a weight and a run, with weights of 0 or more, not all 0")
         object.__setattr__(self, "of", of)
 

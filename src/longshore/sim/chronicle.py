@@ -21,6 +21,7 @@ from longshore.machinery.explanations import Explanation
 from longshore.machinery.informers.informer import Handler, Informers
 from longshore.machinery.reasons import Reason
 from longshore.machinery.time.clock import Clock
+from longshore.why import no_node
 
 GROUP_NAME: Final = "scheduling.k8s.io/group-name"
 SCHEDULED: Final = (
@@ -143,6 +144,8 @@ class Chronicle:
         """The number of changes so far: if it stays the same, nothing has happened."""
         self.unplayed: dict[tuple[str, str], list[str]] = {}
         """Names of objects that longshore cannot play, by apiVersion and kind."""
+        self.unmet: list[str] = []
+        """The rules of the outcome file that never meant a pod."""
         self.explains: Mapping[str, Explains] = {}
         """Functions that explain what an object waits for, by kind."""
         self._unsaid: dict[tuple[str, str], None] = {}
@@ -209,7 +212,7 @@ class Chronicle:
         line: WorkLine | PodLine | None = None
         match reason, ref.get("kind"):
             case (("FailedScheduling" | "Unschedulable"), "Pod"):
-                line = self._by_name.get(place)
+                line, message = self._by_name.get(place), no_node.plain(message)
             case "Unschedulable", "PodGroup":
                 line = self._by_group.get(place)
                 message = (line.waits_for if line is not None else "") or message
@@ -221,9 +224,13 @@ class Chronicle:
 
     def explained(self, kind: str, namespace: str, name: str) -> str:
         """The reasons of the last decision about an object. For a gang that waits for free resources these
-        are only its numbers: the reasons of all its pods would fill a page."""
+        are only its numbers: the reasons of all its pods would fill a page. Of the nodes that lack a resource
+        the first speaks for all."""
         why = self._why(kind, namespace, name)
-        return _numbers(why) or "; ".join(reason.words for reason in why)
+        first = {(each.code, each.numbers.get("resource")): each for each in reversed(why)}
+        return _numbers(why) or "; ".join(
+            no_node.plain(each.words).rstrip(".") for each in reversed(first.values())
+        )
 
     def _why(self, kind: str, namespace: str, name: str) -> Sequence[Reason]:
         ask = self.explains.get(kind)

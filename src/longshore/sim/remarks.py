@@ -25,6 +25,7 @@ def of(result: SimResult, nodes: Sequence[Obj], chronicle: Chronicle) -> list[st
         *_unfinished(result),
         *_nodes(result),
         *_unsaid(result),
+        *(f"{rule} never met a pod; misspelt?" for rule in chronicle.unmet),
     ]
 
 

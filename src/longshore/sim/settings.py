@@ -50,6 +50,8 @@ class SimSettings(msgspec.Struct, frozen=True):
     rules: Sequence[Rule] = ()
     """Rules about how pods run and end. The last rule that matches counts; without one, the pod's
     annotations."""
+    named: Sequence[Rule] = ()
+    """The rules for named pods of the outcome file, each of which should match a pod."""
     troubles: Troubles = Troubles()
     """Moments of failures are in seconds from the start."""
     windows: tuple[Expectation, ...] = ()
@@ -110,6 +112,8 @@ class Outcomes(msgspec.Struct, frozen=True):
     """The content of an outcome file."""
 
     rules: tuple[Rule, ...] = ()
+    named: tuple[Rule, ...] = ()
+    """The rules but for the default."""
     troubles: Troubles = Troubles()
     expect: tuple[Expectation, ...] = ()
 
@@ -128,7 +132,7 @@ def outcomes_of(document: Any, start: datetime) -> Outcomes:
         failures=_failures(nodes, start),
     )
     default = () if script.default is None else (script.default,)
-    return Outcomes((*default, *script.rules), troubles, expectations(found.get("expect")))
+    return Outcomes((*default, *script.rules), script.rules, troubles, expectations(found.get("expect")))
 
 
 def _failures(nodes: Mapping[str, Any], start: datetime) -> tuple[NodeFailure, ...]:

@@ -112,6 +112,7 @@ async def _play(
             ended = await _wait(settings, chronicle, world, days, progress)
         finally:
             await cancelled([following])
+        chronicle.unmet = [str(rule) for rule in settings.named if rule not in scripts.met]
         answer = sim_result.of(
             settings,
             chronicle,

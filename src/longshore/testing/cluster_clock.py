@@ -108,8 +108,8 @@ class ClusterClock:
     def flowing(self, speed: float = 1.0) -> Iterator[None]:
         """Lets time flow during the block, `speed` times as fast as real time: for code that polls or
         watches, and would otherwise wait for ever. The end of the block restores the speed of before."""
-        if speed <= 0:
-            raise ValueError(f"speed {speed}: it must be more than 0")
+        if not isinstance(speed, int | float) or speed <= 0:
+            raise ValueError(f"speed {speed!r}: it must be a number of more than 0")
         loop = self._held()
         before = self._cluster.loop.call(lambda: loop.flow(speed))
         try:

@@ -267,6 +267,8 @@ class Cluster:
     def restore(self, snapshot: ClusterSnapshot) -> None:
         """Restores a snapshot, of this cluster or of another one. Cuts connections, forgets requests, and
         clears faults and answers by hand."""
+        if not isinstance(snapshot, ClusterSnapshot):
+            raise ValueError(f"{snapshot!r} is no snapshot: give what snapshot() returned")
         self.loop.run(cluster_snapshots.put_back(self.inside, snapshot))
         self.settle()
 

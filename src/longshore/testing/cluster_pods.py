@@ -33,8 +33,8 @@ class PodHandle:
 
     def fail(self, code: int = 1) -> None:
         """Ends its containers now, with this code."""
-        if not 1 <= code <= 255:
-            raise ValueError(f"code {code} is no failure: it must be between 1 and 255")
+        if type(code) is not int or not 1 <= code <= 255:
+            raise ValueError(f"code {code!r} is no failure: it must be a number between 1 and 255")
         self._end(code)
 
     def oom(self) -> None:

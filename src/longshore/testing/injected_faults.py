@@ -69,6 +69,7 @@ class Fault(msgspec.Struct, eq=False, dict=True):
                 f"on={self.on!r}: it begins with a method ({known}) or *, as in 'PUT jobs/status'"
             )
         check_who(self.who)
+        check_count("times", self.times)
         self._method, self._resource = method, resource.strip() or "*"
 
     def __str__(self) -> str:
@@ -184,6 +185,12 @@ def check_who(who: str) -> None:
     """Refuses a word that is none of `Who`."""
     if who not in get_args(Who):
         raise ValueError(f"who: there is no {who!r}; there are: {', '.join(get_args(Who))}")
+
+
+def check_count(name: str, count: object) -> None:
+    """Refuses a count that is neither None nor a whole number of 0 or more."""
+    if count is not None and (type(count) is not int or count < 0):
+        raise ValueError(f"{name}: {count!r} is no whole number of 0 or more")
 
 
 def unavailable() -> Exception:

@@ -18,7 +18,7 @@ import msgspec
 from longshore.apiserver.http.begun import Ready, Streams
 from longshore.apiserver.http.response import Reply
 from longshore.apiserver.http.sender import Sender
-from longshore.testing.injected_faults import METHODS
+from longshore.testing.injected_faults import METHODS, check_count
 from longshore.testing.seen_requests import SeenRequest
 
 if TYPE_CHECKING:
@@ -135,6 +135,10 @@ class ClusterAnswers:
             )
         if status not in {each.value for each in HTTPStatus} or status < 200:
             raise ValueError(f"status {status!r} is no status of an answer")
+        check_count("times", times)
+        check_count("cut", cut)
+        if stream is not None and not isinstance(stream, list | tuple):
+            raise ValueError(f"stream: {stream!r} is no list of documents, texts or bytes")
         if stream is not None and (body not in (b"", "") or status != 200):
             raise ValueError("an answer with stream= has no other body, and status 200")
         kind = media_type or ("text/plain" if isinstance(body, str) else _JSON)

@@ -137,6 +137,7 @@ class ScriptedNode:
             "in_thread": inline,
             "handle": self._handle,
             "heartbeats": False,
+            "tells_unused_images": False,
         }
         self.agent = Agent(
             context,

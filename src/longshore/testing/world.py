@@ -33,8 +33,8 @@ from longshore.testing.troubles import NO_TROUBLES, NodeTroubles, Troubles
 
 
 class World:
-    """A plane with its nodes. `script` says how pods run and end, unless `nodes` have their own scripts. `api`
-    and `client` are those of `Plane`. With `serves` a single node serves logs and commands. `more` are
+    """A plane with its nodes. `script` says how pods run and end, unless `nodes` have their own scripts.
+    `api` and `client` are those of `Plane`. With `serves` a single node serves logs and commands. `more` are
     further fields of `Parts`."""
 
     def __init__(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from longshore.api.errors import StatusError
-from longshore.testing import Cluster, Exec, Exit, WaitFailed
+from longshore.testing import Chance, Cluster, Exec, Exit, WaitFailed
 from testing.cluster.cluster_manifests import a_job, a_pod
 
 Wrong = Callable[[Cluster], object]
@@ -61,6 +61,41 @@ def nobody(c: Cluster) -> Any:
             lambda c: c.clock.until(lambda: True, "1d"),  # type: ignore[arg-type]
             "until takes a text such as 'job/x complete', not <function",
             id="until",
+        ),
+        pytest.param(
+            lambda c: c.clock.flowing("fast").__enter__(),  # type: ignore[arg-type]
+            "speed 'fast': it must be a number of more than 0",
+            id="speed",
+        ),
+        pytest.param(
+            lambda c: c.faults.conflict(times=nobody(c)),
+            "times: 'everybody' is no whole number of 0 or more",
+            id="times",
+        ),
+        pytest.param(
+            lambda c: c.answers.on("GET /x", {}, cut=nobody(c)),
+            "cut: 'everybody' is no whole number of 0 or more",
+            id="cut",
+        ),
+        pytest.param(
+            lambda c: c.answers.on("GET /x", stream=nobody(c)),
+            "stream: 'everybody' is no list of documents, texts or bytes",
+            id="stream",
+        ),
+        pytest.param(
+            lambda c: c.pods["p"].fail(nobody(c)),
+            "code 'everybody' is no failure: it must be a number between 1 and 255",
+            id="failure",
+        ),
+        pytest.param(
+            lambda c: c.restore(nobody(c)),
+            "'everybody' is no snapshot: give what snapshot() returned",
+            id="snapshot",
+        ),
+        pytest.param(
+            lambda c: Chance((nobody(c), 1)),  # type: ignore[arg-type]
+            "Chance needs pairs of a weight and a run",
+            id="chance",
         ),
         pytest.param(
             lambda c: Exit("1"),  # type: ignore[arg-type]

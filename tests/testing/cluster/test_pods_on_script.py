@@ -105,6 +105,22 @@ def test_a_bad_image_alternates_between_pulls_and_longer_waits_with_a_kubelets_e
     assert {e["count"] for e in c.events("pod/p") if e["reason"] in ("Pulling", "Failed", "BackOff")} == {2}
 
 
+def test_the_first_pod_of_a_cluster_has_all_events_of_its_first_moment(c: Cluster) -> None:
+    c.pods.script(Run.bad_image())
+    c.apply(a_job())
+    c.clock.advance("2s")
+    (pod,) = c.list("pods")
+    reasons = {event["reason"] for event in c.events(f"pod/{pod['metadata']['name']}")}
+    assert reasons == {"Scheduled", "Pulling", "Failed", "BackOff"}
+
+
+def test_no_event_speaks_of_commands_of_this_machine(c: Cluster) -> None:
+    c.apply(a_job())
+    c.wait("job/report", "Complete")
+    assert [e["reason"] for e in c.events() if "machine" in e["message"]] == []
+    assert {"Scheduled", "Created", "Started", "Completed"} <= {e["reason"] for e in c.events()}
+
+
 def test_a_script_for_a_job_needs_no_name(c: Cluster) -> None:
     c.pods.script(Exit(3), job="report")
     c.pods.script(lambda pod: Exit(4), labels="own=yes")

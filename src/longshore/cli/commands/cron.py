@@ -226,21 +226,21 @@ def _edit(arguments: Namespace) -> int:
 
 
 def _run(arguments: Namespace) -> int:
-    from longshore.cli.crontabs import manual_runs
+    from longshore.cli.crontabs import cronjob_manifests
 
     with connecting.opened(arguments) as server:
         try:
-            job = manual_runs.instantiated(
+            job = cronjob_manifests.instantiated(
                 _cronjob(server, arguments.name),
                 name=arguments.job,
                 env=arguments.env,
                 args=arguments.args,
                 container=arguments.container,
             )
-        except manual_runs.CannotOverride as err:
+        except cronjob_manifests.CannotOverride as err:
             raise Failure(str(err), 2) from None
-        made = server.json("POST", f"{_BATCH}/namespaces/{server.namespace}/jobs", body=job)
-    print(f"job.batch/{made['metadata']['name']} created")
+        created = server.json("POST", f"{_BATCH}/namespaces/{server.namespace}/jobs", body=job)
+    print(f"job.batch/{created['metadata']['name']} created")
     return 0
 
 

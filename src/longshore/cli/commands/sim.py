@@ -67,7 +67,10 @@ def run(arguments: Namespace) -> int:
         played = _played(arguments, asked)
         sys.stdout.write(playing.text(arguments.output, played, arguments.files))
         broken = [
-            said for each in played for result in each.results for said in checks.broken(result, asked.expect)
+            f"with {each.words}: {said}" if each.words else said
+            for each in played
+            for result in each.results
+            for said in checks.broken(result, asked.expect)
         ]
     except (ValueError, KeyError, StatusError) as err:
         text = f"lacks {err}" if isinstance(err, KeyError) else str(err)

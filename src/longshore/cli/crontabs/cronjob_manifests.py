@@ -1,4 +1,7 @@
-"""CronJobs made of command lines and of lines of a crontab, changed by flags, and written as a crontab."""
+"""CronJobs made of command lines and of lines of a crontab, changed by flags, and written as a crontab.
+
+A Job that is made of one by hand counts in the history, and the schedule's policies ignore it.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from longshore.api import cron
+from longshore.api import cron, types
 from longshore.api.facts import own_names
 from longshore.api.types import Obj
 from longshore.cli.crontabs.crontab import CrontabEntry, fires
@@ -19,6 +22,7 @@ _INPUT: Final = "LONGSHORE_INPUT"
 """The variable with the standard input of a crontab's line."""
 _FEED: Final = f'printf %s "${_INPUT}" | "$0" -c "$1"'
 """Shell text that passes the standard input; the shell and the line's command follow it."""
+_MANUAL: Final = "cronjob.kubernetes.io/instantiate"
 _MAX_NAME: Final = 52
 """Characters of a CronJob's name, as Kubernetes has it."""
 
@@ -251,3 +255,49 @@ def _left_out(obj: Obj) -> list[str]:
     policy = spec.get("concurrencyPolicy", "Allow")
     said = [f"concurrencyPolicy {policy}"] if policy != "Allow" else []
     return said + [f"{name} {value}" for name, value in found if value]
+
+
+class CannotOverride(ValueError):
+    """The overrides do not fit the CronJob's containers."""
+
+
+def instantiated(
+    cronjob: Obj,
+    *,
+    name: str = "",
+    env: Sequence[tuple[str, str]] = (),
+    args: Sequence[str] | None = None,
+    container: str = "",
+) -> Obj:
+    """Makes a Job, as `kubectl create job --from` does. `env` goes to every container, or to the named one;
+    `args` go to one container. Raises CannotOverride."""
+    meta, template = cronjob["metadata"], cronjob["spec"]["jobTemplate"]
+    wanted = template.get("metadata") or {}
+    made: Obj = {"name": name} if name else {"generateName": f"{meta['name']}-run-"}
+    made["namespace"] = meta["namespace"]
+    if wanted.get("labels"):
+        made["labels"] = wanted["labels"]
+    made["annotations"] = {_MANUAL: "manual", **(wanted.get("annotations") or {})}
+    # kubectl does not set blockOwnerDeletion here, so that fewer rights are needed.
+    owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": meta["name"], "uid": meta["uid"]}
+    made["ownerReferences"] = [{**owner, "controller": True}]
+    spec: Obj = types.copy_of(template["spec"])
+    _override(spec["template"]["spec"]["containers"], env, args, container)
+    return {"metadata": made, "spec": spec}
+
+
+def _override(
+    containers: list[dict[str, Any]], env: Sequence[tuple[str, str]], args: Sequence[str] | None, named: str
+) -> None:
+    names = ", ".join(one["name"] for one in containers)
+    chosen = [one for one in containers if not named or one["name"] == named]
+    if not chosen:
+        raise CannotOverride(f"there is no container {named!r}; there are: {names}")
+    if args is not None and len(chosen) > 1:
+        raise CannotOverride(f"--args is for one container; name it with --container: {names}")
+    for one in chosen:
+        if args is not None:
+            one["args"] = [*args]
+        for key, value in env:
+            kept = [entry for entry in one.get("env") or () if entry["name"] != key]
+            one["env"] = [*kept, {"name": key, "value": value}]

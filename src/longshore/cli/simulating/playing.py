@@ -120,7 +120,7 @@ class Progress:
             sys.stderr.flush()
 
 
-SINGLE: Final = ("svg", "timeline", "trace")
+SINGLE: Final = ("trace",)
 """Forms that can show only one simulation."""
 
 
@@ -134,14 +134,17 @@ class Played(NamedTuple):
 def text(form: str, played: Sequence[Played], files: Sequence[str]) -> str:
     """The answer. Pictures show the first seed; tables and JSON all of them."""
     title = f"Simulation of {', '.join(Path(file).name for file in files) or 'a cluster'}"
-    first = played[0].results[0]
+    first, words = played[0].results[0], played[0].words
+    shown = {f"with {each.words}": each.results[0] for each in played}
+    if len(played) == 1:
+        title, shown = f"{title} with {words}" if words else title, {"": first}
     match form:
         case "html":
-            return page.of(_with(title, played[0]) if len(played) == 1 else title, _pages(title, played))
+            return page.of(timeline.of(title, shown), shown)
         case "svg":
-            return timeline.svg(timeline.of(first, _with(title, played[0])), first.zone)
+            return timeline.svg(timeline.of(title, shown), first.zone)
         case "timeline":
-            return _json(timeline.of(first, _with(title, played[0])))
+            return _json(timeline.of(title, shown))
         case "trace":
             return _json(timeline.trace(first))
         case "json" if len(played) > 1:
@@ -153,21 +156,6 @@ def text(form: str, played: Sequence[Played], files: Sequence[str]) -> str:
     if len(played) > 1:
         tables.append(table.of_choices({each.words: variations.spreads(each.results) for each in played}))
     return "\n".join(tables)
-
-
-def _with(title: str, played: Played) -> str:
-    return f"{title} with {played.words}" if played.words else title
-
-
-def _pages(title: str, played: Sequence[Played]) -> list[page.Shown]:
-    return [
-        page.Shown(
-            f"with {each.words}" if len(played) > 1 else "",
-            each.results[0],
-            timeline.of(each.results[0], _with(title, each)),
-        )
-        for each in played
-    ]
 
 
 def _table(played: Played) -> str:

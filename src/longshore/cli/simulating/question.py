@@ -74,6 +74,7 @@ class Question(NamedTuple):
     length: float
     until_done: bool
     rules: Sequence[Rule]
+    named: Sequence[Rule]
     troubles: Troubles
     expect: tuple[Expectation, ...]
     windows: tuple[Expectation, ...]
@@ -88,6 +89,7 @@ class Question(NamedTuple):
             seed=seed,
             nodes=variant.nodes,
             rules=self.rules,
+            named=self.named,
             troubles=self.troubles,
             windows=self.windows,
             shortcuts=shortcuts_are_on(os.environ),
@@ -140,6 +142,7 @@ def read(arguments: Namespace) -> Question:
         length=length or (DAY_SECONDS if repeats else MAX_SECONDS),
         until_done=arguments.until == "done" or not length,
         rules=rules,
+        named=outcomes.named,
         troubles=outcomes.troubles,
         expect=outcomes.expect,
         windows=outcomes.expect if not by_clock else (*outcomes.expect, *checks.expectations(by_clock)),

@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -37,6 +38,8 @@ MAX_WAITING: Final = 1000
 WRITERS: Final = 4
 _TRIES, _RETRY_SECONDS = 12, 10.0
 _LAST_WORDS_SECONDS: Final = 5.0
+_REMAINDERS: Final = 43
+"""The remainder of the nanoseconds in an event's name is that of its component: all of longshore's differ."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
@@ -80,7 +83,7 @@ class Recorder:
         self._any_new = asyncio.Event()
         self._waiting: dict[str, Seen] = {}
         self._queue: WorkQueue[str] = WorkQueue(clock)
-        self._last_nanos = 0
+        self._last_nanos, self._remainder = 0, zlib.crc32(component.encode()) % _REMAINDERS
         self._now = (0, "")
         self._closing = asyncio.Event()
         self._closed = asyncio.Event()
@@ -229,8 +232,10 @@ class Recorder:
         return self._now[1]
 
     def _name(self, about: str, micros: int) -> str:
-        """A unique name `<object>.<hex nanoseconds>`; a UUID if that is no valid object name."""
-        self._last_nanos = nanos = max(micros * 1000, self._last_nanos + 1)
+        """A unique name `<object>.<hex nanoseconds>`; a UUID if that is no valid object name. Two components
+        that tell of one object at the same moment differ in the remainder of the nanoseconds."""
+        nanos = max(micros * 1000, self._last_nanos + 1)
+        self._last_nanos = nanos = nanos + (self._remainder - nanos) % _REMAINDERS
         name = f"{about}.{nanos:x}"
         if names.dns1123_subdomain(name):
             name = f"{self._rng.getrandbits(128):032x}"

@@ -51,19 +51,19 @@ class Starter:
         runtime_of: Callable[[Obj], Runtime | None],
         spawn: Callable[[Coroutine[Any, Any, None]], None],
         wake: Callable[[Life], None],
+        tells_unused_images: bool,
     ) -> None:
         self.starts = 0
         """How often a runtime was asked to start a container."""
         self._preparer, self.events, self.clock = preparer, events, clock
         self._runtime_of, self.spawn, self.wake = runtime_of, spawn, wake
-        self._unused_images, self._siblings = UnusedImages(), Siblings()
+        self._unused_images, self._siblings = UnusedImages(tells_unused_images), Siblings()
         self._starting: set[asyncio.Future[ContainerState]] = set()
         """The starts that runtimes have not answered yet."""
 
     async def close(self) -> None:
         """Cancels starts without an answer; the next run finds their containers in the runtime."""
-        starting = [*self._starting]
-        for each in starting:
+        for each in (starting := [*self._starting]):
             each.cancel()
         await asyncio.gather(*starting, return_exceptions=True)
 
@@ -103,8 +103,7 @@ class Starter:
     def _prepared(self, life: Life, prepared: PreparedPod) -> None:
         memory = life.memory
         life.prepared, memory.prepared = prepared, True
-        memory.unprepared, memory.failures = None, 0
-        memory.unstartable_since = None
+        memory.unprepared, memory.failures, memory.unstartable_since = None, 0, None
         for warning in prepared.warnings:
             self.events.pod(memory.pod, "NotSupported", problem=warning)
 
@@ -273,16 +272,15 @@ _MAX_REMEMBERED: Final = 1024
 class UnusedImages:
     """Remembers the owners whose pods got the event `ImageNotUsed`, and forgets the oldest."""
 
-    def __init__(self) -> None:
-        self._told: dict[tuple[str, ...], None] = {}
+    def __init__(self, tells: bool = True) -> None:
+        self._tells, self._told = tells, dict[tuple[str, ...], None]()
 
     def is_news(self, pod: Obj, facts: Facts) -> bool:
-        """True the first time a pod of this owner with these images is seen; remembers it."""
+        """True the first time a pod of this owner with these images is seen, if the node tells of it."""
         owner = owners.controller_of(pod)
-        containers = (*facts.inits, *facts.mains)
-        images = [container.spec.get("image") or "" for container in containers]
+        images = [each.spec.get("image") or "" for each in (*facts.inits, *facts.mains)]
         what = (facts.uid if owner is None else owner["uid"], *images)
-        if what in self._told:
+        if not self._tells or what in self._told:
             return False
         if len(self._told) >= _MAX_REMEMBERED:
             del self._told[next(iter(self._told))]

@@ -1,4 +1,4 @@
-"""Timelines as one page that stands alone: the dashboard's own component, with styles and data inside.
+"""A timeline as a page that stands alone: the dashboard's own component, with styles and data inside.
 
 The page fetches nothing, and its Content-Security-Policy forbids it to.
 """
@@ -8,16 +8,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
 from longshore import ui
 from longshore.api.types import Obj
 from longshore.sim.checks import spoken
+from longshore.sim.pictures import table
 from longshore.sim.sim_result import SimResult
 
 _ASSETS: Final = Path(ui.__file__).parent / "assets"
@@ -26,40 +27,30 @@ _STYLES: Final = ("css/tokens.css", "css/base.css", "css/parts.css")
 _IMPORT: Final = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 _EXPORT: Final = re.compile(r"^export ", re.MULTILINE)
 _START: Final = """
-const all = JSON.parse(document.getElementById("timelines").textContent);
-if (all.length) showIn(all[0].zone);
-document.querySelectorAll("ls-gantt").forEach((gantt, at) => {
-  const found = all[at];
-  found.rows = found.rows.map(({ name, group, bars }) => ({ name: group ? `${group} ${name}` : name, bars }));
-  gantt.timeline = found;
-});
+const { zone, ...timeline } = JSON.parse(document.getElementById("timeline").textContent);
+showIn(zone);
+document.querySelector("ls-gantt").timeline = timeline;
 """
 _LAYOUT: Final = """
-body { max-width: 1200px; margin: 0 auto; padding: 24px 16px; }
-h1 { margin: 0 0 4px; }
+body { height: 100vh; }
+main { display: flex; flex-direction: column; gap: 8px; height: 100%; padding: 12px 16px; }
+.remarks { max-height: 20vh; overflow: auto; }
 .remarks li { margin: 2px 0; }
-.panel { padding: 16px; margin: 16px 0; }
+.panel { display: grid; flex: 1; min-height: 320px; padding: 12px 16px; }
+ls-gantt { grid-template-rows: auto minmax(0, 1fr); }
+ls-gantt canvas { position: absolute; }
 """
 
 
-class Shown(NamedTuple):
-    """One simulation on a page."""
-
-    words: str
-    """Heading of the simulation; empty if it is the only one."""
-    result: SimResult
-    timeline: Obj
-
-
-def of(title: str, shown: Sequence[Shown]) -> str:
-    """The page: one simulation, or several one below the other."""
+def of(shown: Obj, played: Mapping[str, SimResult]) -> str:
+    """The page of a timeline and of its results by their words. It fills the window."""
     # Modules become one script: their names are unique, and they import only each other.
     code = (
         "".join(_EXPORT.sub("", _IMPORT.sub("", (_ASSETS / name).read_text())) for name in _SCRIPTS) + _START
     )
     style = "".join((_ASSETS / name).read_text() for name in _STYLES) + _LAYOUT
-    timelines = [{**each.timeline, "zone": each.result.zone} for each in shown]
-    data = msgspec.json.encode(timelines).decode().replace("<", "\\u003c")
+    results, title = [*played.values()], escape(shown["title"], quote=True)
+    data = msgspec.json.encode({**shown, "zone": results[0].zone}).decode().replace("<", "\\u003c")
     policy = (
         f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{_hash(code)}'; base-uri 'none'"
     )
@@ -69,30 +60,29 @@ def of(title: str, shown: Sequence[Shown]) -> str:
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{escape(policy, quote=True)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(title)}</title>
+<title>{title}</title>
 <style>{style}</style>
 </head>
 <body>
 <main>
-<h1>{escape(title)}</h1>
-{"".join(_section(each) for each in shown)}</main>
-<script type="application/json" id="timelines">{data}</script>
+<h1>{title}</h1>
+<ul class="remarks">{"".join(_told(words, result) for words, result in played.items())}</ul>
+<section class="panel" aria-label="{title}"><ls-gantt fills></ls-gantt></section>
+</main>
+<script type="application/json" id="timeline">{data}</script>
 <script type="module">{code}</script>
 </body>
 </html>
 """
 
 
-def _section(shown: Shown) -> str:
-    result = shown.result
-    heading = f"<h2>{escape(shown.words)}</h2>\n" if shown.words else ""
-    remarks = "".join(f"<li>{escape(text)}</li>" for text in result.remarks)
+def _told(words: str, result: SimResult) -> str:
+    """The counts, nights and remarks of a result, as items of a list."""
     counts = f"{len(result.jobs)} Jobs, {len(result.bars)} pods, {spoken(result.seconds)} from {result.start}"
-    label = escape(shown.timeline["title"], quote=True)
-    return f"""{heading}<p>{escape(counts)} ({escape(result.zone)}), seed {result.seed}</p>
-{f'<ul class="remarks">{remarks}</ul>' if remarks else ""}
-<section class="panel" aria-label="{label}"><ls-gantt></ls-gantt></section>
-"""
+    first = escape(f"{counts} ({result.zone}), seed {result.seed}")
+    nights = [table.window(result, row) for row in result.windows]
+    told = [f"<b>{escape(words)}</b>: {first}" if words else first, *map(escape, (*nights, *result.remarks))]
+    return "".join(f"<li>{text}</li>" for text in told)
 
 
 def _hash(code: str) -> str:

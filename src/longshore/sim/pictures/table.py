@@ -33,23 +33,27 @@ def _jobs(result: SimResult) -> str:
 
 def _job(result: SimResult, row: JobRow) -> tuple[str, ...]:
     took = spoken(row.ended - row.queued) if row.ended is not None else ""
-    why = row.waits_for or (row.reason if row.result == "failed" else "")
-    if not why and row.waited_for:
-        why = f"waited: {row.waited_for}"
     return (
         row.name,
         row.result,
-        _clock(result, row.queued),
-        _clock(result, row.started),
-        _clock(result, row.ended),
+        clock(result, row.queued),
+        clock(result, row.started),
+        clock(result, row.ended),
         took,
         str(row.pods),
         str(row.failed),
-        why,
+        why(row),
     )
 
 
-def _clock(result: SimResult, seconds: float | None) -> str:
+def why(row: JobRow) -> str:
+    """Why it does not run, why it failed, or why it did not start at once."""
+    if row.waits_for or row.result == "failed":
+        return row.waits_for or row.reason
+    return f"waited: {row.waited_for}" if row.waited_for else ""
+
+
+def clock(result: SimResult, seconds: float | None) -> str:
     return "" if seconds is None else f"{result.clock(seconds):%d %b %H:%M:%S}"
 
 
@@ -67,7 +71,7 @@ def _cron_jobs(result: SimResult) -> str:
             spoken(row.longest_run),
             _time(result, row.earliest_end),
             _time(result, row.latest_end),
-            _clock(result, row.last_end),
+            clock(result, row.last_end),
         )
         for row in result.cron_jobs
     ]

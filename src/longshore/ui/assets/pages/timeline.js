@@ -43,23 +43,35 @@ export function read(text) {
   const found = JSON.parse(text);
   if (!Array.isArray(found.rows)) throw new Error("it has no list \"rows\"");
   let [least, most] = [Infinity, -Infinity];
-  const rows = found.rows.map((/** @type {any} */ row, /** @type {number} */ i) => {
-    if (typeof row.name !== "string" || !Array.isArray(row.bars)) throw new Error(`rows[${i}] needs a "name" and "bars"`);
+  /** @param {any[]} rows @param {string} where */
+  const all = (rows, where) => rows.map((/** @type {any} */ row, /** @type {number} */ i) => {
+    const own = `${where}[${i}]`;
+    if (typeof row.name !== "string" || !Array.isArray(row.bars)) throw new Error(`${own} needs a "name" and "bars"`);
     const bars = row.bars.map((/** @type {any} */ bar, /** @type {number} */ j) => {
       const [from, to] = [time(bar.from), bar.to === null || bar.to === undefined ? null : time(bar.to)];
-      if (!Number.isFinite(from) || (to !== null && !(to >= from))) throw new Error(`rows[${i}].bars[${j}] needs "from" and "to" in order`);
-      if (!STATES.has(bar.state)) throw new Error(`rows[${i}].bars[${j}].state ${JSON.stringify(bar.state)} is none of ${[...STATES].join(", ")}`);
+      if (!Number.isFinite(from) || (to !== null && !(to >= from))) throw new Error(`${own}.bars[${j}] needs "from" and "to" in order`);
+      if (!STATES.has(bar.state)) throw new Error(`${own}.bars[${j}].state ${JSON.stringify(bar.state)} is none of ${[...STATES].join(", ")}`);
       least = Math.min(least, from);
       most = Math.max(most, to ?? from);
       return { from, to, state: bar.state, label: bar.label, detail: bar.detail };
     });
-    return { name: row.group ? `${row.group} ${row.name}` : row.name, bars };
+    const use = row.use && { from: time(row.use.from), to: time(row.use.to), shares: row.use.shares };
+    if (use && !(use.to > use.from && Array.isArray(use.shares))) throw new Error(`${own}.use needs "from" and "to" in order, and "shares"`);
+    if (row.cells && !texts(row.cells)) throw new Error(`${own}.cells is no list of texts`);
+    if (row.rows && !Array.isArray(row.rows)) throw new Error(`${own}.rows is no list`);
+    const name = row.group ? `${row.group} ${row.name}` : row.name;
+    return { name, bars, use, cells: row.cells, rows: row.rows && all(row.rows, `${own}.rows`), open: row.open };
   });
+  if (found.columns && !texts(found.columns)) throw new Error("\"columns\" is no list of texts");
+  const rows = all(found.rows, "rows");
   const start = found.start === undefined ? least : time(found.start);
   const end = found.end === undefined ? most : time(found.end);
   if (!(end >= start)) throw new Error("\"end\" is before \"start\"");
-  return { title: String(found.title ?? ""), start, end, rows };
+  return { title: String(found.title ?? ""), start, end, columns: found.columns, rows };
 }
+
+/** @param {any} value */
+const texts = (value) => Array.isArray(value) && value.every((each) => typeof each === "string");
 
 /** Seconds since 1970 of a number or an RFC 3339 text. @param {any} value */
 const time = (value) => (typeof value === "number" ? value : Date.parse(value) / 1000);

@@ -1,6 +1,7 @@
-// A timeline: rows of bars over time, as docs/reference/ui.md writes it down. Draws only the rows in sight.
+// A timeline: rows of bars over time, as docs/reference/ui.md writes it down, beside a table. Draws only the rows in sight.
 //
-// Ctrl and the wheel, or the buttons, zoom; dragging and the arrow keys move; the pointer tells what a bar is.
+// Ctrl and the wheel, or the buttons, zoom; dragging and the arrow keys move; the pointer tells what a bar is; a click on
+// a row unfolds the rows inside it. With the attribute `fills` it is as tall as its place on the page.
 
 import { ahead, clock, full, span } from "../lib/format.js";
 import { colour, fit, onLook } from "../lib/paint.js";
@@ -9,12 +10,19 @@ import { h, properties, View } from "../lib/view.js";
 const ROW_PX = 22;
 const HEAD_PX = 24;
 const MAX_PX = 520;
+const STEP_PX = 14;
+const LETTER_PX = 7;
+const TABLE_PX = 900;
+const COLUMN_PX = 40;
+const MAX_LETTERS = 26;
 const STEPS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 604800, 2592000];
 const FILLS = /** @type {Record<string, string>} */ ({ running: "fill-running", done: "fill-done", failed: "fill-failed", waiting: "fill-waiting", backoff: "fill-held", held: "fill-held", none: "fill-none" });
 
 /** @typedef {{from: number, to: number | null, state: string, label?: string, detail?: string}} Bar  seconds; `to` null means it goes on */
-/** @typedef {{name: string, group?: string, bars: Bar[]}} Row */
-/** @typedef {{title?: string, start: number, end: number, rows: Row[]}} Timeline */
+/** @typedef {{from: number, to: number, shares: number[]}} Use  means of equal slices of a time */
+/** @typedef {{name: string, bars: Bar[], use?: Use, cells?: string[], rows?: Row[], open?: boolean}} Row */
+/** @typedef {{title?: string, start: number, end: number, columns?: string[], rows: Row[]}} Timeline */
+/** @typedef {{row: Row, depth: number, path: string}} Lane  a row that is not folded away */
 
 class Gantt extends View {
   start() {
@@ -24,12 +32,79 @@ class Gantt extends View {
 
   changed() {
     if (!this.zoomed) this.range = null;
+    this.states = new Set();
+    this.folds = false;
+    /** @param {Row[]} rows */
+    const look = (rows) => {
+      for (const row of rows) {
+        for (const bar of row.bars) this.states.add(bar.state);
+        if (!row.rows) continue;
+        this.folds = true;
+        look(row.rows);
+      }
+    };
+    look(this.timeline?.rows ?? []);
+    this.lay();
+  }
+
+  /** Lays out the rows that are not folded away. @param {(lane: Lane) => boolean} [turn] opens or folds all, or one */
+  lay(turn) {
+    this.turned ??= new Map();
+    /** @type {Lane[]} */
+    this.lanes = [];
+    /** @param {Row[]} rows @param {number} depth @param {string} within */
+    const add = (rows, depth, within) => {
+      for (const row of rows) {
+        const lane = { row, depth, path: `${within}\n${row.name}` };
+        this.lanes.push(lane);
+        if (!row.rows) continue;
+        if (turn) this.turned.set(lane.path, turn(lane));
+        if (this.isOpen(lane)) add(row.rows, depth + 1, lane.path);
+      }
+    };
+    add(this.timeline?.rows ?? [], 0, "");
+    this.longest = 0;
+    this.widths = (this.timeline?.columns ?? []).map((/** @type {string} */ head) => head.length);
+    for (const { row, depth } of this.lanes.slice(0, 300)) {
+      this.longest = Math.max(this.longest, row.name.length + (this.folds ? 2 * depth + 8 : 0));
+      row.cells?.forEach((text, i) => (this.widths[i] = Math.max(this.widths[i], Math.min(text.length, MAX_LETTERS))));
+    }
+  }
+
+  /** @param {Lane} lane */
+  isOpen({ row, path }) {
+    return this.turned.get(path) ?? row.open ?? false;
+  }
+
+  /** Unfolds a row, or folds it. @param {Lane} lane */
+  turn(lane) {
+    const open = !this.isOpen(lane);
+    this.lay((each) => (each.path === lane.path ? open : this.isOpen(each)));
+    this.hit = null;
+    this.draw();
   }
 
   /** The room for the names of the rows. */
+  get names() {
+    return Math.max(64, Math.min(this.clientWidth < 560 ? 96 : 240, this.longest * LETTER_PX + 20));
+  }
+
+  /** Where each column of the table begins, and the last one ends: as many columns as leave the bars half of the place. */
+  get columns() {
+    const ends = [this.names];
+    if (this.clientWidth < TABLE_PX) return ends;
+    for (const letters of this.widths ?? []) {
+      const begin = ends[ends.length - 1];
+      const end = Math.min(begin + letters * LETTER_PX + 16, this.clientWidth / 2);
+      if (end - begin < COLUMN_PX) break;
+      ends.push(end);
+    }
+    return ends;
+  }
+
+  /** The room for names and table. */
   get gutter() {
-    const longest = (this.timeline?.rows ?? []).slice(0, 300).reduce((/** @type {number} */ most, /** @type {Row} */ row) => Math.max(most, row.name.length), 0);
-    return Math.max(64, Math.min(this.clientWidth < 560 ? 96 : 200, longest * 7 + 20));
+    return this.columns[this.columns.length - 1];
   }
 
   get shownRange() {
@@ -38,38 +113,41 @@ class Gantt extends View {
   }
 
   view() {
-    const rows = this.timeline?.rows ?? [];
-    const tall = Math.min(MAX_PX, HEAD_PX + rows.length * ROW_PX + 4);
+    const tall = this.hasAttribute("fills") ? {} : { height: `${Math.min(MAX_PX, HEAD_PX + (this.lanes?.length ?? 0) * ROW_PX + 4)}px` };
     return [
       h("div", { class: "gantt-tools" },
         h("ul", { class: "legend" }, this.legend()),
         h("span", { class: "spacer" }),
+        this.folds && [
+          h("button", { type: "button", class: "button small quiet", onclick: () => { this.lay(() => true); this.draw(); } }, "Unfold all"),
+          h("button", { type: "button", class: "button small quiet", onclick: () => { this.lay(() => false); this.draw(); } }, "Fold all")],
         h("button", { type: "button", class: "button small quiet", "aria-label": "Zoom in", onclick: () => this.zoom(0.6) }, "+"),
         h("button", { type: "button", class: "button small quiet", "aria-label": "Zoom out", onclick: () => this.zoom(1.7) }, "−"),
         h("button", { type: "button", class: "button small quiet", disabled: !this.range, onclick: () => { this.range = null; this.zoomed = false; this.draw(); } }, "Whole")),
-      h("div", { class: "gantt-box", style: { height: `${tall}px` } },
+      h("div", { class: "gantt-box", style: tall },
         h("canvas", { tabindex: "0", role: "img", "aria-label": this.said(), ref: (/** @type {any} */ node) => (this.canvas = node),
           onwheel: (/** @type {WheelEvent} */ event) => this.wheel(event), onpointerdown: (/** @type {PointerEvent} */ event) => this.grab(event), onpointermove: (/** @type {PointerEvent} */ event) => this.point(event),
-          onpointerleave: () => this.hide(), onclick: () => this.hit?.row && !this.dragged && this.onopen?.(this.hit.row, this.hit.bar), onkeydown: (/** @type {KeyboardEvent} */ event) => this.key(event) }),
+          onpointerleave: () => this.hide(), onclick: (/** @type {PointerEvent} */ event) => this.clicked(event), onkeydown: (/** @type {KeyboardEvent} */ event) => this.key(event) }),
         h("div", { class: "tip", hidden: !this.hit, style: this.tipAt ?? {} }, this.hit && this.tip(this.hit))),
     ];
   }
 
   legend() {
-    const seen = new Set();
-    for (const row of (this.timeline?.rows ?? []).slice(0, 2000)) for (const bar of row.bars) seen.add(bar.state);
-    return [...seen].sort().map((state) => h("li", { key: state }, h("span", { class: `swatch ${FILLS[state] ?? "fill-none"}${state === "backoff" ? " hatched" : ""}` }), state === "backoff" ? "back-off" : state));
+    return [...(this.states ?? [])].sort().map((state) => h("li", { key: state }, h("span", { class: `swatch ${FILLS[state] ?? "fill-none"}${state === "backoff" ? " hatched" : ""}` }), state === "backoff" ? "back-off" : state));
   }
 
   said() {
-    const { rows = [], start = 0, end = 0 } = this.timeline ?? {};
-    return `${this.timeline?.title ?? "Timeline"}: ${rows.length} rows over ${span(end - start)}. Arrow keys move, plus and minus zoom.`;
+    const { start = 0, end = 0 } = this.timeline ?? {};
+    return `${this.timeline?.title ?? "Timeline"}: ${this.lanes?.length ?? 0} rows over ${span(end - start)}. Arrow keys move, plus and minus zoom.`;
   }
 
-  /** @param {{row: Row, bar: Bar}} hit */
-  tip({ row, bar }) {
+  /** @param {{row: Row, bar?: Bar, at: number, isName?: boolean}} hit */
+  tip({ row, bar, at, isName }) {
+    const name = h("b", null, row.name);
+    if (isName) return [name, row.cells?.map((text, i) => text && h("span", null, `${this.timeline.columns[i].toLowerCase()}: ${text}`))];
+    if (!bar) return [name, h("span", null, `${Math.round((shareAt(row.use, at) ?? 0) * 100)}% used at ${clock(at)}`)];
     const to = bar.to ?? this.timeline.end;
-    return [h("b", null, row.name), h("span", null, bar.label || bar.state), h("span", null, `${clock(bar.from)} to ${bar.to === null ? "now" : clock(bar.to)}, ${span(to - bar.from)}`), bar.detail && h("span", null, bar.detail)];
+    return [name, h("span", null, bar.label || bar.state), h("span", null, `${clock(bar.from)} to ${bar.to === null ? "now" : clock(bar.to)}, ${span(to - bar.from)}`), bar.detail && h("span", null, bar.detail)];
   }
 
   drawn() {
@@ -77,42 +155,76 @@ class Gantt extends View {
     const box = /** @type {HTMLElement} */ (this.canvas.parentElement);
     const [wide, tall] = [box.clientWidth, box.clientHeight];
     const { pen } = fit(this.canvas, wide, tall);
-    const { gutter } = this;
+    const { columns, gutter, lanes } = this;
     const { start, end } = this.shownRange;
     const x = (/** @type {number} */ at) => gutter + ((at - start) / (end - start)) * (wide - gutter - 8);
-    const rows = this.timeline.rows;
-    this.top = Math.max(0, Math.min(this.top, rows.length * ROW_PX - (tall - HEAD_PX)));
+    this.top = Math.max(0, Math.min(this.top, lanes.length * ROW_PX - (tall - HEAD_PX)));
     pen.clearRect(0, 0, wide, tall);
     pen.font = `12px ${getComputedStyle(this).fontFamily}`;
     pen.textBaseline = "middle";
     this.grid(pen, x, wide, tall, start, end);
+    columns.slice(0, -1).forEach((left, i) => pen.fillText(this.timeline.columns[i], left, HEAD_PX / 2));
     pen.save();
     pen.beginPath();
     pen.rect(0, HEAD_PX, wide, tall - HEAD_PX);
     pen.clip();
     const first = Math.max(0, Math.floor(this.top / ROW_PX));
-    const last = Math.min(rows.length, Math.ceil((this.top + tall) / ROW_PX));
+    const last = Math.min(lanes.length, Math.ceil((this.top + tall) / ROW_PX));
     const fills = Object.fromEntries(Object.entries(FILLS).map(([state, name]) => [state, colour(name)]));
-    const ink = colour("ink-2");
+    const [ink, strong, sunken] = [colour("ink-2"), colour("ink"), colour("sunken")];
+    const { font } = pen;
     for (let i = first; i < last; i++) {
       const y = HEAD_PX + i * ROW_PX - this.top;
-      for (const bar of rows[i].bars) {
+      const { row, depth } = lanes[i];
+      const isHead = row.rows && !row.bars.length && !row.use;
+      if (isHead) {
+        pen.fillStyle = sunken;
+        pen.fillRect(0, y, wide, ROW_PX);
+      }
+      if (row.use) this.area(pen, row.use, x, y, gutter, wide);
+      for (const bar of row.bars) {
         const from = Math.max(gutter, x(bar.from));
         const to = Math.min(wide - 4, x(bar.to ?? this.timeline.end));
         if (to < gutter || from > wide) continue;
         pen.fillStyle = fills[bar.state] ?? fills.none;
         const thin = bar.state === "waiting" || bar.state === "backoff" || bar.state === "none";
         const high = thin ? 6 : ROW_PX - 8;
+        const above = y + (ROW_PX - high) / 2;
+        if (to - from < 3) {
+          pen.fillRect(from, above, 2, high);
+          continue;
+        }
         pen.beginPath();
-        pen.roundRect(from, y + (ROW_PX - high) / 2, Math.max(2, to - from), high, Math.min(3, Math.max(1, (to - from) / 2)));
+        pen.roundRect(from, above, to - from, high, Math.min(3, (to - from) / 2));
         pen.fill();
       }
-      pen.fillStyle = ink;
-      pen.fillText(short(pen, rows[i].name, gutter - 14), 6, y + ROW_PX / 2);
-      this.beyond(pen, rows[i], gutter, wide, y + ROW_PX / 2);
+      pen.fillStyle = isHead ? strong : ink;
+      pen.font = isHead ? `600 ${font}` : font;
+      const left = 6 + depth * STEP_PX;
+      if (row.rows) pen.fillText(this.isOpen(lanes[i]) ? "▾" : "▸", left, y + ROW_PX / 2);
+      const count = row.rows ? ` (${row.rows.length})` : "";
+      const begin = left + (this.folds ? STEP_PX : 0);
+      pen.fillText(isHead ? row.name : short(pen, row.name + count, columns[0] - begin - 8), begin, y + ROW_PX / 2);
+      pen.font = font;
+      columns.slice(0, -1).forEach((at, j) => pen.fillText(cut(pen, row.cells?.[j] ?? "", columns[j + 1] - at - 8), at, y + ROW_PX / 2));
+      this.beyond(pen, row, gutter, wide, y + ROW_PX / 2);
     }
-    this.thumb(pen, rows.length * ROW_PX, wide, tall - HEAD_PX);
+    this.thumb(pen, lanes.length * ROW_PX, wide, tall - HEAD_PX);
     pen.restore();
+  }
+
+  /** Draws how much of something is used over time. @param {CanvasRenderingContext2D} pen @param {Use} use @param {(at: number) => number} x @param {number} y @param {number} gutter @param {number} wide */
+  area(pen, { from, to, shares }, x, y, gutter, wide) {
+    const slice = (to - from) / shares.length;
+    pen.fillStyle = colour("line");
+    pen.fillRect(gutter, y + ROW_PX - 3, wide - gutter - 8, 1);
+    pen.fillStyle = colour("accent");
+    shares.forEach((share, i) => {
+      const left = Math.max(gutter, Math.round(x(from + i * slice)));
+      const right = Math.min(wide - 8, Math.round(x(from + (i + 1) * slice)));
+      const high = Math.min(1, share) * (ROW_PX - 6);
+      if (share > 0 && right > left) pen.fillRect(left, y + ROW_PX - 3 - Math.max(1, high), right - left, Math.max(1, high));
+    });
   }
 
   /** Points to the bars of a row that has none in sight. @param {CanvasRenderingContext2D} pen @param {Row} row @param {number} gutter @param {number} wide @param {number} y */
@@ -183,11 +295,12 @@ class Gantt extends View {
       this.zoom(event.deltaY > 0 ? 1.2 : 0.83, this.time(event.offsetX));
       return;
     }
-    const most = this.timeline.rows.length * ROW_PX - (this.canvas.clientHeight - HEAD_PX);
+    const most = this.lanes.length * ROW_PX - (this.canvas.clientHeight - HEAD_PX);
     const next = Math.max(0, Math.min(most, this.top + event.deltaY));
     if (next !== this.top) {
       event.preventDefault();
       this.top = next;
+      this.hit = null;
       this.draw();
     }
   }
@@ -212,15 +325,31 @@ class Gantt extends View {
     addEventListener("pointerup", () => stop.abort(), { signal: stop.signal });
   }
 
+  /** @param {PointerEvent} event @returns {Lane | undefined} */
+  laneAt(event) {
+    return event.offsetY > HEAD_PX ? this.lanes?.[Math.floor((event.offsetY - HEAD_PX + this.top) / ROW_PX)] : undefined;
+  }
+
+  /** @param {PointerEvent} event */
+  clicked(event) {
+    const lane = this.laneAt(event);
+    if (this.dragged || !lane) return;
+    if (lane.row.rows) this.turn(lane);
+    else if (this.hit?.bar) this.onopen?.(this.hit.row, this.hit.bar);
+  }
+
   /** @param {PointerEvent} event */
   point(event) {
-    const row = this.timeline?.rows[Math.floor((event.offsetY - HEAD_PX + this.top) / ROW_PX)];
+    const row = this.laneAt(event)?.row;
+    const isName = event.offsetX < this.gutter;
     const at = this.time(event.offsetX);
     const slack = this.time(event.offsetX + 3) - at;
-    const bar = event.offsetY > HEAD_PX && row?.bars.find((/** @type {Bar} */ each) => each.from - slack <= at && at <= (each.to ?? this.timeline.end) + slack);
-    if (!bar) return this.hide();
-    this.hit = { row, bar };
-    this.tipAt = { left: `${Math.max(0, Math.min(event.offsetX + 14, this.clientWidth - 270))}px`, top: `${event.offsetY + 16}px` };
+    const bar = isName ? undefined : row?.bars.find((/** @type {Bar} */ each) => each.from - slack <= at && at <= (each.to ?? this.timeline.end) + slack);
+    if (isName ? !row?.cells : !bar && shareAt(row?.use, at) === undefined) return this.hide();
+    this.hit = { row, bar, at, isName };
+    const [left, tall] = [`${Math.max(0, Math.min(event.offsetX + 14, this.clientWidth - 270))}px`, this.canvas.clientHeight];
+    const isLow = event.offsetY > Math.max(160, tall - 140);
+    this.tipAt = isLow ? { left, bottom: `${tall - event.offsetY + 12}px` } : { left, top: `${event.offsetY + 16}px` };
     this.draw();
   }
 
@@ -246,7 +375,20 @@ class Gantt extends View {
 properties(Gantt, "timeline");
 customElements.define("ls-gantt", Gantt);
 
-/** @param {CanvasRenderingContext2D} pen @param {string} text @param {number} room */
+/** The share that is used at a moment. @param {Use | undefined} use @param {number} at */
+function shareAt(use, at) {
+  return use?.shares[Math.floor(((at - use.from) / (use.to - use.from)) * use.shares.length)];
+}
+
+/** The beginning of a text, as much as there is room for. @param {CanvasRenderingContext2D} pen @param {string} text @param {number} room */
+function cut(pen, text, room) {
+  if (pen.measureText(text).width <= room) return text;
+  let keep = Math.floor((text.length * room) / pen.measureText(text).width);
+  while (keep > 3 && pen.measureText(`${text.slice(0, keep)}…`).width > room) keep--;
+  return `${text.slice(0, keep)}…`;
+}
+
+/** The end of a text, likewise. @param {CanvasRenderingContext2D} pen @param {string} text @param {number} room */
 function short(pen, text, room) {
   if (pen.measureText(text).width <= room) return text;
   let keep = Math.floor((text.length * room) / pen.measureText(text).width) - 1;
