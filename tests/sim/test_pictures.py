@@ -14,7 +14,7 @@ from longshore.cli.main import main
 from longshore.scripts.pod_rules import Rule
 from longshore.scripts.runs import Run
 from longshore.sim.pictures import timeline
-from longshore.sim.sim_result import Result
+from longshore.sim.sim_result import SimResult
 from longshore.testing.troubles import NodeFailure, Troubles
 from sim.worlds import HOUR, START, cron_job, gang, job, played
 
@@ -22,7 +22,7 @@ HALF_HOUR = 1800.0
 LONG = [Rule("*", (Run(HALF_HOUR),))]
 
 
-def lanes(found: Result) -> dict[str, Obj]:
+def lanes(found: SimResult) -> dict[str, Obj]:
     return {row["name"]: row for row in timeline.of("x", {"": found})["rows"]}
 
 

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from longshore.cli.crontabs.made import CannotOverride, instantiated
 
+from longshore.cli.crontabs.cronjob_manifests import CannotOverride, instantiated
 from longshore.cli.main import main
 from support.longshore_process import RunningLongshore, longshore_up
 

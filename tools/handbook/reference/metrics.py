@@ -7,11 +7,13 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 from handbook.reference import source
 from handbook.reference.markdown import cell, code, page, table
 from longshore.api.metrics import Registry
 from longshore.apiserver.metrics import Metrics
+from longshore.plane import controllers
 from longshore.up.options import Options
 from longshore.up.running import running
 
@@ -42,11 +44,14 @@ def text() -> str:
 
 
 def _of_a_running_longshore() -> list[Metric]:
+    begin = controllers.start
+
     async def start_and_stop() -> None:
         async with running(Options(in_memory=True, port=0, node=True)) as longshore:
             Metrics(longshore.api.store)  # which the first connection makes
 
-    with _recorded() as metrics:
+    # All controllers run from the start, though there is no object for them.
+    with _recorded() as metrics, patch.object(controllers, "start", lambda *given, **_: begin(*given)):
         asyncio.run(start_and_stop())
     return [Metric(each.name, type(each).__name__.lower(), each.labels, each.help) for each in metrics]
 
