@@ -29,7 +29,28 @@ class NumberedTask(asyncio.Task[Any]):
         return self._number
 
 
-class ShuffledLoop(VirtualLoop):
+class RestlessError(Exception):
+    """Work goes on and on, and no virtual time passes: something is tried again without a pause."""
+
+
+class BoundedLoop(VirtualLoop):
+    """Raises RestlessError after MAX_TURNS at one moment, where a run would never end."""
+
+    MAX_TURNS = 50_000
+    _turns = 0
+    _moment = 0.0
+
+    def _run_once(self) -> None:
+        if self.elapsed != self._moment:
+            self._moment, self._turns = self.elapsed, 0
+        self._turns += 1
+        if self._turns > self.MAX_TURNS:
+            self._turns = 0
+            raise RestlessError(f"{self.MAX_TURNS} turns of the loop at second {self._moment}")
+        super()._run_once()  # type: ignore[misc] # asyncio's own step, which typeshed does not tell
+
+
+class ShuffledLoop(BoundedLoop):
     """asyncio promises no order among tasks; its own loop has one, and code may come to rely on it."""
 
     _ready: deque[asyncio.Handle]
@@ -45,7 +66,7 @@ class ShuffledLoop(VirtualLoop):
             self._rng.shuffle(handles)
             ready.clear()
             ready.extend(handles)
-        super()._run_once()  # type: ignore[misc] # asyncio's own step, which typeshed does not tell
+        super()._run_once()
 
 
 def run(main: Callable[[VirtualClock], Awaitable[T]], seed: int, *, shuffled: bool) -> T:
@@ -59,7 +80,7 @@ def run(main: Callable[[VirtualClock], Awaitable[T]], seed: int, *, shuffled: bo
         return await main(VirtualClock(loop, seed=seed))
 
     def loop() -> VirtualLoop:
-        return ShuffledLoop(random.Random(f"order {seed}")) if shuffled else VirtualLoop()
+        return ShuffledLoop(random.Random(f"order {seed}")) if shuffled else BoundedLoop()
 
     with asyncio.Runner(loop_factory=loop) as runner:
         # Not by runner.run: to say what SIGINT did before, it describes the task in words, which takes 30 ms.

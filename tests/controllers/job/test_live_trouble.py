@@ -153,6 +153,37 @@ def test_a_quota_is_found_out_with_few_requests() -> None:
     play(scene)
 
 
+async def _too_much(stage: Stage) -> None:
+    """A quota that lets no further pod in."""
+    quota = {"metadata": {"name": "q"}, "spec": {"hard": {"pods": "1"}}, "status": {"hard": {"pods": "1"}}}
+    await stage.client.create(("v1", "ResourceQuota"), quota, NS)
+    await stage.client.patch(
+        ("v1", "ResourceQuota"), "q", {"status": {"hard": {"pods": "1"}}}, NS, subresource="status"
+    )
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"completions": 2, "completionMode": "Indexed", "parallelism": 2, "backoffLimitPerIndex": 3},
+        {"completions": 1200, "parallelism": 600},
+    ],
+    ids=["a failed index", "more pods than a sync creates"],
+)
+def test_creates_that_a_quota_refuses_are_tried_again_after_pauses(spec: Obj) -> None:
+    async def scene(stage: Stage) -> None:
+        await _too_much(stage)
+        await stage.job(**spec)
+        (pod,) = await stage.until_live(1)
+        await asyncio.sleep(20)  # a failed pod's replacement is due now
+        await stage.end(pod, "Failed", exit=1, ago=19)
+        await asyncio.sleep(300)
+        assert stage.theirs.asked["create pods"] < 40
+        assert len(await stage.live()) == 1
+
+    play(scene)
+
+
 def test_a_finalizer_that_cannot_be_removed_now_is_removed_later() -> None:
     async def scene(stage: Stage) -> None:
         failing = True

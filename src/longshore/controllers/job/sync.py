@@ -81,15 +81,19 @@ class Sync:
         tracking = before_killing(plan)
         if tracking is not None:
             await self._count(tracking, kill=True)
-            return
-        results, problem = await act.change_pods(plan)
-        if plan.create:
-            tools.metrics.pods_created(plan, results)
-        tracking = track(plan, results)
-        self._why += tracking.why
-        await self._count(tracking)
-        if problem is not None:
-            raise problem
+        else:
+            results, problem = await act.change_pods(plan)
+            if plan.create:
+                tools.metrics.pods_created(plan, results)
+            tracking = track(plan, results)
+            self._why += tracking.why
+            await self._count(tracking)
+            if (
+                problem is not None
+            ):  # the queue pauses before the next sync: a quota may refuse pods for hours
+                raise problem
+        if tracking.look_again is not None:
+            tools.queue.add_after(key, tracking.look_again)
 
     async def _ask_for_namespace(self) -> None:
         """Asks whether the namespace is being deleted. The answer takes effect in the next sync."""
@@ -114,8 +118,6 @@ class Sync:
                 raise
         if problem is not None:
             raise problem
-        if tracking.look_again is not None:
-            tools.queue.add_after(self._key, tracking.look_again)
         if ending.finished is not None:
             tools.memory.end_written(self._key, self._job["metadata"]["uid"])
             tools.metrics.job_finished(tracking.plan.spec, ending.finished)
