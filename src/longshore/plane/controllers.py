@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
 from functools import partial
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from longshore.api.facts import kinds
-from longshore.plane import bootstrap, first_objects
-from longshore.plane.first_objects import any_object
+from longshore.machinery.informers.heard_objects import OnChange
+from longshore.plane import bootstrap
 from longshore.plane.supervising import supervised
 
 if TYPE_CHECKING:
@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from longshore.machinery.controller_context import ControllerContext
     from longshore.machinery.explanations import Tell
     from longshore.machinery.informers.cache import Key
+    from longshore.machinery.informers.informer import Informers
     from longshore.machinery.reasons import Reason
-    from longshore.plane.first_objects import Awaited
     from longshore.plane.wiring import Wiring
 
+Awaited: TypeAlias = "Mapping[Kind, Callable[[Obj], bool]]"
+"""The kinds, each with a test of which objects count."""
 Factory = Callable[["Client", "Wiring", str], Coroutine[Any, Any, None]]
 """Runs the controller of this name until cancelled."""
 
@@ -120,6 +122,10 @@ def _is_for_volcano(pod: Obj) -> bool:
     return bool(pod["spec"].get("schedulerName") == "volcano")
 
 
+def _any_object(obj: Obj) -> bool:
+    return True
+
+
 _MADE_QUEUES: Final = frozenset(row["metadata"]["name"] for row in bootstrap.QUEUES)
 
 
@@ -137,7 +143,7 @@ CONTROLLERS: Final[dict[str, Controller]] = {
         _of("namespace", "zone", kind="cronjob", who=_CRON),
         workers=1000,
         by_namespace=True,
-        begins_with={kinds.CRON_JOBS: any_object},
+        begins_with={kinds.CRON_JOBS: _any_object},
     ),
     "garbage": Controller("garbage", _garbage, workers=20),
     "job": Controller(
@@ -171,28 +177,28 @@ CONTROLLERS: Final[dict[str, Controller]] = {
         _of("keys", "namespace", kind="vcjob", who="Job controller"),
         workers=64,
         by_namespace=True,
-        begins_with={kinds.VOLCANO_JOBS: any_object, kinds.COMMANDS: any_object},
+        begins_with={kinds.VOLCANO_JOBS: _any_object, kinds.COMMANDS: _any_object},
     ),
     "volcano-cronjob": Controller(
         "volcano.cronjob",
         _of("namespace", "zone", kind="cronvcjob", who=_CRON),
         workers=1000,
         by_namespace=True,
-        begins_with={kinds.VOLCANO_CRON_JOBS: any_object},
+        begins_with={kinds.VOLCANO_CRON_JOBS: _any_object},
     ),
     "volcano-gc": Controller(
         "volcano.gc",
         _of("namespace", kind="vcjob", who=_TTL),
         workers=1,
         by_namespace=True,
-        begins_with={kinds.VOLCANO_JOBS: any_object},
+        begins_with={kinds.VOLCANO_JOBS: _any_object},
     ),
     "volcano-jobflow": Controller(
         "volcano.flow",
         _of("namespace", kind="jobflow", who="JobFlow controller"),
         workers=5,
         by_namespace=True,
-        begins_with={kinds.JOB_FLOWS: any_object, kinds.JOB_TEMPLATES: any_object},
+        begins_with={kinds.JOB_FLOWS: _any_object, kinds.JOB_TEMPLATES: _any_object},
     ),
     "volcano-podgroup": Controller(
         "volcano.podgroup",
@@ -200,7 +206,7 @@ CONTROLLERS: Final[dict[str, Controller]] = {
         workers=5,
         by_namespace=True,
         selects=True,
-        begins_with={kinds.PODS: _is_for_volcano, kinds.POD_GROUPS: any_object},
+        begins_with={kinds.PODS: _is_for_volcano, kinds.POD_GROUPS: _any_object},
     ),
     "volcano-queue": Controller(
         "volcano.queue",
@@ -208,8 +214,8 @@ CONTROLLERS: Final[dict[str, Controller]] = {
         workers=5,
         begins_with={
             kinds.QUEUES: _differs_from_bootstrap,
-            kinds.POD_GROUPS: any_object,
-            kinds.COMMANDS: any_object,
+            kinds.POD_GROUPS: _any_object,
+            kinds.COMMANDS: _any_object,
         },
     ),
     "volume": Controller(
@@ -217,7 +223,7 @@ CONTROLLERS: Final[dict[str, Controller]] = {
         _volume,
         simulated=False,
         only_here="it makes directories of its own machine",
-        begins_with={kinds.CLAIMS: any_object, kinds.VOLUMES: any_object},
+        begins_with={kinds.CLAIMS: _any_object, kinds.VOLUMES: _any_object},
     ),
 }
 """All controllers by name. Each row imports its controller at start: the command line needs only the rows."""
@@ -257,5 +263,21 @@ def start(
 
 
 async def _run_late(row: Controller, run: Callable[[], Awaitable[None]], wiring: Wiring) -> None:
-    await first_objects.wait(wiring.informers.share(), row.begins_with)
+    await _first_object(wiring.informers.share(), row.begins_with)
     await run()
+
+
+async def _first_object(informers: Informers, awaited: Awaited) -> None:
+    """Waits until there is an object of one of these kinds that counts."""
+    found = asyncio.Event()
+    for kind, counts in awaited.items():
+        informers.get(kind).add_handler(OnChange(partial(_note_first, counts, found)))
+    async with asyncio.TaskGroup() as tasks:
+        following = tasks.create_task(informers.run())
+        await found.wait()
+        following.cancel()
+
+
+def _note_first(counts: Callable[[Obj], bool], found: asyncio.Event, obj: Obj) -> None:
+    if counts(obj):
+        found.set()

@@ -16,7 +16,7 @@ counts.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 
@@ -30,6 +30,7 @@ from longshore.controllers.job.waking import selector_index
 from longshore.machinery.background import Background
 from longshore.machinery.informers.cache import Cache
 from longshore.machinery.informers.informer import Handler, Informers
+from longshore.machinery.reason_book import FLUSH_SECONDS, Shelf
 from longshore.machinery.reasons import Number
 from longshore.machinery.records import Record
 from longshore.machinery.time.clock import Clock
@@ -38,7 +39,6 @@ from longshore.why.kinds import KINDS
 from longshore.why.story import StoryView
 
 ROW: Final = resources.own("FinishedJob", "finishedjobs", namespaced=True, verbs=("get", "list"))
-FLUSH_SECONDS: Final = 1.0
 LAST_LINES: Final = 50
 _MAX_WORDS_CHARACTERS: Final = 4096
 _MAX_DELAY_SECONDS: Final = 1.0
@@ -119,14 +119,6 @@ class FinishedJob(msgspec.Struct, array_like=True, omit_defaults=True):
 
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder(list[FinishedJob]).decode
-
-
-class Shelf(Protocol):
-    """A store for bundles of records, bounded by age and number."""
-
-    def add(self, at: float, notes: int, data: bytes) -> None: ...
-
-    def __iter__(self) -> Iterator[bytes]: ...
 
 
 class JobHistory(Handler):

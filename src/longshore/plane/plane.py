@@ -199,9 +199,9 @@ def _rare_documents(plane: Plane) -> tuple[MadeDocument, ...]:
     """The resources for retries of Jobs and calendars of CronJobs."""
 
     async def retry(call: Call) -> Obj:
-        from longshore.plane import retrying_jobs
+        from longshore.plane import job_retry
 
-        return await retrying_jobs.answer(plane.api, call)
+        return await job_retry.answer(plane.api, call)
 
     async def calendar(call: Call) -> Obj | None:
         from longshore.plane import cronjob_calendar
