@@ -79,12 +79,36 @@ def _job_complete(numbers: Numbers) -> str:
     return f"the Job is complete: {said}{failed}"
 
 
-def _skipped(numbers: Numbers) -> str:
-    if "rule" not in numbers:
-        return ""
-    times = counted(numbers["times"], "scheduled time")
+_LATEST_RUNS: Final = "only the most recent missed time is started"
+_NONE_FOUND: Final = "the search for the most recent one goes back about two intervals, and found none there"
+
+
+def _times(numbers: Numbers) -> str:
     more = "" if numbers.get("exact", 1) else "more than "
-    return f"[skips|skipped] {more}{times}: {numbers['rule']}"
+    return f"{more}{counted(numbers['times'], 'scheduled time')}"
+
+
+def _skipped(numbers: Numbers) -> str:
+    if "found" in numbers:
+        rule = _LATEST_RUNS if numbers["found"] else _NONE_FOUND
+    else:
+        rule = filled(("older than startingDeadlineSeconds ({deadline})", "{rule}"), numbers)
+    return f"[skips|skipped] {_times(numbers)}: {rule}" if rule else ""
+
+
+def _catch_up(numbers: Numbers) -> str:
+    away = filled(
+        (
+            "from {since} to {until}, while this machine slept or its clock was set forward",
+            "before longshore started at {until}",
+        ),
+        numbers,
+    )
+    runs = filled(
+        ("Starts the one of {at} when job {job} ends (Forbid)", "Runs the one of {at} now"), numbers
+    )
+    begin = f"Missed {_times(numbers)}, from {numbers['first']} on, {away}."
+    return f"{begin} {runs or 'Runs none of them'}{numbers['rules']}."
 
 
 def _nothing_due(numbers: Numbers) -> str:
@@ -196,7 +220,7 @@ ROWS: Final[Mapping[str, Row]] = {
         ("schedule {schedule} cannot be read: starts nothing", "the schedule cannot be read: {problem}"),
         event=Event("Warning", "UnparseableSchedule", "unparseable schedule: {schedule:quoted} : {problem}"),
     ),
-    "CatchUp": normal("{outage} {rules}."),
+    "CatchUp": Row(_catch_up, event=Event("Normal")),
     "ClockCorrected": Row(
         "The times of this CronJob were written by a clock that was hours ahead; "
         "scheduled times count from {at}, when it was right again"
@@ -282,7 +306,7 @@ ROWS: Final[Mapping[str, Row]] = {
         ),
     ),
     "TooLate": Row(
-        "the run of {at} is {rule}",
+        ("the run of {at} is older than startingDeadlineSeconds ({deadline})", "the run of {at} is {rule}"),
         event=Event("Warning", "MissSchedule", "Missed scheduled time to start a job: {scheduled}"),
     ),
     "TooManyMissedTimes": warning(
