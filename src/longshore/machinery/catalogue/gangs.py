@@ -140,7 +140,15 @@ ROWS: Final[Mapping[str, Row]] = {
     "JobsDue": line("[starts|started] {names}"),
     "KeepsNoJobs": Row("has succeeded and keeps no Jobs"),
     "ParentOpen": Row("opens with its parent"),
-    "ParentShut": line("cannot open below {parent}, which is shut", "closes with its parent"),
+    "ParentShut": Row(
+        ("cannot open below {parent}, which is shut", "closes with its parent"),
+        event=Event(
+            "Normal",
+            "",
+            "Failed to open queue {queue} because its parent queue {parent} is closing or closed. "
+            "Open the parent queue first.",
+        ),
+    ),
     "PhaseChanged": Row("is {phase} now", "the flow is {phase}"),
     "PodTold": line("[writes|wrote] the name of the group on pod {pod}"),
     "QueueActed": normal("{verb} queue succeed", reason="{action}"),
@@ -159,9 +167,14 @@ ROWS: Final[Mapping[str, Row]] = {
         "other gangs"
     ),
     "Evict": warning("Pod is evicted, because of {action}"),
-    "Evicts": line("removes {pod}: {why} ({action})", "removes {pod} to make room ({action})"),
+    "Evicts": Row("removes {pod} to make room ({action})"),
+    "EvictsAfterHours": Row("removes {pod}: the hours of its node are over ({action})"),
+    "EvictsFromBusyNode": Row("removes {pod}: its node is busy and others are not ({action})"),
     "GangEvicts": normal("{action}", reason="Evict"),
-    "GangInvalid": waits("{message}"),
+    "GangInvalid": waits(
+        "Not enough valid tasks for gang-scheduling, valid: {valid}, min: {min}",
+        "Not enough valid {lack} of each task for gang-scheduling",
+    ),
     "GangRefused": normal(
         "queue resource quota insufficient: {queueLacks}",
         "resource in cluster is overused: {clusterLacks}",

@@ -67,10 +67,18 @@ ROWS: Final[Mapping[str, Row]] = {
     ),
     "Lost": Row("its volume was lost, which cannot be mended"),
     "Protected": step("gets the finalizer {finalizer}, which it lacks"),
-    "ProvisioningFailed": warning(
-        'failed to provision volume with StorageClass "{className}": {problem}',
-        'storageclass.storage.k8s.io "{className}" not found',
-    ),
+    "ProvisioningFailed": warning('storageclass.storage.k8s.io "{className}" not found'),
+    **{
+        code: warning(
+            f'failed to provision volume with StorageClass "{{className}}": {problem}',
+            reason="ProvisioningFailed",
+        )
+        for code, problem in (
+            ("BlockDeviceWanted", "longshore makes directories, no block devices"),
+            ("DataSourceWanted", "longshore copies no data into new volumes"),
+            ("SelectorWanted", "claim.Spec.Selector is not supported for dynamic provisioning"),
+        )
+    },
     "ProvisioningSucceeded": normal("Successfully provisioned volume {volume}"),
     "Released": Row("its claim is gone, and its reclaim policy is {policy}"),
     "Unused": line("it is being deleted, and no {holder} has it", "it is being deleted, and no pod uses it"),

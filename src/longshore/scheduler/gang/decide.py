@@ -31,12 +31,11 @@ def _shuffle(trial: Trial) -> None:
         for each in plugins:
             tasks = each.removable(tasks)
         for task in tasks:
-            group, why = task.group, plugin.removal_reason
+            group, numbers = task.group, {"pod": "/".join(task.pod.key), "action": settings.SHUFFLE}
             trial.shuffles.add(plugin.conf.name)
             trial.evict(group, task)
             trial.evictions.append(Evict(task, group, settings.SHUFFLE))
-            evicted = {"pod": "/".join(task.pod.key), "why": why, "action": settings.SHUFFLE}
-            group.notes.append(Reason("Evicts", evicted))
+            group.notes.append(Reason(plugin.removal_code, numbers))
 
 
 _ACTIONS = {
