@@ -22,7 +22,6 @@ import msgspec
 
 from longshore.api import resources
 from longshore.api.facts import job_state, kinds, own_names, pod_state
-from longshore.api.facts.pod_state import COMPLETION_INDEX
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.apiserver.request.call import Call
@@ -345,7 +344,7 @@ def _last_failure(pods: Sequence[Obj]) -> str:
     if not pods:
         return ""
     last = pods[-1]
-    index = (last["metadata"].get("annotations") or {}).get(COMPLETION_INDEX)
+    index = pod_state.completion_index(last)
     who = f"index {index}" if index is not None else f"pod {last['metadata']['name']}"
     end = pod_state.end_of(last)
     code = f"exit code {end.code}" if end.code else ""
