@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from longshore.api import cron
-from longshore.api.cron.schedule_text import in_words
 from longshore.api.time import rfc3339
 from longshore.api.time.instants import Instant
 from longshore.api.types import Obj
 from longshore.cli.commands.history import Row, order
+from longshore.cli.crontabs.schedule_text import in_words
 from longshore.cli.printing.columns import Columns
 from longshore.cli.running.report_lines import span
 from longshore.controllers.cronjob import timing
