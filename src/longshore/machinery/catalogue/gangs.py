@@ -18,11 +18,20 @@ from longshore.machinery.catalogue.row import (
     waits,
     warning,
 )
+from longshore.machinery.sentences import filled
 
 
 def _pods_deleted(numbers: Numbers) -> str:
     kept = f", keeps {numbers['kept']} that have ended" if numbers.get("kept") else ""
-    target = f" of {numbers['target']}" if "target" in numbers else ""
+    target = filled(
+        (
+            " of partition {partition!r} of task {task!r}",
+            " of task {task!r}",
+            " of pod {pod}",
+            " of {target}",
+        ),
+        numbers,
+    )
     return f"[deletes|deleted] {numbers['pods']} pods{target}{kept}" if "pods" in numbers else ""
 
 

@@ -23,7 +23,8 @@ def _contents(begin: str, *, names_only: bool) -> Callable[[Numbers], str]:
 
 
 ROWS: Final[Mapping[str, Row]] = {
-    "LeaderElection": normal("{replica} {change}"),
+    "BecameLeader": normal("{replica} became leader", reason="LeaderElection"),
+    "StoppedLeading": normal("{replica} stopped leading", reason="LeaderElection"),
     # ---- namespaces and roles
     "AccountCreated": line("[creates|created] the service account {name}[, which is not there|]"),
     "AuthorityCreated": line("[creates|created] the ConfigMap {name}[, which is not there|]"),
