@@ -19,17 +19,12 @@ if TYPE_CHECKING:
     from longshore.api.types import Obj
     from longshore.client import Client
     from longshore.client.projection import Projection
-    from longshore.machinery.controller_context import ControllerContext
-    from longshore.machinery.explanations import Tell
-    from longshore.machinery.informers.cache import Key
     from longshore.machinery.informers.informer import Informers
-    from longshore.machinery.reasons import Reason
+    from longshore.machinery.reason_book import Kinds
     from longshore.plane.wiring import Wiring
 
 Awaited: TypeAlias = "Mapping[Kind, Callable[[Obj], bool]]"
 """The kinds, each with a test of which objects count."""
-Factory = Callable[["Client", "Wiring", str], Coroutine[Any, Any, None]]
-"""Runs the controller of this name until cancelled."""
 
 
 class Controller(NamedTuple):
@@ -37,7 +32,14 @@ class Controller(NamedTuple):
 
     package: str
     """The module or package below `longshore.controllers`."""
-    run: Factory
+    kind: Kinds
+    """The kind of the objects about which its reasons are recorded."""
+    who: str
+    """The source of its reasons."""
+    takes: tuple[str, ...] = ()
+    """The parts of the wiring that it gets, if they are set, besides the namespace."""
+    live: bool = False
+    """Whether the reasons of its last sync can be asked for, including those that are not recorded."""
     workers: int = 0
     """Objects synced in parallel, unless configured otherwise; 0 if all are synced at once. More than
     upstream's 5 where syncs mostly wait for the journal: their writes share a transaction."""
@@ -54,38 +56,21 @@ class Controller(NamedTuple):
     """If not empty, the controller starts with the first object of these kinds that counts."""
 
 
-def _of(*takes: str, kind: str, who: str, live: bool = False) -> Factory:
-    """Runs the controller's package; `takes` names the parts of the wiring that it gets, if they are set.
-
-    Its reasons are recorded for objects of `kind`, with `who` as their source (`Wiring.context`). If `live`,
-    the reasons of the last sync are available, too, also those that are not recorded.
-    """
-
-    def run(client: Client, wiring: Wiring, name: str) -> Coroutine[Any, Any, None]:
-        context = _context(client, wiring, name, wiring.reasons.teller(kind, who))
-        if live:
-            wiring.waits[kind] = context.explanations.of
-        given = {part: value for part in takes if (value := getattr(wiring, part)) not in (None, "")}
-        running: Coroutine[Any, Any, None]
-        running = _package(name).run(context, **given)
-        return running
-
-    return run
+def _run(client: Client, wiring: Wiring, name: str) -> Coroutine[Any, Any, None]:
+    """Runs the controller of this name until cancelled."""
+    row = CONTROLLERS[name]
+    tell = wiring.reasons.teller(row.kind, row.who)
+    context = wiring.context(client, tell, name=name, workers=row.workers)
+    if row.live:
+        wiring.waits[str(row.kind)] = context.explanations.of
+    takes = ("namespace", *row.takes) if row.by_namespace else row.takes
+    given = {part: value for part in takes if (value := getattr(wiring, part)) not in (None, "")}
+    running: Coroutine[Any, Any, None] = _package(name).run(context, **given)
+    return running
 
 
 def _package(name: str) -> Any:
     return import_module(f"longshore.controllers.{CONTROLLERS[name].package}")
-
-
-def _context(client: Client, wiring: Wiring, name: str, tell: Tell) -> ControllerContext:
-    return wiring.context(client, tell, name=name, workers=CONTROLLERS[name].workers)
-
-
-def _garbage(client: Client, wiring: Wiring, name: str) -> Coroutine[Any, Any, None]:
-    from longshore.controllers import garbage
-
-    tell = wiring.reasons.teller_of_many(_COLLECTED, "garbage collector")
-    return garbage.run(_context(client, wiring, name, tell))
 
 
 _COLLECTED = {
@@ -96,19 +81,6 @@ _COLLECTED = {
     "pods": "pod",
 }
 """The kinds for which the garbage collector's reasons are recorded, by resource."""
-
-
-def _volume(client: Client, wiring: Wiring, name: str) -> Coroutine[Any, Any, None]:
-    from longshore.controllers import volume
-
-    if wiring.volumes is None:
-        raise ValueError("the volume controller needs a maker of directories for its volumes")
-    of_claims, of_volumes = (wiring.reasons.teller(kind, "volume controller") for kind in ("pvc", "pv"))
-
-    def tell(key: Key, uid: str, at: float, reason: Reason) -> None:
-        (of_claims if key[0] else of_volumes)(key, uid, at, reason)
-
-    return volume.run(_context(client, wiring, name, tell), volumes=wiring.volumes)
 
 
 def _differs_from_bootstrap(queue: Obj) -> bool:
@@ -134,75 +106,93 @@ _TTL: Final = "TTL controller"
 CONTROLLERS: Final[dict[str, Controller]] = {
     "aggregation": Controller(
         "aggregation",
-        _of(kind="clusterrole", who="aggregation controller"),
+        "clusterrole",
+        "aggregation controller",
         simulated=False,
         only_here="every other cluster aggregates its roles itself",
     ),
     "cronjob": Controller(
         "cronjob",
-        _of("namespace", "zone", kind="cronjob", who=_CRON),
+        "cronjob",
+        _CRON,
+        ("zone",),
         workers=1000,
         by_namespace=True,
         begins_with={kinds.CRON_JOBS: _any_object},
     ),
-    "garbage": Controller("garbage", _garbage, workers=20),
+    "garbage": Controller("garbage", _COLLECTED, "garbage collector", workers=20),
     "job": Controller(
         "job",
-        _of("managed_by", "namespace", "gathers_ends", kind="job", who="Job controller", live=True),
+        "job",
+        "Job controller",
+        ("managed_by", "gathers_ends"),
+        live=True,
         workers=32,
         by_namespace=True,
     ),
-    "namespace": Controller("namespace", _of(kind="namespace", who="namespace controller"), workers=1),
+    "namespace": Controller("namespace", "namespace", "namespace controller", workers=1),
     "nodelifecycle": Controller(
         "nodelifecycle",
-        _of("local_nodes", kind="pod", who="node lifecycle controller"),
+        "pod",
+        "node lifecycle controller",
+        ("local_nodes",),
         simulated=False,
         only_here="every other cluster looks after its nodes itself",
     ),
-    "podgc": Controller("podgc", _of(kind="pod", who="pod collector"), simulated=False),
+    "podgc": Controller("podgc", "pod", "pod collector", simulated=False),
     "rights": Controller(
         "rights",
-        _of(kind="namespace", who="rights controller"),
+        "namespace",
+        "rights controller",
         simulated=False,
         only_here="in another cluster, rights are not longshore's to give",
     ),
     "serviceaccount": Controller(
         "serviceaccount",
-        _of("ca", kind="namespace", who="service account controller"),
+        "namespace",
+        "service account controller",
+        ("ca",),
         only_here="it hands out its authority",
     ),
-    "ttl": Controller("ttl", _of("namespace", kind="job", who=_TTL), workers=5, by_namespace=True),
+    "ttl": Controller("ttl", "job", _TTL, workers=5, by_namespace=True),
     "volcano-job": Controller(
         "volcano.job",
-        _of("keys", "namespace", kind="vcjob", who="Job controller"),
+        "vcjob",
+        "Job controller",
+        ("keys",),
         workers=64,
         by_namespace=True,
         begins_with={kinds.VOLCANO_JOBS: _any_object, kinds.COMMANDS: _any_object},
     ),
     "volcano-cronjob": Controller(
         "volcano.cronjob",
-        _of("namespace", "zone", kind="cronvcjob", who=_CRON),
+        "cronvcjob",
+        _CRON,
+        ("zone",),
         workers=1000,
         by_namespace=True,
         begins_with={kinds.VOLCANO_CRON_JOBS: _any_object},
     ),
     "volcano-gc": Controller(
         "volcano.gc",
-        _of("namespace", kind="vcjob", who=_TTL),
+        "vcjob",
+        _TTL,
         workers=1,
         by_namespace=True,
         begins_with={kinds.VOLCANO_JOBS: _any_object},
     ),
     "volcano-jobflow": Controller(
         "volcano.flow",
-        _of("namespace", kind="jobflow", who="JobFlow controller"),
+        "jobflow",
+        "JobFlow controller",
         workers=5,
         by_namespace=True,
         begins_with={kinds.JOB_FLOWS: _any_object, kinds.JOB_TEMPLATES: _any_object},
     ),
     "volcano-podgroup": Controller(
         "volcano.podgroup",
-        _of("namespace", kind="podgroup", who="PodGroup controller"),
+        "podgroup",
+        "PodGroup controller",
         workers=5,
         by_namespace=True,
         selects=True,
@@ -210,7 +200,8 @@ CONTROLLERS: Final[dict[str, Controller]] = {
     ),
     "volcano-queue": Controller(
         "volcano.queue",
-        _of(kind="queue", who="queue controller"),
+        "queue",
+        "queue controller",
         workers=5,
         begins_with={
             kinds.QUEUES: _differs_from_bootstrap,
@@ -220,7 +211,9 @@ CONTROLLERS: Final[dict[str, Controller]] = {
     ),
     "volume": Controller(
         "volume",
-        _volume,
+        ("pvc", "pv"),
+        "volume controller",
+        ("volumes",),
         simulated=False,
         only_here="it makes directories of its own machine",
         begins_with={kinds.CLAIMS: _any_object, kinds.VOLUMES: _any_object},
@@ -255,7 +248,7 @@ def start(
     tasks: list[asyncio.Task[None]] = []
     for name in names:
         row, title = CONTROLLERS[name], f"controller {name}"
-        run = partial(row.run, client, wiring, name)
+        run = partial(_run, client, wiring, name)
         if at_first_objects and row.begins_with:
             run = partial(_run_late, row, run, wiring)
         tasks.append(asyncio.create_task(supervised(title, run, wiring.clock), name=title))
