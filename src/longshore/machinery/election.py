@@ -21,6 +21,7 @@ from longshore.api.metrics import Registry
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
+from longshore.machinery.background import cancelled
 from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.fence import Fence
 from longshore.machinery.reasons import Reason
@@ -123,9 +124,7 @@ class Election:
                 raise LeadershipLost
             return working.result()
         finally:
-            for task in (working, renewing):
-                task.cancel()
-            await asyncio.gather(working, renewing, return_exceptions=True)
+            await cancelled((working, renewing))
             self._leading = False
             self._tell("StoppedLeading")
             await self._release()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from longshore.machinery import file_trees
-from longshore.plane.supervising import cancelled
+from longshore.machinery.background import cancelled
 from longshore.up import machine, own_pages
 from longshore.up.secrets import SecretPlaces
 
