@@ -15,7 +15,7 @@ import yaml
 
 from longshore.api import cron
 from longshore.cli.crontabs import cronjob_manifests, crontab
-from longshore.cli.crontabs.schedule_text import in_words
+from longshore.cli.crontabs.listing import in_words
 from longshore.cli.main import main
 from support.longshore_process import RunningLongshore, longshore_up
 
