@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Iterator
@@ -69,6 +70,28 @@ def test_no_event_is_made_beside_the_catalogue() -> None:
         if path.parent.name != "catalogue" and re.search(r'"(Normal|Warning)"', path.read_text())
     }
     assert found == {"api/kinds/event.py", "apiserver/http/respond.py", "testing/__init__.py"}
+
+
+_TELLING = ("Reason", "announce", "because", "event")
+
+
+def test_a_reason_is_given_numbers_and_names_never_a_sentence() -> None:
+    """A sentence beside the catalogue would need a second place for a new reason."""
+    calls = [
+        (path, call)
+        for path in SOURCE.rglob("*.py")
+        if path.parent.name != "catalogue"
+        for call in ast.walk(ast.parse(path.read_text()))
+        if isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] in _TELLING
+    ]
+    assert len(calls) > 200
+    texts = {
+        f"{path.relative_to(SOURCE)}:{call.lineno}: {part.value}"
+        for path, call in calls
+        for part in ast.walk(call)
+        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+    }
+    assert {text for text in texts if " " in text.partition(": ")[2].strip()} == set()
 
 
 def test_a_code_of_another_version_keeps_the_words_it_came_with() -> None:

@@ -86,7 +86,7 @@ def test_reasons_of_a_second_are_one_bundle_and_found_before_it_is_written() -> 
 def test_who_speaks_of_many_kinds_is_kept_for_those_that_have_a_story() -> None:
     async def run(clock: VirtualClock) -> None:
         book = ReasonBook(clock, Shelf())
-        tell = book.teller_of_many({"jobs.batch": "job"}, "garbage collector")
+        tell = book.teller({"jobs.batch": "job"}, "garbage collector")
         tell(("ns", "jobs.batch/a"), "u", 1.0, FAILED)
         tell(("ns", "leases.coordination.k8s.io/a"), "u", 1.0, FAILED)
         (record,) = book.of([("job", "ns", "a")])

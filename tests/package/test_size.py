@@ -16,21 +16,21 @@ PACKAGE = Path(longshore.__file__).parent
 TESTS = Path(__file__).parents[1]
 
 ROOMS = {
-    "api": (175, 22_787),
-    "apiserver": (140, 16_869),
+    "api": (174, 22_787),
+    "apiserver": (139, 16_869),
     "cli": (130, 17_844),
     "client": (31, 4_250),
-    "controllers": (151, 15_047),
+    "controllers": (150, 15_047),
     "machinery": (48, 5_081),
-    "node": (118, 16_118),
-    "plane": (13, 1_705),
-    "scheduler": (74, 8_771),
+    "node": (117, 16_118),
+    "plane": (12, 1_705),
+    "scheduler": (70, 8_771),
     "scripts": (7, 1_037),
     "sim": (15, 3_023),
     "store": (25, 2_975),
     "testing": (30, 5_319),
     "ui": (2, 56),
-    "up": (36, 4_258),
+    "up": (35, 4_258),
     "why": (22, 2_851),
 }
 """Files and lines, at most."""

@@ -7,11 +7,11 @@ import asyncio
 import msgspec
 
 from longshore.api import cron
+from longshore.machinery.background import cancelled
 from longshore.machinery.informers.informer import Informers
 from longshore.machinery.records import Record
 from longshore.node.runtime import Container
 from longshore.plane import controllers
-from longshore.plane.supervising import cancelled
 from longshore.plane.wiring import Wiring
 from longshore.testing import Run, SeededKeys
 from longshore.up.outside.outside_process import EventReasons

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from typing import Any
 
 log = logging.getLogger(__name__)
@@ -34,3 +34,11 @@ class Background:
         for task in tasks:
             task.cancel()
         return tasks
+
+
+async def cancelled(tasks: Iterable[asyncio.Future[Any]]) -> None:
+    """Cancels tasks and waits for their ends, however they end."""
+    ending = [*tasks]
+    for task in ending:
+        task.cancel()
+    await asyncio.gather(*ending, return_exceptions=True)

@@ -21,8 +21,10 @@ from longshore.api.metrics import Registry
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
+from longshore.machinery.background import cancelled
 from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.fence import Fence
+from longshore.machinery.reasons import Reason
 from longshore.machinery.time.clock import Clock
 
 T = TypeVar("T")
@@ -112,7 +114,7 @@ class Election:
 
     async def hold(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """`lead` for a process that has acquired the Lease by `attempt` already."""
-        self._tell("became leader")
+        self._tell("BecameLeader")
         self._leading = True
         working = asyncio.create_task(work())
         renewing = asyncio.create_task(self._renew())
@@ -122,11 +124,9 @@ class Election:
                 raise LeadershipLost
             return working.result()
         finally:
-            for task in (working, renewing):
-                task.cancel()
-            await asyncio.gather(working, renewing, return_exceptions=True)
+            await cancelled((working, renewing))
             self._leading = False
-            self._tell("stopped leading")
+            self._tell("StoppedLeading")
             await self._release()
 
     @property
@@ -232,8 +232,8 @@ class Election:
                     spec = {key: value for key, value in self._spec.items() if key != "holderIdentity"}
                     await self._put(spec | {"leaseDurationSeconds": 1, "acquireTime": now, "renewTime": now})
 
-    def _tell(self, what: str) -> None:
-        log.info("%s %s", self._identity, what)
+    def _tell(self, code: str) -> None:
+        log.info("%s", Reason(code, {"replica": self._identity}))
         if self._recorder is not None and self._lease is not None:
             ref = reference(self._lease, kinds.LEASES)
-            self._recorder.announce(ref, "LeaderElection", replica=self._identity, change=what)
+            self._recorder.announce(ref, code, replica=self._identity)

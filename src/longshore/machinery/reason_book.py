@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
 from longshore.machinery import records
 from longshore.machinery.explanations import Tell
@@ -18,6 +18,9 @@ from longshore.machinery.records import Name, Record
 from longshore.machinery.time.clock import Clock
 
 FLUSH_SECONDS: Final = 1.0
+Kinds: TypeAlias = str | tuple[str, str] | Mapping[str, str]
+"""A kind; or that of objects with a namespace and that of others; or, by resource, the kinds of objects with
+keys such as `jobs.batch/hello`, of which others are not recorded."""
 
 
 class Shelf(Protocol):
@@ -37,22 +40,13 @@ class Tellers(ABC):
     def note(self, record: Record) -> None:
         """Keeps a record. Returns at once."""
 
-    def teller(self, kind: str, who: str) -> Tell:
-        """A function that records what `who` says about objects of this kind."""
+    def teller(self, kind: Kinds, who: str) -> Tell:
+        """A function that records what `who` says about objects of this kind, or of these kinds."""
 
         def tell(key: Key, uid: str, at: float, reason: Reason) -> None:
-            self.note(Record(at, kind, key[0], key[1], uid, who, reason.code, numbers=dict(reason.numbers)))
-
-        return tell
-
-    def teller_of_many(self, kinds: Mapping[str, str], who: str) -> Tell:
-        """A function that records what `who` says about objects of several kinds, with keys such as
-        `jobs.batch/hello`. `kinds` maps each resource that is kept to its kind."""
-
-        def tell(key: Key, uid: str, at: float, reason: Reason) -> None:
-            resource, _, name = key[1].partition("/")
-            if kind := kinds.get(resource):
-                self.note(Record(at, kind, key[0], name, uid, who, reason.code, numbers=dict(reason.numbers)))
+            word, name = _kind_of(kind, key)
+            if word:
+                self.note(Record(at, word, key[0], name, uid, who, reason.code, numbers=dict(reason.numbers)))
 
         return tell
 
@@ -63,11 +57,18 @@ class Untold(Tellers):
     def note(self, record: Record) -> None:
         pass
 
-    def teller(self, kind: str, who: str) -> Tell:
+    def teller(self, kind: Kinds, who: str) -> Tell:
         return _unheard
 
-    def teller_of_many(self, kinds: Mapping[str, str], who: str) -> Tell:
-        return _unheard
+
+def _kind_of(kind: Kinds, key: Key) -> tuple[str, str]:
+    """The kind of the object with this key, empty if it is not recorded; and the object's name."""
+    if isinstance(kind, str):
+        return kind, key[1]
+    if isinstance(kind, tuple):
+        return kind[0] if key[0] else kind[1], key[1]
+    resource, _, name = key[1].partition("/")
+    return kind.get(resource, ""), name
 
 
 def _unheard(key: Key, uid: str, at: float, reason: Reason) -> None:

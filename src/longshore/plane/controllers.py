@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
 from functools import partial
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from longshore.api.facts import kinds
-from longshore.plane import bootstrap, first_objects
-from longshore.plane.first_objects import any_object
+from longshore.machinery.informers.heard_objects import OnChange
+from longshore.plane import bootstrap
 from longshore.plane.supervising import supervised
 
 if TYPE_CHECKING:
@@ -19,15 +19,12 @@ if TYPE_CHECKING:
     from longshore.api.types import Obj
     from longshore.client import Client
     from longshore.client.projection import Projection
-    from longshore.machinery.controller_context import ControllerContext
-    from longshore.machinery.explanations import Tell
-    from longshore.machinery.informers.cache import Key
-    from longshore.machinery.reasons import Reason
-    from longshore.plane.first_objects import Awaited
+    from longshore.machinery.informers.informer import Informers
+    from longshore.machinery.reason_book import Kinds
     from longshore.plane.wiring import Wiring
 
-Factory = Callable[["Client", "Wiring", str], Coroutine[Any, Any, None]]
-"""Runs the controller of this name until cancelled."""
+Awaited: TypeAlias = "Mapping[Kind, Callable[[Obj], bool]]"
+"""The kinds, each with a test of which objects count."""
 
 
 class Controller(NamedTuple):
@@ -35,7 +32,14 @@ class Controller(NamedTuple):
 
     package: str
     """The module or package below `longshore.controllers`."""
-    run: Factory
+    kind: Kinds
+    """The kind of the objects about which its reasons are recorded."""
+    who: str
+    """The source of its reasons."""
+    takes: tuple[str, ...] = ()
+    """The parts of the wiring that it gets, if they are set, besides the namespace."""
+    live: bool = False
+    """Whether the reasons of its last sync can be asked for, including those that are not recorded."""
     workers: int = 0
     """Objects synced in parallel, unless configured otherwise; 0 if all are synced at once. More than
     upstream's 5 where syncs mostly wait for the journal: their writes share a transaction."""
@@ -52,38 +56,21 @@ class Controller(NamedTuple):
     """If not empty, the controller starts with the first object of these kinds that counts."""
 
 
-def _of(*takes: str, kind: str, who: str, live: bool = False) -> Factory:
-    """Runs the controller's package; `takes` names the parts of the wiring that it gets, if they are set.
-
-    Its reasons are recorded for objects of `kind`, with `who` as their source (`Wiring.context`). If `live`,
-    the reasons of the last sync are available, too, also those that are not recorded.
-    """
-
-    def run(client: Client, wiring: Wiring, name: str) -> Coroutine[Any, Any, None]:
-        context = _context(client, wiring, name, wiring.reasons.teller(kind, who))
-        if live:
-            wiring.waits[kind] = context.explanations.of
-        given = {part: value for part in takes if (value := getattr(wiring, part)) not in (None, "")}
-        running: Coroutine[Any, Any, None]
-        running = _package(name).run(context, **given)
-        return running
-
-    return run
+def _run(client: Client, wiring: Wiring, name: str) -> Coroutine[Any, Any, None]:
+    """Runs the controller of this name until cancelled."""
+    row = CONTROLLERS[name]
+    tell = wiring.reasons.teller(row.kind, row.who)
+    context = wiring.context(client, tell, name=name, workers=row.workers)
+    if row.live:
+        wiring.waits[str(row.kind)] = context.explanations.of
+    takes = ("namespace", *row.takes) if row.by_namespace else row.takes
+    given = {part: value for part in takes if (value := getattr(wiring, part)) not in (None, "")}
+    running: Coroutine[Any, Any, None] = _package(name).run(context, **given)
+    return running
 
 
 def _package(name: str) -> Any:
     return import_module(f"longshore.controllers.{CONTROLLERS[name].package}")
-
-
-def _context(client: Client, wiring: Wiring, name: str, tell: Tell) -> ControllerContext:
-    return wiring.context(client, tell, name=name, workers=CONTROLLERS[name].workers)
-
-
-def _garbage(client: Client, wiring: Wiring, name: str) -> Coroutine[Any, Any, None]:
-    from longshore.controllers import garbage
-
-    tell = wiring.reasons.teller_of_many(_COLLECTED, "garbage collector")
-    return garbage.run(_context(client, wiring, name, tell))
 
 
 _COLLECTED = {
@@ -94,19 +81,6 @@ _COLLECTED = {
     "pods": "pod",
 }
 """The kinds for which the garbage collector's reasons are recorded, by resource."""
-
-
-def _volume(client: Client, wiring: Wiring, name: str) -> Coroutine[Any, Any, None]:
-    from longshore.controllers import volume
-
-    if wiring.volumes is None:
-        raise ValueError("the volume controller needs a maker of directories for its volumes")
-    of_claims, of_volumes = (wiring.reasons.teller(kind, "volume controller") for kind in ("pvc", "pv"))
-
-    def tell(key: Key, uid: str, at: float, reason: Reason) -> None:
-        (of_claims if key[0] else of_volumes)(key, uid, at, reason)
-
-    return volume.run(_context(client, wiring, name, tell), volumes=wiring.volumes)
 
 
 def _differs_from_bootstrap(queue: Obj) -> bool:
@@ -120,6 +94,10 @@ def _is_for_volcano(pod: Obj) -> bool:
     return bool(pod["spec"].get("schedulerName") == "volcano")
 
 
+def _any_object(obj: Obj) -> bool:
+    return True
+
+
 _MADE_QUEUES: Final = frozenset(row["metadata"]["name"] for row in bootstrap.QUEUES)
 
 
@@ -128,96 +106,117 @@ _TTL: Final = "TTL controller"
 CONTROLLERS: Final[dict[str, Controller]] = {
     "aggregation": Controller(
         "aggregation",
-        _of(kind="clusterrole", who="aggregation controller"),
+        "clusterrole",
+        "aggregation controller",
         simulated=False,
         only_here="every other cluster aggregates its roles itself",
     ),
     "cronjob": Controller(
         "cronjob",
-        _of("namespace", "zone", kind="cronjob", who=_CRON),
+        "cronjob",
+        _CRON,
+        ("zone",),
         workers=1000,
         by_namespace=True,
-        begins_with={kinds.CRON_JOBS: any_object},
+        begins_with={kinds.CRON_JOBS: _any_object},
     ),
-    "garbage": Controller("garbage", _garbage, workers=20),
+    "garbage": Controller("garbage", _COLLECTED, "garbage collector", workers=20),
     "job": Controller(
         "job",
-        _of("managed_by", "namespace", "gathers_ends", kind="job", who="Job controller", live=True),
+        "job",
+        "Job controller",
+        ("managed_by", "gathers_ends"),
+        live=True,
         workers=32,
         by_namespace=True,
     ),
-    "namespace": Controller("namespace", _of(kind="namespace", who="namespace controller"), workers=1),
+    "namespace": Controller("namespace", "namespace", "namespace controller", workers=1),
     "nodelifecycle": Controller(
         "nodelifecycle",
-        _of("local_nodes", kind="pod", who="node lifecycle controller"),
+        "pod",
+        "node lifecycle controller",
+        ("local_nodes",),
         simulated=False,
         only_here="every other cluster looks after its nodes itself",
     ),
-    "podgc": Controller("podgc", _of(kind="pod", who="pod collector"), simulated=False),
+    "podgc": Controller("podgc", "pod", "pod collector", simulated=False),
     "rights": Controller(
         "rights",
-        _of(kind="namespace", who="rights controller"),
+        "namespace",
+        "rights controller",
         simulated=False,
         only_here="in another cluster, rights are not longshore's to give",
     ),
     "serviceaccount": Controller(
         "serviceaccount",
-        _of("ca", kind="namespace", who="service account controller"),
+        "namespace",
+        "service account controller",
+        ("ca",),
         only_here="it hands out its authority",
     ),
-    "ttl": Controller("ttl", _of("namespace", kind="job", who=_TTL), workers=5, by_namespace=True),
+    "ttl": Controller("ttl", "job", _TTL, workers=5, by_namespace=True),
     "volcano-job": Controller(
         "volcano.job",
-        _of("keys", "namespace", kind="vcjob", who="Job controller"),
+        "vcjob",
+        "Job controller",
+        ("keys",),
         workers=64,
         by_namespace=True,
-        begins_with={kinds.VOLCANO_JOBS: any_object, kinds.COMMANDS: any_object},
+        begins_with={kinds.VOLCANO_JOBS: _any_object, kinds.COMMANDS: _any_object},
     ),
     "volcano-cronjob": Controller(
         "volcano.cronjob",
-        _of("namespace", "zone", kind="cronvcjob", who=_CRON),
+        "cronvcjob",
+        _CRON,
+        ("zone",),
         workers=1000,
         by_namespace=True,
-        begins_with={kinds.VOLCANO_CRON_JOBS: any_object},
+        begins_with={kinds.VOLCANO_CRON_JOBS: _any_object},
     ),
     "volcano-gc": Controller(
         "volcano.gc",
-        _of("namespace", kind="vcjob", who=_TTL),
+        "vcjob",
+        _TTL,
         workers=1,
         by_namespace=True,
-        begins_with={kinds.VOLCANO_JOBS: any_object},
+        begins_with={kinds.VOLCANO_JOBS: _any_object},
     ),
     "volcano-jobflow": Controller(
         "volcano.flow",
-        _of("namespace", kind="jobflow", who="JobFlow controller"),
+        "jobflow",
+        "JobFlow controller",
         workers=5,
         by_namespace=True,
-        begins_with={kinds.JOB_FLOWS: any_object, kinds.JOB_TEMPLATES: any_object},
+        begins_with={kinds.JOB_FLOWS: _any_object, kinds.JOB_TEMPLATES: _any_object},
     ),
     "volcano-podgroup": Controller(
         "volcano.podgroup",
-        _of("namespace", kind="podgroup", who="PodGroup controller"),
+        "podgroup",
+        "PodGroup controller",
         workers=5,
         by_namespace=True,
         selects=True,
-        begins_with={kinds.PODS: _is_for_volcano, kinds.POD_GROUPS: any_object},
+        begins_with={kinds.PODS: _is_for_volcano, kinds.POD_GROUPS: _any_object},
     ),
     "volcano-queue": Controller(
         "volcano.queue",
-        _of(kind="queue", who="queue controller"),
+        "queue",
+        "queue controller",
         workers=5,
         begins_with={
             kinds.QUEUES: _differs_from_bootstrap,
-            kinds.POD_GROUPS: any_object,
-            kinds.COMMANDS: any_object,
+            kinds.POD_GROUPS: _any_object,
+            kinds.COMMANDS: _any_object,
         },
     ),
     "volume": Controller(
         "volume",
-        _volume,
+        ("pvc", "pv"),
+        "volume controller",
+        ("volumes",),
         simulated=False,
         only_here="it makes directories of its own machine",
-        begins_with={kinds.CLAIMS: any_object, kinds.VOLUMES: any_object},
+        begins_with={kinds.CLAIMS: _any_object, kinds.VOLUMES: _any_object},
     ),
 }
 """All controllers by name. Each row imports its controller at start: the command line needs only the rows."""
@@ -249,7 +248,7 @@ def start(
     tasks: list[asyncio.Task[None]] = []
     for name in names:
         row, title = CONTROLLERS[name], f"controller {name}"
-        run = partial(row.run, client, wiring, name)
+        run = partial(_run, client, wiring, name)
         if at_first_objects and row.begins_with:
             run = partial(_run_late, row, run, wiring)
         tasks.append(asyncio.create_task(supervised(title, run, wiring.clock), name=title))
@@ -257,5 +256,21 @@ def start(
 
 
 async def _run_late(row: Controller, run: Callable[[], Awaitable[None]], wiring: Wiring) -> None:
-    await first_objects.wait(wiring.informers.share(), row.begins_with)
+    await _first_object(wiring.informers.share(), row.begins_with)
     await run()
+
+
+async def _first_object(informers: Informers, awaited: Awaited) -> None:
+    """Waits until there is an object of one of these kinds that counts."""
+    found = asyncio.Event()
+    for kind, counts in awaited.items():
+        informers.get(kind).add_handler(OnChange(partial(_note_first, counts, found)))
+    async with asyncio.TaskGroup() as tasks:
+        following = tasks.create_task(informers.run())
+        await found.wait()
+        following.cancel()
+
+
+def _note_first(counts: Callable[[Obj], bool], found: asyncio.Event, obj: Obj) -> None:
+    if counts(obj):
+        found.set()

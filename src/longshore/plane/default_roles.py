@@ -25,7 +25,7 @@ _LABELS: Final = {"kubernetes.io/bootstrapping": "rbac-defaults"}
 _READ: Final = ("get", "list", "watch")
 _WRITE: Final = ("create", "delete", "deletecollection", "patch", "update")
 _ALL: Final = tuple(sorted(_READ + _WRITE))
-_PUBLIC: Final = ("/healthz", "/livez", "/readyz", "/version", "/version/")
+_PUBLIC: Final = "/healthz /livez /readyz /version /version/"
 _AUTHENTICATED, _ANYBODY = "system:authenticated", "system:unauthenticated"
 
 _ON_PODS: Final = "pods/attach pods/exec pods/portforward pods/proxy"
@@ -53,8 +53,8 @@ def _rule(verbs: tuple[str, ...], group: str, resources: str, *names: str) -> Ob
     return {**rule, "resourceNames": list(names)} if names else rule
 
 
-def _paths(verbs: tuple[str, ...], *paths: str) -> Obj:
-    return {"nonResourceURLs": list(paths), "verbs": list(verbs)}
+def _paths(verbs: tuple[str, ...], paths: str) -> Obj:
+    return {"nonResourceURLs": paths.split(), "verbs": list(verbs)}
 
 
 def _meta(name: str, labels: Obj, namespace: str = "") -> Obj:
@@ -169,25 +169,10 @@ CLUSTER_ROLES: Final[tuple[Obj, ...]] = (
         _rule(("create",), "authorization.k8s.io", "selfsubjectaccessreviews selfsubjectrulesreviews"),
         _rule(("create",), "authentication.k8s.io", "selfsubjectreviews"),
     ),
-    _role(
-        "system:discovery",
-        _paths(("get",), "/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*", *_PUBLIC),
-    ),
+    _role("system:discovery", _paths(("get",), f"/api /api/* /apis /apis/* /openapi /openapi/* {_PUBLIC}")),
     _role(
         "system:monitoring",
-        _paths(
-            ("get",),
-            *(
-                "/healthz",
-                "/healthz/*",
-                "/livez",
-                "/livez/*",
-                "/metrics",
-                "/metrics/slis",
-                "/readyz",
-                "/readyz/*",
-            ),
-        ),
+        _paths(("get",), "/healthz /healthz/* /livez /livez/* /metrics /metrics/slis /readyz /readyz/*"),
     ),
     _role(
         "system:persistent-volume-provisioner",
@@ -197,7 +182,7 @@ CLUSTER_ROLES: Final[tuple[Obj, ...]] = (
         _rule(("watch",), "", "events"),
         _rule(("create", "patch", "update"), "", "events"),
     ),
-    _role("system:public-info-viewer", _paths(("get",), *_PUBLIC)),
+    _role("system:public-info-viewer", _paths(("get",), _PUBLIC)),
 )
 CLUSTER_ROLE_BINDINGS: Final[tuple[Obj, ...]] = (
     _binding("cluster-admin", "system:masters"),

@@ -15,6 +15,7 @@ from longshore.api.facts import owners
 from longshore.api.types import Obj
 from longshore.apiserver.documents import own_group
 from longshore.apiserver.request.call import INTERNAL, Call
+from longshore.machinery.reasons import Reason
 from longshore.machinery.records import Name, Record
 from longshore.store import Key, Store
 from longshore.why import observe, tell
@@ -24,7 +25,7 @@ from longshore.why.kinds import CLUSTER_EXPLANATIONS, EXPLANATIONS, KINDS, Kind,
 if TYPE_CHECKING:
     from longshore.apiserver.documents.own_group import MadeDocument
     from longshore.machinery.reason_book import ReasonBook
-    from longshore.machinery.reasons import Number, Reason
+    from longshore.machinery.reasons import Number
     from longshore.plane.plane import Plane
 
 
@@ -108,17 +109,7 @@ def noting(book: ReasonBook, now: Callable[[], float]) -> Callable[[Call, Obj], 
                 numbers |= {"owner": owner["name"], "kind": owner["kind"]}
         else:
             numbers = {"user": call.user.name, "agent": call.agent.partition("/")[0]}
-        book.note(
-            Record(
-                now(),
-                kind.word,
-                call.namespace,
-                meta["name"],
-                meta["uid"],
-                "API server",
-                ASKED,
-                numbers=numbers,
-            )
-        )
+        tell = book.teller(kind.word, "API server")
+        tell((call.namespace, meta["name"]), meta["uid"], now(), Reason(ASKED, numbers))
 
     return note

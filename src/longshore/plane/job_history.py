@@ -16,13 +16,12 @@ counts.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 
 from longshore.api import resources
 from longshore.api.facts import job_state, kinds, own_names, pod_state
-from longshore.api.facts.pod_state import COMPLETION_INDEX
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.apiserver.request.call import Call
@@ -30,6 +29,7 @@ from longshore.controllers.job.waking import selector_index
 from longshore.machinery.background import Background
 from longshore.machinery.informers.cache import Cache
 from longshore.machinery.informers.informer import Handler, Informers
+from longshore.machinery.reason_book import FLUSH_SECONDS, Shelf
 from longshore.machinery.reasons import Number
 from longshore.machinery.records import Record
 from longshore.machinery.time.clock import Clock
@@ -38,7 +38,6 @@ from longshore.why.kinds import KINDS
 from longshore.why.story import StoryView
 
 ROW: Final = resources.own("FinishedJob", "finishedjobs", namespaced=True, verbs=("get", "list"))
-FLUSH_SECONDS: Final = 1.0
 LAST_LINES: Final = 50
 _MAX_WORDS_CHARACTERS: Final = 4096
 _MAX_DELAY_SECONDS: Final = 1.0
@@ -119,14 +118,6 @@ class FinishedJob(msgspec.Struct, array_like=True, omit_defaults=True):
 
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder(list[FinishedJob]).decode
-
-
-class Shelf(Protocol):
-    """A store for bundles of records, bounded by age and number."""
-
-    def add(self, at: float, notes: int, data: bytes) -> None: ...
-
-    def __iter__(self) -> Iterator[bytes]: ...
 
 
 class JobHistory(Handler):
@@ -353,7 +344,7 @@ def _last_failure(pods: Sequence[Obj]) -> str:
     if not pods:
         return ""
     last = pods[-1]
-    index = (last["metadata"].get("annotations") or {}).get(COMPLETION_INDEX)
+    index = pod_state.completion_index(last)
     who = f"index {index}" if index is not None else f"pod {last['metadata']['name']}"
     end = pod_state.end_of(last)
     code = f"exit code {end.code}" if end.code else ""

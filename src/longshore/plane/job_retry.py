@@ -10,14 +10,21 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Final, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from longshore.api import indexes, types
+import msgspec
+
+from longshore.api import errors, indexes, types
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds, own_names
+from longshore.api.facts import job_state, kinds, own_names
 from longshore.api.indexes import Runs
 from longshore.api.types import Obj
 from longshore.client import Client
+
+if TYPE_CHECKING:
+    from longshore.apiserver.api import Api
+    from longshore.apiserver.request.call import Call
 
 _NAME: Final = re.compile(r"(.*?)(?:-retry-(\d+))?")
 _MAX_NAME_LENGTH: Final = 63
@@ -132,3 +139,45 @@ async def _link(client: Client, made: Obj) -> None:
         with suppress(StatusError):
             mark = {"metadata": {"annotations": {own_names.RETRIED_BY: meta["name"]}}}
             await client.patch(kinds.JOBS, old, mark, meta["namespace"])
+
+
+# Retries as a resource: creating one of `jobretries` of longshore.dev, `{"job": "convert"}`, creates the Job
+# that `longshore retry job/convert --no-follow` creates, and returns its name. All requests use the rights of
+# the caller: it needs those to read and create Jobs and to patch them and their status.
+
+
+class Wish(msgspec.Struct, forbid_unknown_fields=True):
+    """The body of a request; `all` runs everything again, instead of only what did not complete."""
+
+    job: str
+    all: bool = False
+    apiVersion: str = ""
+    kind: str = ""
+    metadata: Obj = {}
+
+
+async def answer(api: Api, call: Call) -> Obj:
+    """Creates the retry that a request asks for."""
+    try:
+        wish = msgspec.json.decode(call.body, type=Wish)
+    except msgspec.DecodeError as err:
+        raise errors.bad_request(f'a retry is {{"job": NAME, "all": false}}: {err}') from None
+    from longshore.client.local import LocalClient  # not needed by a command line
+
+    client = LocalClient(api, manager="longshore-ui", user=call.user)
+    return await _retried(client, call.namespace, wish)
+
+
+async def _retried(client: Client, namespace: str, wish: Wish) -> Obj:
+    job = await client.get(kinds.JOBS, wish.job, namespace)
+    end = job_state.end_of(job)
+    if end is None:
+        raise errors.bad_request(f"job/{wish.job} has not ended: only a Job that has ended can be retried")
+    if end["type"] == "Complete" and not wish.all:
+        raise errors.bad_request(f'job/{wish.job} is complete; run all of it again with "all": true')
+    taken = await names_of_jobs(client, namespace)
+    new = retry(job, taken, everything=wish.all)
+    create = partial(client.create, kinds.JOBS, namespace=namespace)
+    made = await seeded(client, create, new.job, new.done)
+    name = made["metadata"]["name"]
+    return {"metadata": {"name": name, "namespace": namespace}, "status": {"job": name, "runs": new.left}}

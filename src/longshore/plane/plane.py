@@ -28,13 +28,14 @@ from longshore.apiserver.event_expiry import expire_events
 from longshore.apiserver.request.call import Call
 from longshore.client import Client
 from longshore.client.local import LocalClient
+from longshore.machinery.background import cancelled
 from longshore.machinery.events.recorder import Hears
 from longshore.machinery.informers.informer import Informers
 from longshore.machinery.reason_book import ReasonBook, Untold
 from longshore.machinery.work_limits import WorkLimits
 from longshore.plane import bootstrap, controllers, explaining, job_history, scheduling
 from longshore.plane.job_history import JobHistory
-from longshore.plane.supervising import cancelled, supervised
+from longshore.plane.supervising import supervised
 from longshore.plane.wiring import FOLLOWED_WHOLE, Wiring
 
 if TYPE_CHECKING:
@@ -199,9 +200,9 @@ def _rare_documents(plane: Plane) -> tuple[MadeDocument, ...]:
     """The resources for retries of Jobs and calendars of CronJobs."""
 
     async def retry(call: Call) -> Obj:
-        from longshore.plane import retrying_jobs
+        from longshore.plane import job_retry
 
-        return await retrying_jobs.answer(plane.api, call)
+        return await job_retry.answer(plane.api, call)
 
     async def calendar(call: Call) -> Obj | None:
         from longshore.plane import cronjob_calendar

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Final, NoReturn
 
 from longshore.api.time.backoff import Doubling
@@ -27,10 +26,3 @@ async def supervised(what: str, run: Callable[[], Awaitable[None]], clock: Clock
         except Exception:  # a part that fails is a bug, and is started again
             log.exception("%s failed; starting it again in %g s", what, pause)
         await clock.sleep(pause)
-
-
-async def cancelled(tasks: Sequence[asyncio.Task[None]]) -> None:
-    """Cancels tasks and waits for their ends."""
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)

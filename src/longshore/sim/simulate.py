@@ -17,12 +17,12 @@ from longshore.api import cron
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api, ApiParts
+from longshore.machinery.background import cancelled
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.node.capacity import Capacity
 from longshore.plane.controllers import CONTROLLERS
 from longshore.plane.plane import Plane
-from longshore.plane.supervising import cancelled
 from longshore.scripts import annotated_pods
 from longshore.scripts.pod_rules import Rule, Scripts
 from longshore.scripts.runs import Outcome, Run

@@ -19,7 +19,6 @@ class DataDirBusy(StoreError):
 
     def __init__(self, directory: Path, pid: int | None) -> None:
         super().__init__(f"{directory}, held by process {pid}" if pid else str(directory))
-        self.directory = directory
         self.pid = pid
 
 
@@ -30,7 +29,6 @@ class JournalCorrupt(StoreError):
 
     def __init__(self, file: Path, what: str) -> None:
         super().__init__(f"{file}: {what}")
-        self.file = file
 
 
 class RestoreCutOff(StoreError):
@@ -47,8 +45,6 @@ class SchemaTooNew(StoreError):
 
     def __init__(self, file: Path, found: int, known: int) -> None:
         super().__init__(f"{file} has schema version {found}, this longshore knows up to {known}")
-        self.found = found
-        self.known = known
 
 
 class JournalUnusable(StoreError):
@@ -84,7 +80,6 @@ class Compacted(StoreError):
 
     def __init__(self, asked: int, oldest: int) -> None:
         super().__init__(f"asked for {asked}, oldest is {oldest}")
-        self.asked = asked
         self.oldest = oldest
 
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from longshore.machinery import file_trees
-from longshore.plane.supervising import cancelled
+from longshore.machinery.background import cancelled
 from longshore.up import machine, own_pages
-from longshore.up.secret_places import SecretPlaces
+from longshore.up.secrets import SecretPlaces
 
 if TYPE_CHECKING:
     from longshore.node.images.images_file import ImagesFile

@@ -31,6 +31,7 @@ from longshore.apiserver.http import dashboard
 from longshore.apiserver.http.server import HttpServer
 from longshore.apiserver.request.call import Call
 from longshore.client import Client
+from longshore.machinery.background import cancelled
 from longshore.machinery.time.clock import Clock, RealClock
 from longshore.node.images import images_file
 from longshore.node.images.images_file import ImagesFile
@@ -38,7 +39,6 @@ from longshore.node.preparing.types import Server
 from longshore.plane import bootstrap
 from longshore.plane.controllers import CONTROLLERS
 from longshore.plane.plane import Parts, Plane
-from longshore.plane.supervising import cancelled
 from longshore.store import file_identity
 from longshore.store.errors import JournalGone, StoreError
 from longshore.store.lock import DataDirLock

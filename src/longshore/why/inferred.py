@@ -10,7 +10,6 @@ from typing import Final
 
 from longshore.api import indexes
 from longshore.api.facts import job_state, pod_state
-from longshore.api.facts.pod_state import COMPLETION_INDEX
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.machinery.reasons import Number
@@ -44,11 +43,6 @@ def end_time(job: Obj, ended: Obj) -> float:
     return rfc3339.seconds(ended.get("lastTransitionTime") or completed or created)
 
 
-def index_of(pod: Obj) -> int | None:
-    text = (pod["metadata"].get("annotations") or {}).get(COMPLETION_INDEX)
-    return int(text) if text and text.isdigit() else None
-
-
 def _record(view: StoryView, at: float, code: str, numbers: dict[str, Number]) -> Record:
     return Record(at, view.kind.word, view.namespace, view.name, view.uid, _NOBODY, code, numbers=numbers)
 
@@ -58,7 +52,7 @@ def _created(view: StoryView, pods: list[Obj]) -> dict[str, Number]:
     for key in ("completions", "parallelism"):
         if view.spec.get(key) is not None:
             numbers[key] = view.spec[key]
-    found = sorted(index for pod in pods if (index := index_of(pod)) is not None)
+    found = sorted(index for pod in pods if (index := pod_state.completion_index(pod)) is not None)
     if found:
         numbers["indexes"] = indexes.write(indexes.from_sorted(found))
     return numbers
@@ -67,8 +61,7 @@ def _created(view: StoryView, pods: list[Obj]) -> dict[str, Number]:
 def _failed(pod: Obj) -> dict[str, Number]:
     end = pod_state.end_of(pod)
     numbers: dict[str, Number] = {"pod": pod["metadata"]["name"]}
-    index = index_of(pod)
-    if index is not None:
+    if (index := pod_state.completion_index(pod)) is not None:
         numbers["index"] = index
     if end.container:
         numbers |= {"container": end.container, "exitCode": end.code}

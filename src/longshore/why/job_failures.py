@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Final
 
 from longshore.api import indexes
@@ -39,15 +40,10 @@ _PLURALS: Final = (
 def folded(lines: Iterable[Line]) -> list[Line]:
     """The lines, with consecutive failures of the same cause folded into one, and their retries too."""
     found: list[Line] = []
-    row: list[Line] = []
-    for line in lines:
-        if line.code in (_FAILED, _RETRY):
-            row.append(line)
-        else:
-            found += _together(row)
-            row = []
-            found.append(line)
-    return found + _together(row)
+    for is_failure, some in groupby(lines, lambda line: line.code in (_FAILED, _RETRY)):
+        row = [*some]
+        found += _together(row) if is_failure else row
+    return found
 
 
 def _together(row: list[Line]) -> list[Line]:

@@ -14,7 +14,6 @@ from longshore.machinery.records import PROBLEM, Record
 from longshore.machinery.sentences import exit_words, quoted, stamp
 from longshore.why import no_node, pod_now, restarts
 from longshore.why.deletion import deleted
-from longshore.why.inferred import index_of
 from longshore.why.kinds import KINDS
 from longshore.why.needs import AGAIN, Step
 from longshore.why.story import (
@@ -60,7 +59,7 @@ def _creation(view: StoryView) -> Iterator[Line]:
     owner = owners.controller_of(view.obj)
     said = "created"
     if owner is not None:
-        index = index_of(view.obj)
+        index = pod_state.completion_index(view.obj)
         said = f"{owner['kind']} {owner['name']} created it" + (
             f" for index {index}" if index is not None else ""
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import groupby
 from typing import Final
 
 from longshore.machinery.sentences import stamp
@@ -16,15 +17,10 @@ def folded(lines: Iterable[Line]) -> list[Line]:
     """The lines, with repetitions of an equal end folded. The last end keeps its own lines, so that the story
     ends with the present state."""
     found: list[Line] = []
-    held: list[Line] = []
-    for line in lines:
-        if line.code in STEPS:
-            held.append(line)
-        else:
-            found += _fold(held)
-            held = []
-            found.append(line)
-    return found + _fold(held)
+    for is_step, some in groupby(lines, lambda line: line.code in STEPS):
+        row = [*some]
+        found += _fold(row) if is_step else row
+    return found
 
 
 def _fold(steps: list[Line]) -> list[Line]:

@@ -14,8 +14,8 @@ import pytest
 import yaml
 
 from longshore.api import cron
-from longshore.api.cron.schedule_text import in_words
 from longshore.cli.crontabs import cronjob_manifests, crontab
+from longshore.cli.crontabs.listing import in_words
 from longshore.cli.main import main
 from support.longshore_process import RunningLongshore, longshore_up
 

@@ -75,7 +75,7 @@ def test_past_the_deadline_nothing_starts_and_nobody_is_told() -> None:
     found = sync(cronjob(startingDeadlineSeconds=10), "2026-06-15T09:01:00Z")
     assert (found.names, found.reasons) == ([], [])
     assert found.plan.look_again == pytest.approx(59 * 60 + SOON)
-    assert found.plan.skipped[0].rule == "older than startingDeadlineSeconds (10)"
+    assert str(found.plan.skipped[0].why).endswith(": older than startingDeadlineSeconds (10)")
 
 
 def test_within_the_deadline_it_starts() -> None:
@@ -138,9 +138,11 @@ def test_irregular_schedules_can_lose_runs_and_the_reason_is_on_record() -> None
     friday = cronjob("0 9-17 * * 1-5", last="2026-06-12T09:00:00Z", created="2026-06-01T00:00:00Z")
     found = sync(friday, "2026-06-14T12:00:00Z")
     assert found.names == []
-    assert [(s.number, s.rule) for s in found.plan.skipped] == [
-        (8, "the search for the most recent one goes back about two intervals, and found none there")
-    ]
+    (why,) = (str(skipped.why) for skipped in found.plan.skipped)
+    assert why == (
+        "skips 8 scheduled times: the search for the most recent one goes back about two intervals, "
+        "and found none there"
+    )
 
 
 def test_what_is_passed_over_is_on_record_with_its_rule() -> None:
@@ -149,9 +151,9 @@ def test_what_is_passed_over_is_on_record_with_its_rule() -> None:
     )
     found = sync(state, "2026-06-15T09:00:01Z")
     assert found.names == ["backup-29691900"]
-    assert [(s.number, s.exact, s.rule) for s in found.plan.skipped] == [
-        (3, True, "older than startingDeadlineSeconds (10800)"),
-        (2, True, "only the most recent missed time is started"),
+    assert [str(skipped.why) for skipped in found.plan.skipped] == [
+        "skips 3 scheduled times: older than startingDeadlineSeconds (10800)",
+        "skips 2 scheduled times: only the most recent missed time is started",
     ]
 
 

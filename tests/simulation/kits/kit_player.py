@@ -24,13 +24,13 @@ from msgspec.structs import replace
 
 from longshore.api import cron
 from longshore.client.local import LocalClient
+from longshore.machinery.background import cancelled
 from longshore.machinery.informers.informer import Informers
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.plane import controllers, scheduling
 from longshore.plane.controllers import CONTROLLERS
 from longshore.plane.plane import Parts, Plane
-from longshore.plane.supervising import cancelled
 from longshore.plane.wiring import FOLLOWED_WHOLE
 from longshore.store import Store
 from longshore.testing import SeededKeys

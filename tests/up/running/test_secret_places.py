@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from longshore.up import secret_places
-from longshore.up.secret_places import SecretPlaces
+from longshore.up import secrets
+from longshore.up.secrets import SecretPlaces
 
 
 @pytest.fixture
@@ -28,8 +28,8 @@ def test_a_kubeconfig_counts_while_the_token_is_in_it(data: Path, tmp_path: Path
     usual.write_text("users: [{token: of another cluster}]")
     other.write_text("token: the-token")
     assert list(places) == [data]
-    secret_places.note_kubeconfig(data, other)
-    secret_places.note_kubeconfig(data, other)
+    secrets.note_kubeconfig(data, other)
+    secrets.note_kubeconfig(data, other)
     assert list(places) == [data, other]
     usual.write_text("users: [{token: the-token}]")
     other.write_text("removed")
@@ -51,7 +51,7 @@ def test_the_kubeconfigs_that_a_variable_names_count_too(
 def test_a_backup_counts_as_long_as_it_is_there(data: Path, tmp_path: Path) -> None:
     places = SecretPlaces(data)
     file = tmp_path / "a b.tar.gz"
-    secret_places.note_backup(data, file)
+    secrets.note_backup(data, file)
     assert list(places) == [data]
     file.write_bytes(b"")
     assert list(places) == [data, file]

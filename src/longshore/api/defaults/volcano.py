@@ -1,6 +1,6 @@
 """Defaults that Volcano's webhooks fill in on create, beyond those of its schemas.
 
-The objects have been read by Go's types already (`validation/volcano/typed`), so types are right here;
+The objects have been read by Go's types already, so types are right here;
 only nulls need care.
 """
 

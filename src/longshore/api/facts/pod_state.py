@@ -103,6 +103,8 @@ class End(NamedTuple):
     reason: str = ""
     """`Error`, `OOMKilled`; or the pod's own reason, `Evicted`, if no container failed."""
     message: str = ""
+    signal: int = 0
+    """The signal that ended the container; 0 if it exited by itself."""
 
 
 def end_of(pod: Obj) -> End:
@@ -112,5 +114,5 @@ def end_of(pod: Obj) -> End:
         ended = (container.get("state") or {}).get("terminated")
         if ended is not None and ended.get("exitCode"):
             reason, message = ended.get("reason") or "", ended.get("message") or ""
-            return End(container["name"], ended["exitCode"], reason, message)
+            return End(container["name"], ended["exitCode"], reason, message, ended.get("signal") or 0)
     return End(reason=status.get("reason") or "", message=status.get("message") or "")

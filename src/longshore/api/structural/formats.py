@@ -6,8 +6,6 @@ are ranges (`validate.py`).
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date
@@ -15,6 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from longshore.api import names, quantity
+from longshore.api.codec import gobase64
 from longshore.api.time import durations
 from longshore.api.time.rfc3339 import TimeError
 from longshore.api.types import Obj
@@ -68,8 +67,8 @@ def _date_time(text: str) -> bool:
 
 def _byte(text: str) -> bool:
     try:
-        base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
+        gobase64.decode(text)
+    except ValueError:
         return False
     return True
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from longshore.api import errors
@@ -81,6 +82,12 @@ async def until_closing(
         if work.done():
             work.result()
     finally:
-        for each in every:
-            each.cancel()
-        await asyncio.gather(*every, return_exceptions=True)
+        await cancelled(every)
+
+
+async def cancelled(tasks: Iterable[asyncio.Future[Any]]) -> None:
+    """Cancels tasks and waits for their ends, however they end."""
+    ending = [*tasks]
+    for task in ending:
+        task.cancel()
+    await asyncio.gather(*ending, return_exceptions=True)

@@ -16,6 +16,7 @@ from wsproto.frame_protocol import CloseReason
 from wsproto.utilities import RemoteProtocolError
 
 from longshore.api import errors
+from longshore.apiserver.http.open_streams import cancelled
 from longshore.apiserver.http.response import Fields
 from longshore.apiserver.http.streams.duplex import Turns
 
@@ -129,8 +130,7 @@ class WebSocket:
                     return
                 self._connection.write(self._frames.send(Ping()))
         finally:
-            receiving.cancel()
-            await asyncio.gather(receiving, return_exceptions=True)
+            await cancelled([receiving])
 
     async def _receive_all(self) -> None:
         while await self.receive() is not None:

@@ -6,10 +6,12 @@ The list comes from the server in two requests, so custom kinds and any Kubernet
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.cli.server.requests import Server, escaped, refusal
+from longshore.client.http import discovery
 
 _AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
 
@@ -94,31 +96,10 @@ def discover(server: Server) -> Kinds:
         document = server.document(answer.body)
         if document.get("kind") == "APIGroupDiscoveryList":
             for group in document["items"]:
-                rows += _group(group)
+                rows += map(_kind, discovery.aggregated(group, {}))
         else:
             rows += _older(server, document)
     return Kinds(rows)
-
-
-def _group(group: Obj) -> Iterable[Kind]:
-    """Yields every resource of a group once, in the first version that has it; the server's preferred version
-    comes first."""
-    seen = set()
-    name = (group.get("metadata") or {}).get("name") or ""
-    for version in group.get("versions") or ():
-        for resource in version.get("resources") or ():
-            if resource["resource"] in seen or "responseKind" not in resource:
-                continue
-            seen.add(resource["resource"])
-            yield _kind(
-                name,
-                version["version"],
-                resource["responseKind"]["kind"],
-                resource["resource"],
-                resource.get("scope") == "Namespaced",
-                resource,
-                resource.get("singularResource") or "",
-            )
 
 
 def _older(server: Server, document: Obj) -> Iterable[Kind]:
@@ -126,16 +107,10 @@ def _older(server: Server, document: Obj) -> Iterable[Kind]:
     versions = list(document.get("versions") or ()) if document["kind"] == "APIVersions" else []
     versions += [group["preferredVersion"]["groupVersion"] for group in document.get("groups") or ()]
     for version in versions:
-        group, _, short = version.rpartition("/")
-        found = server.json("GET", f"/apis/{version}" if group else f"/api/{version}")
-        for item in found.get("resources") or ():
-            if "/" not in item["name"]:
-                namespaced, singular = item["namespaced"], item.get("singularName") or ""
-                yield _kind(group, short, item["kind"], item["name"], namespaced, item, singular)
+        found = server.json("GET", f"/apis/{version}" if "/" in version else f"/api/{version}")
+        yield from map(_kind, discovery.rows_of(version, found))
 
 
-def _kind(
-    group: str, version: str, kind: str, plural: str, namespaced: bool, more: dict[str, Any], singular: str
-) -> Kind:
-    lists = (tuple(more.get(key) or ()) for key in ("shortNames", "categories", "verbs"))
-    return Kind(group, version, kind, plural, singular or kind.lower(), namespaced, *lists)
+def _kind(row: Resource) -> Kind:
+    names = (row.singular, row.namespaced, row.short_names, row.categories, row.verbs)
+    return Kind(row.group, row.version, row.kind, row.plural, *names)

@@ -34,7 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     from longshore.cli.server import refusals
     from longshore.store import StoreError
-    from longshore.up import backups, secret_places
+    from longshore.up import backups, secrets
 
     directory, out = data_dir.directory(arguments), arguments.file.expanduser().absolute()
     if out.exists():
@@ -45,7 +45,7 @@ def run(arguments: Namespace) -> int:
     try:
         with refusals.as_failure(), ExitStack() as stack:
             copy = _copied(directory, name, stack)
-            secret_places.note_backup(directory, out)
+            secrets.note_backup(directory, out)
             made = backups.pack(directory, copy, out, volumes=arguments.volumes)
     except StoreError as err:
         raise Failure(str(err)) from None

@@ -298,7 +298,7 @@ def _cronjob(server: Server, name: str) -> Obj:
 
 def _words(obj: Obj) -> str:
     from longshore.api import cron
-    from longshore.api.cron.schedule_text import in_words
+    from longshore.cli.crontabs.listing import in_words
 
     zone = obj["spec"].get("timeZone")
     return in_words(cron.parse(obj["spec"]["schedule"]), cron.load(zone) if zone else None)

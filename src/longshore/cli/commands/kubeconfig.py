@@ -48,7 +48,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.up import secret_places
+    from longshore.up import secrets
 
     if arguments.verb == "print":
         print(_for_others(_read(data_dir.kubeconfig(arguments)), arguments.server), end="")
@@ -62,7 +62,7 @@ def run(arguments: Namespace) -> int:
         return 0
     source = data_dir.kubeconfig(arguments)
     own = _read(source)
-    secret_places.note_kubeconfig(source.parent, file)
+    secrets.note_kubeconfig(source.parent, file)
     current = _merge(file, own, arguments.name, use=arguments.use)
     print(f"added context {arguments.name!r} to {file}")
     if current == arguments.name:

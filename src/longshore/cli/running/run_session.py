@@ -36,6 +36,7 @@ from longshore.cli.running.progress import Failed, FollowedRun
 from longshore.cli.running.result_files import JobLog, ResultFiles
 from longshore.cli.running.streaming import Streams, Style
 from longshore.client import Client, Unreachable
+from longshore.machinery.background import cancelled
 from longshore.why import text as story_text
 from longshore.why.kinds import EXPLANATIONS
 
@@ -122,9 +123,7 @@ class RunSession:
                 await run_stopping.stop(self._here, [run for run in runs if run.end is None])
             complete = await self._settle(runs, stopped)
         finally:
-            for task in self._background:
-                task.cancel()
-            await asyncio.gather(*self._background, return_exceptions=True)
+            await cancelled(self._background)
             with self._printing():
                 self._display.close()
         if self._closed.is_set():

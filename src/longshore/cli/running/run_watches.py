@@ -14,7 +14,6 @@ from typing import Final
 from longshore.api import types
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds, pod_state
-from longshore.api.facts.pod_state import COMPLETION_INDEX
 from longshore.api.time import durations
 from longshore.api.types import Obj
 from longshore.cli.running.place import Place
@@ -143,38 +142,24 @@ def _listed(version: str) -> WatchEvent:
 
 def _failed(pod: Obj, limit: str) -> Failed:
     meta, status = pod["metadata"], pod.get("status") or {}
-    index = (meta.get("annotations") or {}).get(COMPLETION_INDEX)
-    ended = _culprit(pod)
-    code = ended[1].get("exitCode") if ended else None
+    end = pod_state.end_of(pod)
     why = status.get("reason") or ""
     seconds = pod["spec"].get("activeDeadlineSeconds")
     if why == "DeadlineExceeded" and seconds is not None:
         why = f"it took longer than {durations.text(seconds * 10**9)} ({limit})"
-    elif ended:
-        name, state = ended
-        reason = state.get("reason", "")
-        text = f"exit code {code}" if not state.get("signal") else f"signal {state['signal']}"
-        text += f" ({reason})" if reason not in ("", "Error") else ""
+    elif end.container:
+        text = f"signal {end.signal}" if end.signal else f"exit code {end.code}"
+        text += f" ({end.reason})" if end.reason not in ("", "Error") else ""
         several = len(pod["spec"]["containers"]) > 1 or pod["spec"].get("initContainers")
-        why = (f"{why}: " if why else "") + text + (f" of container {name}" if several else "")
+        why = (f"{why}: " if why else "") + text + (f" of container {end.container}" if several else "")
     elif status.get("message"):
         why = f"{why}: {status['message']}" if why else status["message"]
-    return Failed(meta["name"], int(index) if index is not None else None, why or "failed", code)
-
-
-def _culprit(pod: Obj) -> tuple[str, Obj] | None:
-    """The first container that failed."""
-    for each in pod_state.statuses_of(pod):
-        ended = (each.get("state") or {}).get("terminated")
-        if ended and ended.get("exitCode"):
-            return each["name"], ended
-    return None
+    return Failed(meta["name"], pod_state.completion_index(pod), why or "failed", end.code or None)
 
 
 async def _last_lines(place: Place, pod: Obj) -> list[str]:
     meta = pod["metadata"]
-    culprit = _culprit(pod)
-    container = culprit[0] if culprit else pod["spec"]["containers"][0]["name"]
+    container = pod_state.end_of(pod).container or pod["spec"]["containers"][0]["name"]
     query = {"container": container, "tailLines": str(_TAIL_LINES)}
     try:
         async with place.client.log(meta["name"], meta["namespace"], query) as chunks:

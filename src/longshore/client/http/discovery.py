@@ -27,7 +27,7 @@ _NO_HOOKS = Strategy()
 
 async def find(fetch: Fetch, api_version: str, name: str) -> Resource:
     """The resource of this kind or plural. LookupError when the server has none."""
-    rows = _rows(api_version, await fetch(_path(api_version)))
+    rows = rows_of(api_version, await fetch(_path(api_version)))
     for row in rows:
         if name in (row.kind, row.plural):
             return row
@@ -47,7 +47,7 @@ async def everything(fetch: Fetch, fetch_groups: Fetch) -> list[Resource]:
         document = await fetch_groups(path)
         if document.get("kind") == "APIGroupDiscoveryList":
             for group in document.get("items") or ():
-                rows += _aggregated(group, refused)
+                rows += aggregated(group, refused)
         else:
             groups += ({"versions": [{"groupVersion": each}]} for each in document.get("versions") or ())
             groups += document.get("groups") or ()
@@ -55,7 +55,7 @@ async def everything(fetch: Fetch, fetch_groups: Fetch) -> list[Resource]:
         found: dict[str, Resource] = {}
         for version in _preferred_first(group):
             try:
-                told = _rows(version, await fetch(_path(version)))
+                told = rows_of(version, await fetch(_path(version)))
             except StatusError as err:
                 refused[version] = str(err)
             else:
@@ -72,7 +72,7 @@ def _preferred_first(group: Obj) -> list[str]:
     return sorted(versions, key=lambda version: version != preferred)
 
 
-def _aggregated(group: Obj, refused: dict[str, str]) -> Iterable[Resource]:
+def aggregated(group: Obj, refused: dict[str, str]) -> Iterable[Resource]:
     """The resources of one group of an APIGroupDiscoveryList, in which the preferred version comes first.
     Notes versions whose server is away; the document may list old resources of them."""
     name = (group.get("metadata") or {}).get("name") or ""
@@ -112,7 +112,7 @@ def _path(api_version: str) -> str:
     return f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
 
 
-def _rows(api_version: str, document: Obj) -> list[Resource]:
+def rows_of(api_version: str, document: Obj) -> list[Resource]:
     group, _, version = api_version.rpartition("/")
     listed = document.get("resources") or ()
     subresources: dict[str, dict[str, Subresource]] = {}

@@ -11,16 +11,20 @@ from longshore.api.time import instants, rfc3339
 from longshore.api.time.instants import SECOND, Instant
 from longshore.api.time.rfc3339 import TimeError
 from longshore.api.types import Obj
-from longshore.controllers.cronjob import accounting, missed, timing
+from longshore.controllers.cronjob import accounting, timing
 from longshore.controllers.cronjob.draft import CronJobDraft
 from longshore.controllers.cronjob.timing import Timing
 from longshore.controllers.scheduled import child
-from longshore.controllers.scheduled.plan import ScheduledPlan
+from longshore.controllers.scheduled.plan import ScheduledPlan, Skipped
 from longshore.controllers.scheduled.view import Ask, ScheduledView
 from longshore.machinery.queues.try_again import TryAgain
+from longshore.machinery.reasons import Number, Reason
+from longshore.machinery.time.wallclock import Outage
 
 SCHEDULED: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 """The annotation that holds the scheduled time of a Job."""
+_MAX_COUNTED: Final = 100
+"""Missed times beyond this number are not counted. Kubernetes warns above the same number."""
 _DOCS = "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/"
 
 
@@ -79,7 +83,7 @@ def _remarks(draft: CronJobDraft, when: Timing) -> None:
 
 
 def _nothing_due(view: ScheduledView, draft: CronJobDraft, when: Timing) -> ScheduledPlan:
-    _skip(view, draft, when, None, "Runs none of them")
+    _skip(view, draft, when, None)
     look_again = when.look_again()
     if look_again is None:
         return draft.plan("NothingDue", {"at": ""})
@@ -92,14 +96,14 @@ def _kept(view: ScheduledView, draft: CronJobDraft, when: Timing, due: Instant) 
     cronjob = draft.cronjob
     shown, name = rfc3339.in_zone(due, when.shown_in), child.name(cronjob, due)
     if when.deadline is not None and due + when.deadline * SECOND < when.now:
-        rule = missed.deadline_rule(when.deadline)
-        draft.announce("TooLate", at=shown, rule=rule, scheduled=instants.rfc1123(due))
+        scheduled = instants.rfc1123(due)
+        draft.announce("TooLate", at=shown, deadline=when.deadline, scheduled=scheduled)
     elif any(ref.get("name") == name for ref in draft.active) or timing.last_schedule(cronjob) == due:
         draft.because("StartedAlready", at=shown)
     elif cronjob["spec"].get("concurrencyPolicy") == "Forbid" and (running := _running(view, draft, name)):
         forbidden = {"at": shown, "job": running}
         draft.event("Forbidden", **forbidden)
-        _skip(view, draft, when, due, f"Starts the one of {shown} when job {running} ends (Forbid)")
+        _skip(view, draft, when, due, **forbidden)
         draft.because("Forbidden", **forbidden)
     else:
         return None
@@ -156,7 +160,7 @@ def _start(view: ScheduledView, draft: CronJobDraft, when: Timing, due: Instant)
     else:
         lateness = (rfc3339.parse(created["metadata"]["creationTimestamp"]) - due) / SECOND
         draft.announce("Started", at=shown, job=name)
-    _skip(view, draft, when, due, f"Runs the one of {shown} now")
+    _skip(view, draft, when, due, at=shown)
     draft.active.append(owners.object_ref(created, kinds.JOBS))
     draft.last_schedule = rfc3339.from_instant(due)
     return draft.plan(look_again=look_again, due=due, lateness=lateness)
@@ -209,13 +213,56 @@ def _taken(view: ScheduledView, draft: CronJobDraft, name: str, refused: Excepti
 
 
 def _skip(
-    view: ScheduledView, draft: CronJobDraft, when: Timing, due: Instant | None, what_runs: str
+    view: ScheduledView, draft: CronJobDraft, when: Timing, due: Instant | None, **runs: Number
 ) -> None:
-    """Records the skipped times; after an outage also sends an event."""
-    draft.skipped += missed.passed_over(when, due)
-    why = [*map(missed.reason, draft.skipped)]
+    """Records the skipped times; after an outage also sends an event. `runs` says what runs instead: the run
+    of `at`, now or when `job` has ended; nothing if empty."""
+    draft.skipped += _passed_over(when, due)
+    why = [skipped.why for skipped in draft.skipped]
     draft.why += why
     if view.outage is not None:
         created = rfc3339.parse(draft.cronjob["metadata"]["creationTimestamp"])
-        if (told := missed.during(view.outage, when, created)) is not None:
-            draft.event("CatchUp", outage=told, rules="; ".join((what_runs, *map(str, why))))
+        if missed := _missed_in(view.outage, when, created):
+            draft.event("CatchUp", **missed, **runs, rules="".join(f"; {reason}" for reason in why))
+
+
+def _passed_over(timing: Timing, due: Instant | None) -> list[Skipped]:
+    """Returns the missed times that will never run, if `due` runs now, or nothing does (None)."""
+    first = timing.next(timing.base)
+    end = timing.now if due is None else due - 1
+    if first is None or first > end:
+        return []
+    cut = timing.base
+    found = []
+    if timing.deadline is not None:
+        cut = max(cut, timing.now - timing.deadline * SECOND)
+        found.append(_skipped(timing, timing.base, min(cut, end), deadline=timing.deadline))
+    found.append(_skipped(timing, cut, end, found=int(due is not None)))
+    return [skipped for skipped in found if skipped is not None]
+
+
+def _skipped(timing: Timing, after: Instant, until: Instant, **rule: Number) -> Skipped | None:
+    count, at = 0, timing.next(after)
+    while at is not None and at <= until and count <= _MAX_COUNTED:
+        count += 1
+        at = timing.next(at)
+    if not count:
+        return None
+    number, exact = min(count, _MAX_COUNTED), count <= _MAX_COUNTED
+    return Skipped(
+        after, until, number, exact, Reason("Skipped", {"times": number, "exact": int(exact), **rule})
+    )
+
+
+def _missed_in(outage: Outage, timing: Timing, created: Instant) -> dict[str, Number]:
+    """Counts the runs missed in an outage; empty if there are none."""
+    after = max(timing.base, created, outage.since or 0)
+    missed = _skipped(timing, after, min(outage.until, timing.now))
+    if missed is None:
+        return {}
+    first, zone = timing.next(after), timing.shown_in
+    assert first is not None
+    numbers = {**missed.why.numbers, "first": rfc3339.in_zone(first, zone)}
+    if outage.since is not None:
+        numbers["since"] = rfc3339.in_zone(outage.since, zone)
+    return {**numbers, "until": rfc3339.in_zone(outage.until, zone)}

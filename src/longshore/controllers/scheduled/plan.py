@@ -18,14 +18,15 @@ from longshore.machinery.reasons import Reason
 
 
 class Skipped(NamedTuple):
-    """Scheduled times after `after` and up to `until` that are not run, and the rule why."""
+    """Scheduled times after `after` and up to `until` that are not run."""
 
     after: Instant
     until: Instant
     number: int
     exact: bool
     """False if there are more than `number`."""
-    rule: str
+    why: Reason
+    """The rule."""
 
 
 class ScheduledPlan(msgspec.Struct, frozen=True):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple, TypeAlias
 
 from longshore.api import cron
 from longshore.api.time.instants import Instant
+from longshore.machinery.sentences import span
 
 SECOND: Final = 1_000_000_000
 Next: TypeAlias = Callable[[Instant], Instant | None]
@@ -41,7 +42,7 @@ def _note(schedule: cron.Schedule | cron.Every, zone: cron.Zone, before: Instant
     old, new = zone.offset(before // SECOND), zone.offset(at // SECOND)
     said = []
     if new != old:
-        said.append(f"clocks went {'forward' if new > old else 'back'} {_span(abs(new - old))}")
+        said.append(f"clocks went {'forward' if new > old else 'back'} {span(abs(new - old))}")
     if isinstance(schedule, cron.Schedule):
         wall, was = at // SECOND + new, before // SECOND + old
         if wall <= was and new < old:
@@ -78,9 +79,3 @@ def _face(wall: int) -> str:
     moment = _EPOCH + timedelta(seconds=wall)
     text = f"{_DAYS[moment.weekday()]} {moment:%Y-%m-%d %H:%M}"
     return f"{text}:{moment:%S}" if moment.second else text
-
-
-def _span(seconds: int) -> str:
-    hours, minutes = divmod(seconds // 60, 60)
-    parts: Sequence[str] = [f"{hours} h"] * bool(hours) + [f"{minutes} min"] * bool(minutes)
-    return " ".join(parts) or f"{seconds} s"

@@ -141,15 +141,13 @@ def _made(obj: Obj, found: Obj) -> VolumePlan:
         return _plan_with_event("FailedBinding", className=name)
     if provisioner != own_names.LOCAL_PROVISIONER:
         return _plan_with_event("ExternalProvisioning", provisioner=provisioner)
-    spec, problem = obj["spec"], ""
+    spec = obj["spec"]
     if spec.get("volumeMode") == "Block":
-        problem = "longshore makes directories, no block devices"
-    elif spec.get("selector") is not None:
-        problem = "claim.Spec.Selector is not supported for dynamic provisioning"
-    elif spec.get("dataSource") is not None or spec.get("dataSourceRef") is not None:
-        problem = "longshore copies no data into new volumes"
-    if problem:
-        return _plan_with_event("ProvisioningFailed", className=name, problem=problem)
+        return _plan_with_event("BlockDeviceWanted", className=name)
+    if spec.get("selector") is not None:
+        return _plan_with_event("SelectorWanted", className=name)
+    if spec.get("dataSource") is not None or spec.get("dataSourceRef") is not None:
+        return _plan_with_event("DataSourceWanted", className=name)
     size = spec["resources"]["requests"]["storage"]
     return _step(Provision(found), "VolumeProvisioned", className=name, storage=size)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from longshore.machinery.catalogue.row import (
@@ -10,21 +10,29 @@ from longshore.machinery.catalogue.row import (
     Numbers,
     Place,
     Row,
+    in_tenses,
+    line,
     normal,
     passing,
     step,
     waits,
     warning,
 )
+from longshore.machinery.sentences import filled
 
 
-def _pods_deleted(verb: str) -> Callable[[Numbers], str]:
-    def said(numbers: Numbers) -> str:
-        kept = f", keeps {numbers['kept']} that have ended" if numbers.get("kept") else ""
-        target = f" of {numbers['target']}" if "target" in numbers else ""
-        return f"{verb} {numbers['pods']} pods{target}{kept}" if "pods" in numbers else ""
-
-    return said
+def _pods_deleted(numbers: Numbers) -> str:
+    kept = f", keeps {numbers['kept']} that have ended" if numbers.get("kept") else ""
+    target = filled(
+        (
+            " of partition {partition!r} of task {task!r}",
+            " of task {task!r}",
+            " of pod {pod}",
+            " of {target}",
+        ),
+        numbers,
+    )
+    return f"[deletes|deleted] {numbers['pods']} pods{target}{kept}" if "pods" in numbers else ""
 
 
 def _policy(numbers: Numbers) -> str:
@@ -36,14 +44,10 @@ def _policy(numbers: Numbers) -> str:
     return f"{rule} ({numbers['rule']}) says {numbers['action']}{wait}"
 
 
-def _asked_to_close(verb: str) -> Callable[[Numbers], str]:
-    def said(numbers: Numbers) -> str:
-        groups = numbers.get("podGroups")
-        return f"it {verb} asked to close" + (
-            f", and does when its {groups} pod groups are gone" if groups else ""
-        )
-
-    return said
+def _asked_to_close(numbers: Numbers) -> str:
+    groups = numbers.get("podGroups")
+    when = f", and does when its {groups} pod groups are gone" if groups else ""
+    return f"it [is|was] asked to close{when}"
 
 
 def _gang_waits(numbers: Numbers) -> str:
@@ -60,7 +64,7 @@ def _gang_waits(numbers: Numbers) -> str:
 ROWS: Final[Mapping[str, Row]] = {
     # ---- Volcano Jobs
     "Action": step("{action} while {phase}: {kind}"),
-    "CommandAsks": Row("a command asks for {action}", "a command asked for {action}"),
+    "CommandAsks": line("a command [asks|asked] for {action}"),
     "CommandGone": Row("the command {command} is gone: it is not executed"),
     "CommandIssued": normal(
         "Start to execute command {action}, and clean it up to make sure executed not more than once."
@@ -73,11 +77,9 @@ ROWS: Final[Mapping[str, Row]] = {
         "{event} of {about} is of version {version}, and the Job is at {jobVersion}: no policy applies"
     ),
     "EnoughStarted": Row("{phase}: {started} pods have started, {minAvailable} are needed"),
-    "EnoughSucceeded": Row(
-        (
-            "{phase}: {succeeded} pods succeeded, minSuccess is {minSuccess}",
-            "{phase}: all pods ended and {succeeded} succeeded, {minAvailable} are needed",
-        )
+    "EnoughSucceeded": line(
+        "{phase}: {succeeded} pods succeeded, minSuccess is {minSuccess}",
+        "{phase}: all pods ended and {succeeded} succeeded, {minAvailable} are needed",
     ),
     "ExecuteAction": normal("Execute action {action} after {after}", "Start to execute action {action} "),
     "FewEnoughLeft": Row(
@@ -96,7 +98,7 @@ ROWS: Final[Mapping[str, Row]] = {
     "PluginError": warning("Execute plugin when job add failed, err: {problem}"),
     "PodGroupError": warning("Failed to create PodGroup, err: {problem}"),
     "PodGroupPending": warning("PodGroup {namespace}:{name} {condition}, reason: {message}"),
-    "PodsDeleted": Row(_pods_deleted("deletes"), _pods_deleted("deleted")),
+    "PodsDeleted": in_tenses(_pods_deleted),
     "PolicyMatched": Row(_policy),
     "Restarted": Row(
         (
@@ -119,48 +121,45 @@ ROWS: Final[Mapping[str, Row]] = {
     "ToldToAbort": Row("{phase}: it is told to abort"),
     "ToldToComplete": Row("{phase}: it is told to complete"),
     "ToldToTerminate": Row("{phase}: it is told to terminate"),
-    "TooFewSucceeded": Row(
-        (
-            "{phase}: all pods ended and {succeeded} succeeded, minSuccess is {minSuccess}",
-            "{phase}: all pods ended and only {succeeded} succeeded, {minAvailable} are needed",
-        )
+    "TooFewSucceeded": line(
+        "{phase}: all pods ended and {succeeded} succeeded, minSuccess is {minSuccess}",
+        "{phase}: all pods ended and only {succeeded} succeeded, {minAvailable} are needed",
     ),
     "TooManyPending": Row(
         "{phase}: {pending} of {replicas} pods wait, so that fewer than {minAvailable} can be there"
     ),
-    "TooManyPods": Row(
-        ("node {node} has {pods} of {limit} pods", "task {task!r} has {pods} pods too many"),
-    ),
+    "TooManyPods": line("node {node} has {pods} of {limit} pods", "task {task!r} has {pods} pods too many"),
     # ---- Volcano's PodGroups, queues and JobFlows
     "Adopted": Row("has no parent: root becomes it", "root became its parent, as it named none"),
     "AsItShouldBe": passing("it is as it should be"),
-    "AskedToClose": Row(_asked_to_close("is"), _asked_to_close("was")),
-    "AskedToOpen": Row("it is asked to open", "it was asked to open"),
+    "AskedToClose": in_tenses(_asked_to_close),
+    "AskedToOpen": line("it [is|was] asked to open"),
     "FlowEnded": passing("it has ended, or is being deleted"),
     "FlowJobCreated": normal("create a job named {job}!", reason="Created"),
     "FlowNotSynced": warning("SyncJobFlow JobFlow failed for {problem}", reason="SyncJobFlow"),
-    "GroupCreated": Row(
-        (
-            "creates the group of {workload}, as its pod {pod} wants it",
-            "creates the group for pod {pod}, which brings none",
-            "creates the PodGroup",
-        ),
-        (
-            "created the group of {workload}, as its pod {pod} wants it",
-            "created the group for pod {pod}, which brings none",
-            "created the PodGroup",
-        ),
+    "GroupCreated": line(
+        "[creates|created] the group of {workload}, as its pod {pod} wants it",
+        "[creates|created] the group for pod {pod}, which brings none",
+        "[creates|created] the PodGroup",
     ),
-    "GroupUpdated": Row(
-        ("writes the group of {workload}, as its pod {pod} wants it", "brings the PodGroup up to the spec"),
-        ("wrote the group of {workload}, as its pod {pod} wants it", "brought the PodGroup up to the spec"),
+    "GroupUpdated": line(
+        "[writes|wrote] the group of {workload}, as its pod {pod} wants it",
+        "[brings|brought] the PodGroup up to the spec",
     ),
-    "JobsDue": Row("starts {names}", "started {names}"),
+    "JobsDue": line("[starts|started] {names}"),
     "KeepsNoJobs": Row("has succeeded and keeps no Jobs"),
     "ParentOpen": Row("opens with its parent"),
-    "ParentShut": Row(("cannot open below {parent}, which is shut", "closes with its parent")),
+    "ParentShut": Row(
+        ("cannot open below {parent}, which is shut", "closes with its parent"),
+        event=Event(
+            "Normal",
+            "",
+            "Failed to open queue {queue} because its parent queue {parent} is closing or closed. "
+            "Open the parent queue first.",
+        ),
+    ),
     "PhaseChanged": Row("is {phase} now", "the flow is {phase}"),
-    "PodTold": Row("writes the name of the group on pod {pod}", "wrote the name of the group on pod {pod}"),
+    "PodTold": line("[writes|wrote] the name of the group on pod {pod}"),
     "QueueActed": normal("{verb} queue succeed", reason="{action}"),
     "QueueNotActed": warning("{action} queue failed for {problem}", reason="{action}"),
     "RootStaysOpen": Row("root cannot be closed"),
@@ -177,9 +176,14 @@ ROWS: Final[Mapping[str, Row]] = {
         "other gangs"
     ),
     "Evict": warning("Pod is evicted, because of {action}"),
-    "Evicts": Row(("removes {pod}: {why} ({action})", "removes {pod} to make room ({action})")),
+    "Evicts": Row("removes {pod} to make room ({action})"),
+    "EvictsAfterHours": Row("removes {pod}: the hours of its node are over ({action})"),
+    "EvictsFromBusyNode": Row("removes {pod}: its node is busy and others are not ({action})"),
     "GangEvicts": normal("{action}", reason="Evict"),
-    "GangInvalid": waits("{message}"),
+    "GangInvalid": waits(
+        "Not enough valid tasks for gang-scheduling, valid: {valid}, min: {min}",
+        "Not enough valid {lack} of each task for gang-scheduling",
+    ),
     "GangRefused": normal(
         "queue resource quota insufficient: {queueLacks}",
         "resource in cluster is overused: {clusterLacks}",
@@ -192,11 +196,9 @@ ROWS: Final[Mapping[str, Row]] = {
     "InGang": Row("belongs to podgroup/{group}", place=Place.STEP),
     "NearEnough": Row("is placed within HyperNode {hypernode}"),
     "NoNodeFits": waits("{pod}: {message}"),
-    "NotNearEnough": Row(
-        (
-            "no HyperNode of tier {tier} or nearer has room for the whole gang",
-            "no part of the network has room for the whole gang",
-        )
+    "NotNearEnough": line(
+        "no HyperNode of tier {tier} or nearer has room for the whole gang",
+        "no part of the network has room for the whole gang",
     ),
     "PodsBound": Row("binds {pods:pod}"),
     "PodsEvicted": Row("removes {pods:pod} to make room"),

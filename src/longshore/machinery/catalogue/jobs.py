@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from longshore.api.facts import own_names
@@ -11,6 +11,8 @@ from longshore.machinery.catalogue.row import (
     Numbers,
     Place,
     Row,
+    in_tenses,
+    line,
     normal,
     passing,
     step,
@@ -20,15 +22,12 @@ from longshore.machinery.catalogue.row import (
 from longshore.machinery.sentences import counted, filled
 
 
-def _suspended(verb: str) -> Callable[[Numbers], str]:
+def _suspended(numbers: Numbers) -> str:
     """Words for a Job, with the number of pods that it removes, and for a CronJob, which removes none."""
-
-    def said(numbers: Numbers) -> str:
-        if "pods" not in numbers:
-            return "suspended: starts nothing"
-        return f"suspended: {verb} {counted(numbers['pods'], 'pod')}" if numbers["pods"] else "suspended"
-
-    return said
+    if "pods" not in numbers:
+        return "suspended: starts nothing"
+    removed = counted(numbers["pods"], "pod")
+    return f"suspended: [removes|removed] {removed}" if numbers["pods"] else "suspended"
 
 
 def _pod_failed(numbers: Numbers) -> str:
@@ -80,15 +79,36 @@ def _job_complete(numbers: Numbers) -> str:
     return f"the Job is complete: {said}{failed}"
 
 
-def _skipped(verb: str) -> Callable[[Numbers], str]:
-    def said(numbers: Numbers) -> str:
-        if "rule" not in numbers:
-            return ""
-        times = counted(numbers["times"], "scheduled time")
-        more = "" if numbers.get("exact", 1) else "more than "
-        return f"{verb} {more}{times}: {numbers['rule']}"
+_LATEST_RUNS: Final = "only the most recent missed time is started"
+_NONE_FOUND: Final = "the search for the most recent one goes back about two intervals, and found none there"
 
-    return said
+
+def _times(numbers: Numbers) -> str:
+    more = "" if numbers.get("exact", 1) else "more than "
+    return f"{more}{counted(numbers['times'], 'scheduled time')}"
+
+
+def _skipped(numbers: Numbers) -> str:
+    if "found" in numbers:
+        rule = _LATEST_RUNS if numbers["found"] else _NONE_FOUND
+    else:
+        rule = filled(("older than startingDeadlineSeconds ({deadline})", "{rule}"), numbers)
+    return f"[skips|skipped] {_times(numbers)}: {rule}" if rule else ""
+
+
+def _catch_up(numbers: Numbers) -> str:
+    away = filled(
+        (
+            "from {since} to {until}, while this machine slept or its clock was set forward",
+            "before longshore started at {until}",
+        ),
+        numbers,
+    )
+    runs = filled(
+        ("Starts the one of {at} when job {job} ends (Forbid)", "Runs the one of {at} now"), numbers
+    )
+    begin = f"Missed {_times(numbers)}, from {numbers['first']} on, {away}."
+    return f"{begin} {runs or 'Runs none of them'}{numbers['rules']}."
 
 
 def _nothing_due(numbers: Numbers) -> str:
@@ -174,9 +194,7 @@ ROWS: Final[Mapping[str, Row]] = {
         f"starts a pod every {{interval:g}} s ({own_names.START_INTERVAL}): the next at {{until}}"
     ),
     "SuccessPolicy": verdict("Matched rules at index {rule}"),
-    "Suspended": Row(
-        _suspended("removes"), _suspended("removed"), event=Event("Normal", "", "Job suspended")
-    ),
+    "Suspended": in_tenses(_suspended, Event("Normal", "", "Job suspended")),
     "TooManySucceededPods": Row(
         "more pods succeeded than the Job wants",
         event=Event("Warning", "", "Too many succeeded pods running after completion count reached"),
@@ -185,7 +203,7 @@ ROWS: Final[Mapping[str, Row]] = {
     "VerdictPostponed": passing("does not act on it yet: some pods created before have not been seen"),
     # ---- what has a time to live
     "BadAnnotation": Row("its annotation cannot be read"),
-    "BeingDeleted": Row(("the {kind} is being deleted: starts nothing", "it is being deleted already")),
+    "BeingDeleted": line("the {kind} is being deleted: starts nothing", "it is being deleted already"),
     "EndUnknown": Row("it does not say when it ended"),
     "InvalidTTL": warning("{problem}"),
     "NoTtl": Row("it has no TTL"),
@@ -202,7 +220,7 @@ ROWS: Final[Mapping[str, Row]] = {
         ("schedule {schedule} cannot be read: starts nothing", "the schedule cannot be read: {problem}"),
         event=Event("Warning", "UnparseableSchedule", "unparseable schedule: {schedule:quoted} : {problem}"),
     ),
-    "CatchUp": normal("{outage} {rules}."),
+    "CatchUp": Row(_catch_up, event=Event("Normal")),
     "ClockCorrected": Row(
         "The times of this CronJob were written by a clock that was hours ahead; "
         "scheduled times count from {at}, when it was right again"
@@ -259,21 +277,19 @@ ROWS: Final[Mapping[str, Row]] = {
         "job {job} could not be created: {problem}",
         event=Event("Warning", "FailedCreate", "Error creating job: {problem}"),
     ),
-    "NotReplaced": Row(("{problem}", "job {job} could not be replaced")),
+    "NotReplaced": line("{problem}", "job {job} could not be replaced"),
     "NothingDue": Row(_nothing_due, place=Place.PASSING),
     "OrphanedJob": warning(
         "Detected orphaned job forgotten or not managed by controller: {job} (UID: {uid})"
     ),
-    "Recorded": Row(
-        (
-            "the run of {at} had its job {job} already: it goes on the active list",
-            "job {job} was started for a scheduled time that no status knows",
-        )
+    "Recorded": line(
+        "the run of {at} had its job {job} already: it goes on the active list",
+        "job {job} was started for a scheduled time that no status knows",
     ),
     "ReplaceConcurrent": warning("Replacing active job for CronJob"),
     "Replaced": Row("replaced job {job}, which was still running"),
     "Replaces": passing("replaces job {job}, which is still running"),
-    "Skipped": Row(_skipped("skips"), _skipped("skipped")),
+    "Skipped": in_tenses(_skipped),
     "StaleReference": warning(
         'Active job reference "{job}" points to a different UID (expected: {uid}, actual: {found})',
         'Active job "{job}" no longer exists (UID: {uid})',
@@ -290,7 +306,7 @@ ROWS: Final[Mapping[str, Row]] = {
         ),
     ),
     "TooLate": Row(
-        "the run of {at} is {rule}",
+        ("the run of {at} is older than startingDeadlineSeconds ({deadline})", "the run of {at} is {rule}"),
         event=Event("Warning", "MissSchedule", "Missed scheduled time to start a job: {scheduled}"),
     ),
     "TooManyMissedTimes": warning(
@@ -302,7 +318,7 @@ ROWS: Final[Mapping[str, Row]] = {
         "there is no time zone {zone}: starts nothing",
         event=Event("Warning", "", "invalid timeZone: {zone:quoted}: {problem}"),
     ),
-    "Unreadable": Row(("job {job} cannot be read: {problem}", "the CronJob cannot be read: {problem}")),
+    "Unreadable": line("job {job} cannot be read: {problem}", "the CronJob cannot be read: {problem}"),
     "UnsupportedSchedule": warning(
         "CRON_TZ or TZ used in schedule {schedule:quoted} is not officially supported, "
         "see {docs} for more details",

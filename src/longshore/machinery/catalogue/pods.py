@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from longshore.api.facts import own_names
-from longshore.machinery.catalogue.row import Event, Numbers, Place, Row, normal, passing, step, warning
+from longshore.machinery.catalogue.row import Event, Numbers, Place, Row, line, normal, passing, step, warning
 from longshore.machinery.sentences import exit_words, quoted
 
 
@@ -42,10 +42,7 @@ ROWS: Final[Mapping[str, Row]] = {
     "OthersWait": Row(_others_wait, place=Place.STEP),
     "PortTaken": step("port {port}/{protocol} of node {node} is taken"),
     "Preempted": normal("Preempted by pod {pod} on node {node}"),
-    "Preempts": Row(
-        "makes room on node {node} by removing {pods}",
-        "the scheduler made room on node {node} by removing {pods}",
-    ),
+    "Preempts": line("[makes|the scheduler made] room on node {node} by removing {pods}"),
     "Scheduled": normal("Successfully assigned {pod} to {node}", "pod group is ready"),
     "SchedulingGated": step("waits for its scheduling gates to be removed: {names}"),
     "Tainted": step("node {node} has the taint {taint}"),
@@ -65,11 +62,9 @@ ROWS: Final[Mapping[str, Row]] = {
         "{container} ended with {exit_code}; {message}",
         "container {container} starts again about {again} (back-off {seconds:span})",
     ),
-    "Deleted": Row(
-        (
-            "it is deleted, with a grace period of {seconds:g} s",
-            "it is being deleted, and nothing here holds it",
-        )
+    "Deleted": line(
+        "it is deleted, with a grace period of {seconds:g} s",
+        "it is being deleted, and nothing here holds it",
     ),
     "FailedPostStartHook": warning("PostStartHook failed: {problem}", "PostStartHook failed"),
     "FailedPreStopHook": warning("PreStopHook failed: {problem}", "PreStopHook failed"),
@@ -80,10 +75,7 @@ ROWS: Final[Mapping[str, Row]] = {
     "ImageNotUsed": normal(
         "Container images are not used: the process runtime runs commands of this machine"
     ),
-    "Killed": Row(
-        "{container} did not end in time and is killed",
-        "container {container} did not end in time and is killed",
-    ),
+    "Killed": line("[|container ]{container} did not end in time and is killed"),
     "Killing": normal("{message}"),
     "MainsEnded": passing("its main containers have ended, and its sidecars stop"),
     "NeverStarts": step("cannot start as its manifest is, however often it is tried"),
@@ -98,10 +90,7 @@ ROWS: Final[Mapping[str, Row]] = {
     "Probed": passing("{container} runs and is probed"),
     "Pulling": normal('Pulling image "{image}"'),
     "Running": passing("runs"),
-    "StartFailed": Row(
-        "{container} did not start, and is tried again after a pause",
-        "container {container} did not start, and is tried again after a pause",
-    ),
+    "StartFailed": line("[|container ]{container} did not start, and is tried again after a pause"),
     "Starting": passing("{container} waits for the runtime to start it"),
     "Succeeded": passing("it is {code} already"),
     "Unhealthy": Row("{message}", "{message}", event=Event("Warning")),
@@ -110,9 +99,8 @@ ROWS: Final[Mapping[str, Row]] = {
         "cannot be prepared yet: {message}",
         event=Event("Warning", "{reason}", "{message}"),
     ),
-    "Unstartable": Row(
-        f"could not start within the {{patience}} of {own_names.FAIL_UNSTARTABLE_AFTER}",
-        f"the pod failed: it could not start within the {{patience}} of {own_names.FAIL_UNSTARTABLE_AFTER}",
+    "Unstartable": line(
+        f"[|the pod failed: it ]could not start within the {{patience}} of {own_names.FAIL_UNSTARTABLE_AFTER}"
     ),
     "WaitsForInit": passing("what comes after init container {container} waits until it has ended well"),
     "WaitsForSidecar": passing("what comes after sidecar {container} waits until it has started"),

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 Numbers = Mapping[str, Any]
 Words = str | tuple[str, ...] | Callable[[Numbers], str]
 """A form such as `creates {pods:pod}`, a function, or several forms: the first one whose numbers are all
 known is used. `{pod:.0}` requires a number and shows nothing."""
+
+
+_TENSES: Final = re.compile(r"\[([^]|]*)\|([^]]*)\]")
 
 
 class Place(Enum):
@@ -39,6 +43,22 @@ class Row(NamedTuple):
     because Events say the rest."""
     place: Place = Place.LINE
     event: Event | None = None
+
+
+def line(*forms: str) -> Row:
+    """The row of a line. A form with `[creates|created]` has words for stories."""
+    return in_tenses(forms) if any(map(_TENSES.search, forms)) else Row(forms)
+
+
+def in_tenses(words: Words, event: Event | None = None) -> Row:
+    """The row of words with `[creates|created]`: the first in the present tense, the second in a story."""
+
+    def said(tense: str) -> Words:
+        if callable(words):
+            return lambda numbers: _TENSES.sub(tense, words(numbers))
+        return tuple(_TENSES.sub(tense, form) for form in ((words,) if isinstance(words, str) else words))
+
+    return Row(said(r"\1"), said(r"\2"), event=event)
 
 
 def passing(*forms: str) -> Row:

@@ -28,6 +28,7 @@ from longshore.api.types import Obj
 from longshore.client import Client, PatchType, Unreachable
 from longshore.client.writes import Create
 from longshore.machinery import catalogue
+from longshore.machinery.background import cancelled
 from longshore.machinery.events.correlation import Correlator, Seen
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
@@ -142,9 +143,7 @@ class Recorder:
                 async with self._clock.timeout(_LAST_WORDS_SECONDS):
                     await asyncio.wait((together,))  # first: it queues repetitions that it finds
                     await self._queue.drain()
-            for task in (together, writing):
-                task.cancel()
-            await asyncio.gather(together, writing, return_exceptions=True)
+            await cancelled((together, writing))
             self._closed.set()
 
     async def close(self) -> None:

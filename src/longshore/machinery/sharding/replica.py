@@ -22,6 +22,7 @@ from longshore.api.facts import kinds, own_names
 from longshore.api.metrics import Registry
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
+from longshore.machinery.background import cancelled
 from longshore.machinery.election import Election, LeadershipLost
 from longshore.machinery.fence import Fence
 from longshore.machinery.sharding.division import Division
@@ -238,9 +239,7 @@ class Replica:
                     task.result()
             raise LeadershipLost
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await cancelled(tasks)
             if (age := self._fence.age) is not None and age < FENCE_SECONDS:
                 # A write on its way has as long to arrive as one that passed the fence.
                 await self._clock.sleep(LEASE_SECONDS - FENCE_SECONDS)

@@ -11,6 +11,8 @@ the keeper also sends `("ended", 0, [state, …])`.
 from __future__ import annotations
 
 import marshal
+import os
+import socket
 
 TYPE_CHECKING = False
 
@@ -82,8 +84,8 @@ SOCKET = "socket"
 """The name of the socket in the keeper's directory."""
 
 _FORMAT = 2  # the last format without references between values; stable since Python 2.5
-
-
+_MAX_DESCRIPTORS = 4
+_CHUNK_BYTES = 1 << 16  # malloc keeps blocks of this size, and maps larger ones for each message
 MAX_REQUEST_BYTES = 16 << 20
 """The longest frame to the keeper, which holds it in memory; kubelets have the same limit."""
 
@@ -135,6 +137,20 @@ class Unpacker:
             rest += data[at:]
             self._missing = stop - end
         return messages
+
+
+def received(sock: socket.socket) -> tuple[bytes, list[int]] | None:
+    """The bytes and descriptors that have arrived; no bytes if the connection has ended, None if nothing has
+    arrived."""
+    try:
+        data, descriptors, _, _ = socket.recv_fds(sock, _CHUNK_BYTES, _MAX_DESCRIPTORS)
+    except BlockingIOError:
+        return None
+    except OSError:
+        return b"", []
+    for fd in descriptors:
+        os.set_inheritable(fd, False)  # recv_fds of Python 3.11 does not hand flags on
+    return data, descriptors
 
 
 class Refused(Exception):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 from collections.abc import Callable
 
@@ -15,9 +14,6 @@ if TYPE_CHECKING:
 
     Late = tuple[float, int, State]
     """The time until which an answer waits at most, the number of its request, and the state in it."""
-
-_MAX_DESCRIPTORS = 4
-_CHUNK_BYTES = 1 << 16  # malloc keeps blocks of this size, and maps larger ones for each message
 
 
 class Connection:
@@ -95,14 +91,9 @@ class Connection:
                 return
         if not mask & ~WRITE:
             return
-        try:
-            data, descriptors, _, _ = socket.recv_fds(self._sock, _CHUNK_BYTES, _MAX_DESCRIPTORS)
-        except BlockingIOError:
+        if (found := frames.received(self._sock)) is None:
             return
-        except OSError:
-            data, descriptors = b"", []
-        for fd in descriptors:
-            os.set_inheritable(fd, False)  # recv_fds of Python 3.11 does not hand flags on
+        data, descriptors = found
         self.descriptors += descriptors
         if not data:
             self.close()

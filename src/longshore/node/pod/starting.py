@@ -18,6 +18,7 @@ import msgspec
 from longshore.api.facts import owners
 from longshore.api.time.backoff import Doubling
 from longshore.api.types import Obj
+from longshore.machinery.background import cancelled
 from longshore.machinery.events.siblings import Siblings
 from longshore.machinery.reasons import Reason
 from longshore.machinery.time.clock import Clock
@@ -63,9 +64,7 @@ class Starter:
 
     async def close(self) -> None:
         """Cancels starts without an answer; the next run finds their containers in the runtime."""
-        for each in (starting := [*self._starting]):
-            each.cancel()
-        await asyncio.gather(*starting, return_exceptions=True)
+        await cancelled(self._starting)
 
     # ---- preparing
 

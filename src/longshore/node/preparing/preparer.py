@@ -16,9 +16,11 @@ import logging
 import os
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from longshore.api import quantity
 from longshore.api.facts import account_volume, kinds, own_names
 from longshore.api.types import Obj
 from longshore.client import Client
@@ -28,7 +30,7 @@ from longshore.machinery.informers.informer import Informer, Informers
 from longshore.machinery.time.clock import Clock
 from longshore.node.images.images_file import ImagesFile
 from longshore.node.preparing import hosts as hosts_files
-from longshore.node.preparing import image_meaning, isolation, limits, security
+from longshore.node.preparing import image_meaning, isolation, security
 from longshore.node.preparing.environment import container_env, items
 from longshore.node.preparing.environment import sources as referenced
 from longshore.node.preparing.environment.expansion import Room, from_maps
@@ -37,7 +39,7 @@ from longshore.node.preparing.types import CannotPrepare, NodeFacts, PreparedPod
 from longshore.node.preparing.volumes import emptydir, mounts
 from longshore.node.preparing.volumes import making as made
 from longshore.node.preparing.volumes.shared_directories import Shared
-from longshore.node.runtime import Container, Key, Mount, Rights
+from longshore.node.runtime import Container, Key, Limits, Mount, Rights
 
 _RENEWAL_SECONDS: Final = 60.0
 _UID: Final = re.compile("[A-Za-z0-9][A-Za-z0-9-]*")
@@ -204,7 +206,7 @@ class Preparer:
             identity.user,
             identity.group,
             identity.groups,
-            limits.of_container(spec, pod_spec),
+            _limits(spec, pod_spec),
             identity.read_only_root,
             log=f"{self._logs}/{namespace}_{meta['name']}_{uid}/{name}/{attempt}.log",
             whole_log=(annotations := meta.get("annotations") or {}).get(own_names.WHOLE_LOGS) == "true",
@@ -360,3 +362,28 @@ def _mount_account(prepared: PreparedPod, spec: Obj, ready: Ready) -> None:
         prepared.account = ready.mounts
         if name:
             prepared.volumes[name] = Volume(ready.mounts[0].source, read_only=True)
+
+
+def _limits(spec: Obj, pod_spec: Obj) -> Limits:
+    """The container's own limits, or the pod's for resources of which the container has none."""
+    resources = spec.get("resources")
+    whole = pod_spec.get("resources")
+    if not resources and not whole:
+        return Limits()
+    limits = {**((whole or {}).get("limits") or {}), **((resources or {}).get("limits") or {})}
+    requests = (resources or {}).get("requests") or {}
+    return _in_numbers(limits.get("cpu"), requests.get("cpu"), limits.get("memory"))
+
+
+@lru_cache(maxsize=1024)
+def _in_numbers(cpu: str | None, request: str | None, memory: str | None) -> Limits:
+    return Limits(
+        cpu_millis=_positive(None if cpu is None else quantity.milli_value(cpu)),
+        cpu_request_millis=_positive(None if request is None else quantity.milli_value(request)),
+        memory=_positive(None if memory is None else quantity.value(memory)),
+    )
+
+
+def _positive(amount: int | None) -> int | None:
+    """A limit of zero is none, as for every container runtime."""
+    return amount or None

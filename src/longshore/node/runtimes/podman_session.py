@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Final, Literal
 
+from longshore.machinery.background import cancelled
 from longshore.node.runtimes.podman_cli import environment
 
 _CHUNK_BYTES: Final = 1 << 16
@@ -122,9 +123,7 @@ class PodmanSession:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
             await self._process.wait()
-        for task in self._pumps:
-            task.cancel()
-        await asyncio.gather(*self._pumps, return_exceptions=True)
+        await cancelled(self._pumps)
         if self._controller >= 0:
             os.close(self._controller)
             self._controller = -1

@@ -161,14 +161,9 @@ class ProcessSession:
     # What happens
 
     def _heard(self) -> None:
-        try:
-            data, descriptors, _, _ = socket.recv_fds(self._sock, _CHUNK_BYTES, 4)
-        except BlockingIOError:
+        if (found := frames.received(self._sock)) is None:
             return
-        except OSError:
-            data, descriptors = b"", []
-        for fd in descriptors:
-            os.set_inheritable(fd, False)  # recv_fds of Python 3.11 does not hand flags on
+        data, descriptors = found
         self._received += descriptors
         if not data:
             self._loop.remove_reader(self._sock.fileno())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from longshore.api.errors import StatusError
+from longshore.api.errors import StatusError, tolerated
 from longshore.api.facts import kinds
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
@@ -28,13 +28,8 @@ class Evictor:
 
     def preempt(self, victim: Pod, by: Pod, node: str) -> None:
         """Evicts with upstream's words for preemption by the pod scheduler. Returns at once."""
-        scheduler = by.obj["spec"].get("schedulerName", "")
-        condition = {
-            "reason": "PreemptionByScheduler",
-            "message": f"{scheduler}: preempting to accommodate a higher priority pod",
-        }
         event = catalogue.event("Preempted", {"pod": by.uid, "node": node})
-        self.evict(victim, {"DisruptionTarget": condition}, event)
+        self.evict(victim, {"DisruptionTarget": preempting(by)}, event)
 
     def evict(self, victim: Pod, conditions: dict[str, Obj], event: Event) -> None:
         """Evicts a pod in the background. `conditions` are by type; their status is True unless given."""
@@ -51,15 +46,18 @@ class Evictor:
         ]
         patch = {"metadata": {"uid": victim.uid}, "status": {"conditions": new}}
         try:
-            await self._client.patch(
-                kinds.PODS, name, patch, namespace, type=PatchType.STRATEGIC, subresource="status"
-            )
-            await self._client.delete(kinds.PODS, name, namespace, DeleteOptions(uid=victim.uid))
-        except StatusError as err:
-            if err.code not in (404, 409):
-                log.warning("pod %s/%s could not be removed: %s", namespace, name, err)
-            return
-        except Unreachable as err:
+            with tolerated(404, 409):
+                await self._client.patch(
+                    kinds.PODS, name, patch, namespace, type=PatchType.STRATEGIC, subresource="status"
+                )
+                await self._client.delete(kinds.PODS, name, namespace, DeleteOptions(uid=victim.uid))
+                self._recorder.event(reference(victim.obj, kinds.PODS), *event)
+        except (StatusError, Unreachable) as err:
             log.warning("pod %s/%s could not be removed: %s", namespace, name, err)
-            return
-        self._recorder.event(reference(victim.obj, kinds.PODS), *event)
+
+
+def preempting(pod: Pod) -> Obj:
+    """The condition of a victim, in upstream's words, by the scheduler of this pod."""
+    scheduler = pod.obj["spec"].get("schedulerName", "")
+    message = f"{scheduler}: preempting to accommodate a higher priority pod"
+    return {"reason": "PreemptionByScheduler", "message": message}

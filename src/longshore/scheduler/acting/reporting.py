@@ -17,7 +17,7 @@ from typing import Final
 
 import msgspec
 
-from longshore.api.errors import StatusError
+from longshore.api.errors import StatusError, tolerated
 from longshore.api.facts import conditions, kinds
 from longshore.api.time import rfc3339
 from longshore.api.time.backoff import TokenBucket
@@ -146,15 +146,14 @@ class Reporter:
         patch = {"metadata": {"uid": pod.uid}, "status": status}
         namespace, name = pod.key
         try:
-            await self._client.patch(
-                kinds.PODS, name, patch, namespace, type=PatchType.STRATEGIC, subresource="status"
-            )
-        except StatusError as err:
-            if err.code not in (404, 409):
-                log.warning("pod %s/%s could not be told why it waits: %s", namespace, name, err)
-        except Unreachable as err:
+            with tolerated(404, 409):
+                await self._client.patch(
+                    kinds.PODS, name, patch, namespace, type=PatchType.STRATEGIC, subresource="status"
+                )
+        except (StatusError, Unreachable) as err:
             log.warning("pod %s/%s could not be told why it waits: %s", namespace, name, err)
-            self._told.pop(pod.uid, None)
+            if isinstance(err, Unreachable):
+                self._told.pop(pod.uid, None)
 
 
 def _patch(pod: Obj, report: Report, text: str, now: str) -> Obj | None:

@@ -18,15 +18,14 @@ from longshore.machinery.events.recorder import reference
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.cache import Cache
 from longshore.scheduler.acting.binding import Binder
-from longshore.scheduler.acting.evicting import Evictor
+from longshore.scheduler.acting.evicting import Evictor, preempting
 from longshore.scheduler.acting.reporting import SCHEDULER_ERROR, Reporter
-from longshore.scheduler.acting.ungating import Ungater
 from longshore.scheduler.cluster import Cluster
 from longshore.scheduler.fitting.pod_shape import Pod
 from longshore.scheduler.gang.model.task import BINDING
 from longshore.scheduler.gang.pacing import LATER_SECONDS, PAUSE_SECONDS
 from longshore.scheduler.gang.plan import Bind, Evict, GangPlan, GroupReport
-from longshore.scheduler.gang.writing import Counts, Statuses
+from longshore.scheduler.gang.writing import Counts, Statuses, Ungater
 from longshore.scheduler.metrics import Metrics
 
 if TYPE_CHECKING:
@@ -152,13 +151,9 @@ class Actor:
     def _evict(self, evict: Evict) -> None:
         pod = evict.task.pod
         event = catalogue.event("Evict", {"action": evict.action})
-        scheduler = pod.obj["spec"].get("schedulerName", "")
         conditions: dict[str, Obj] = {
             "Ready": {"status": "False", "reason": event.reason, "message": event.message},
-            "DisruptionTarget": {
-                "reason": "PreemptionByScheduler",
-                "message": f"{scheduler}: preempting to accommodate a higher priority pod",
-            },
+            "DisruptionTarget": preempting(pod),
         }
         self._metrics.victims(1)
         self._evictor.evict(pod, conditions, event)

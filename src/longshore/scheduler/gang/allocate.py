@@ -28,9 +28,8 @@ def run(trial: Trial) -> None:
     for group in trial.groups.values():
         if group.phase in ("", "Pending") or (group.has_minimum and not group.counts.get(PENDING)):
             continue
-        problem = group.invalid
-        if problem:
-            group.notes.append(Reason("GangInvalid", {"message": problem}))
+        if (invalid := group.invalid) is not None:
+            group.notes.append(invalid)
             continue
         pending = group.in_status(PENDING)
         waiting = [t for t in pending if t.queue_gated or not (t.gated or t.best_effort)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from longshore.machinery.reasons import Reason
 from longshore.scheduler.gang import (
     allocate,
@@ -11,11 +13,30 @@ from longshore.scheduler.gang import (
     numbers,
     preempt,
     settings,
-    shuffle,
 )
+from longshore.scheduler.gang.conf.plugin_table import VICTIM
 from longshore.scheduler.gang.cycle import Cycle
-from longshore.scheduler.gang.plan import GangPlan, GroupReport
+from longshore.scheduler.gang.model.task import Task
+from longshore.scheduler.gang.plan import Evict, GangPlan, GroupReport
 from longshore.scheduler.gang.trying.trial import Trial
+
+
+def _shuffle(trial: Trial) -> None:
+    """Evicts the tasks that plugins name, once in a period of each plugin at most, even if nothing needs the
+    room: `tdm` names tasks on nodes whose hours are over, `rescheduling` tasks on busy nodes; `pdb` protects
+    disruption budgets."""
+    plugins = trial.plugins.at(VICTIM)
+    for plugin in plugins:
+        tasks: Sequence[Task] = plugin.removals()
+        for each in plugins:
+            tasks = each.removable(tasks)
+        for task in tasks:
+            group, numbers = task.group, {"pod": "/".join(task.pod.key), "action": settings.SHUFFLE}
+            trial.shuffles.add(plugin.conf.name)
+            trial.evict(group, task)
+            trial.evictions.append(Evict(task, group, settings.SHUFFLE))
+            group.notes.append(Reason(plugin.removal_code, numbers))
+
 
 _ACTIONS = {
     settings.ENQUEUE: enqueue.run,
@@ -23,7 +44,7 @@ _ACTIONS = {
     settings.BACKFILL: allocate.backfill,
     settings.PREEMPT: preempt.run,
     settings.RECLAIM: preempt.reclaim,
-    settings.SHUFFLE: shuffle.run,
+    settings.SHUFFLE: _shuffle,
     settings.GANG_PREEMPT: gang_eviction.preempt_gangs,
     settings.GANG_RECLAIM: gang_eviction.reclaim_gangs,
 }

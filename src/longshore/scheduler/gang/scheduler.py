@@ -17,12 +17,12 @@ from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.cache import Cache, Key, key_of
-from longshore.machinery.informers.informer import OnChange
+from longshore.machinery.informers.informer import Handler, OnChange
 from longshore.machinery.reasons import Reason
 from longshore.scheduler.cluster import Cluster
 from longshore.scheduler.fitting import verdict
 from longshore.scheduler.fitting.pod_shape import Pod
-from longshore.scheduler.gang import observe, watching
+from longshore.scheduler.gang import observe
 from longshore.scheduler.gang.act import Actor
 from longshore.scheduler.gang.cycle import Cycle, SeenGroup
 from longshore.scheduler.gang.decide import decide
@@ -68,15 +68,15 @@ class GangScheduler:
         self._traffic = Traffic(cluster.clock)
         self._hungry = False
         """Whether the last cycle left a gang waiting for room."""
-        self._groups = cluster.follow(kinds.POD_GROUPS, watching.Groups(self))
-        self._queues = cluster.follow(kinds.QUEUES, watching.Queues(self))
+        self._groups = cluster.follow(kinds.POD_GROUPS, _Groups(self))
+        self._queues = cluster.follow(kinds.QUEUES, _Queues(self))
         self._hyper_nodes = Cache()
         self._quotas = cluster.follow(kinds.RESOURCE_QUOTAS, OnChange(lambda _: self._quota_changed()))
         self._shuffled: dict[str, float] = {}
         """When `shuffle` last ran for each plugin, in seconds since 1970."""
         self._figures = NodeFigures(cluster.client, cluster.clock)
         self._figures.want(self._looks_at_use())
-        self._priorities = cluster.follow(kinds.PRIORITY_CLASSES, watching.Priorities(self))
+        self._priorities = cluster.follow(kinds.PRIORITY_CLASSES, OnChange(self._priorities_changed))
         self._act = Actor(cluster, self, self._queues, name=NAME, explanations=explanations or Explanations())
 
     async def run(self, *, with_arrival: bool) -> None:
@@ -179,7 +179,7 @@ class GangScheduler:
         if "quotas" in self._settings.reads:
             self.pace.room()
 
-    def priorities_changed(self) -> None:
+    def _priorities_changed(self, priority: Obj) -> None:
         self._seen = Settled()
         self.pace.room()
 
@@ -331,6 +331,46 @@ class GangScheduler:
     def group_gone(self, group: Obj) -> None:
         self.touch(key_of(group))
         self._act.forget_group(group["metadata"]["uid"])
+
+
+class _Groups(Handler):
+    def __init__(self, scheduler: GangScheduler) -> None:
+        self._scheduler = scheduler
+
+    def on_add(self, obj: Obj, initial: bool) -> None:
+        self._scheduler.group_seen(obj)
+        if self._scheduler.complete(key_of(obj)):
+            self._scheduler.pace.arrived()
+        else:
+            self._scheduler.pace.announced()
+
+    def on_update(self, old: Obj, new: Obj) -> None:
+        self._scheduler.group_seen(new)
+        if old.get("spec") != new.get("spec"):
+            self._scheduler.pace.room()
+        elif old.get("status") != new.get("status"):
+            self._scheduler.pace.tell()
+
+    def on_delete(self, obj: Obj, stale: bool) -> None:
+        self._scheduler.group_gone(obj)
+        self._scheduler.pace.room()
+
+
+class _Queues(Handler):
+    """Requests cycles for changes of queues. Counters change with every gang and cause none."""
+
+    def __init__(self, scheduler: GangScheduler) -> None:
+        self._scheduler = scheduler
+
+    def on_add(self, obj: Obj, initial: bool) -> None:
+        self._scheduler.pace.room()
+
+    def on_update(self, old: Obj, new: Obj) -> None:
+        before, after = old.get("status") or {}, new.get("status") or {}
+        if before.get("state") != after.get("state") or old.get("spec") != new.get("spec"):
+            self._scheduler.pace.room()
+        elif before.get("allocated") != after.get("allocated"):
+            self._scheduler.pace.tell()  # if one write has overtaken another
 
 
 def _waits(group: Group) -> bool:

@@ -1,4 +1,4 @@
-"""Writes the status of PodGroups and queues in the background, only the latest of each.
+"""Writes in the background: the latest status of PodGroups and queues, and pods without their gates.
 
 PodGroups have no status subresource: Volcano writes the object, and so does this, as a patch of the status
 only. Remembers each written status until the cache shows it, so that a cycle never uses an older one.
@@ -12,13 +12,15 @@ import random
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from longshore.api.errors import StatusError
+from longshore.api.errors import StatusError, tolerated
 from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
+from longshore.machinery.background import Background
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.queues.backoff import Backoff
 from longshore.machinery.time.clock import Clock
+from longshore.scheduler.fitting.pod_shape import Pod
 
 _COUNTS: Final = ("running", "succeeded", "failed", "conditions")
 log = logging.getLogger(__name__)
@@ -150,3 +152,34 @@ class Counts:
             self._wanted.pop(uid, None)
         finally:
             self._writing.pop(uid, None)
+
+
+class Ungater:
+    """Removes gates, each pod's once at a time. Calls `failed` if a gate could not be removed."""
+
+    def __init__(self, client: Client, failed: Callable[[], None]) -> None:
+        self._client, self._failed = client, failed
+        self._under_way: set[str] = set()
+        self._background = Background()
+
+    def start(self, pod: Pod) -> None:
+        """Removes the gate of a pod in the background. Returns at once."""
+        if pod.uid not in self._under_way:
+            self._under_way.add(pod.uid)
+            self._background.spawn(self._open(pod))
+
+    async def _open(self, pod: Pod) -> None:
+        namespace, name = pod.key
+        # No gate can be added to a pod that exists, so this one is still the only one.
+        patch: Obj = {"metadata": {"uid": pod.uid}, "spec": {"schedulingGates": None}}
+        try:
+            with tolerated(404, 409):  # the pod is gone, or there is another pod of its name
+                await self._client.patch(kinds.PODS, name, patch, namespace)
+        except (StatusError, Unreachable) as err:
+            log.warning("the gate of pod %s/%s could not be opened: %s", namespace, name, err)
+            self._failed()
+        finally:
+            self._under_way.discard(pod.uid)
+
+    def cancel(self) -> None:
+        self._background.cancel()

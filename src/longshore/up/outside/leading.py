@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from longshore.api.defaults import volcano
 from longshore.api.errors import StatusError
 from longshore.client import Client, Unreachable
+from longshore.machinery.background import cancelled
 from longshore.machinery.election import Election
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.fence import Fence
@@ -24,7 +25,6 @@ from longshore.machinery.queues.backoff import Backoff
 from longshore.machinery.sharding.division import Division
 from longshore.machinery.sharding.replica import Holding, Replica, until_unheld
 from longshore.plane import bootstrap, controllers, scheduling
-from longshore.plane.supervising import cancelled
 from longshore.plane.wiring import Wiring
 from longshore.up.outside.health import Health
 from longshore.up.outside.settings import OutsideSettings

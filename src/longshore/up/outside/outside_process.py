@@ -35,6 +35,7 @@ from longshore.client import Client, CredentialsError, Unreachable
 from longshore.client.config.connection import Connection, from_kubeconfig
 from longshore.client.http import HttpClient
 from longshore.client.projection import Projection
+from longshore.machinery.background import cancelled
 from longshore.machinery.fence import Fence
 from longshore.machinery.informers.informer import Informers
 from longshore.machinery.queues.backoff import Backoff, RetryLimiter
@@ -43,7 +44,6 @@ from longshore.machinery.records import Record
 from longshore.machinery.sharding import replica
 from longshore.machinery.time.clock import Clock, RealClock
 from longshore.plane.controllers import reads_of
-from longshore.plane.supervising import cancelled
 from longshore.plane.wiring import FOLLOWED_WHOLE, Wiring
 from longshore.up import foreground, logs, spare_memory, startup
 from longshore.up.keys import RsaKeys

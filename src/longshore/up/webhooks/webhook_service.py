@@ -20,11 +20,11 @@ from longshore.api.metrics import Registry
 from longshore.apiserver.http.listener import Listener
 from longshore.apiserver.http.timeouts import Timeouts
 from longshore.client import Client, Unreachable
+from longshore.machinery.background import cancelled
 from longshore.machinery.election import Election, LeadershipLost
 from longshore.machinery.fence import Fence
 from longshore.machinery.informers.informer import Informers
 from longshore.machinery.time.clock import Clock
-from longshore.plane.supervising import cancelled
 from longshore.up.certificates import Pair
 from longshore.up.outside.health import Check, Health
 from longshore.up.webhooks import CannotServe, certificate_keeper

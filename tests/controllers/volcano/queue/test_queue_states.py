@@ -227,7 +227,8 @@ def test_a_queue_below_one_that_is_shut_cannot_open_and_writes_nothing() -> None
     view = deciding.QueueView(a_queue("q", "Closed", "p"), a_queue("p", "Closing"), [], groups=0)
     plan = deciding.decide(view, deciding.OPEN)
     assert not plan.acts
-    assert plan.problem == (
+    assert plan.is_refused
+    assert plan.why[0].event.message == (
         "Failed to open queue q because its parent queue p is closing or closed. Open the parent queue first."
     )
     assert [reason.code for reason in plan.why] == ["ParentShut"]

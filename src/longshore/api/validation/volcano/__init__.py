@@ -1,6 +1,6 @@
 """The checks of Volcano's webhooks beyond the schemas of its kinds, to the message text.
 
-Each function gets an object as `typed.read` gives it and returns the text of the refusal, or an empty text.
+Each function gets an object as Go's types read it and returns the text of the refusal, or an empty text.
 Facts about other objects (queues) are parameters; see `apiserver/admission/volcano`, which also names the
 webhook that refuses.
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple, TypeAlias
 
-from longshore.api import errors
+from longshore.api import codec, errors
 from longshore.api.codec import DecodeError
 from longshore.api.defaults import volcano as defaults
 from longshore.api.types import Obj
-from longshore.api.validation.volcano import cronjob, hypernode, jobflow, pod, typed
+from longshore.api.validation.volcano import cronjob, hypernode, jobflow, pod
 from longshore.api.validation.volcano import job as volcano_job
 from longshore.apiserver.admission.lookup import Get, List
 from longshore.apiserver.admission.volcano import job, queue
@@ -25,6 +25,14 @@ _POD_GROUPS: Final = "scheduling.volcano.sh/podgroups"
 _QUEUES: Final = "scheduling.volcano.sh/queues"
 _HYPER_NODES: Final = "topology.volcano.sh/hypernodes"
 _HYPER_NODE_CHECK: Final = "validatehypernode"
+_MESSAGES: Final = {
+    _CRON_JOBS: "batch.volcano.sh/v1alpha1.CronJob",
+    _JOBS: "batch.volcano.sh/v1alpha1.Job",
+    _FLOWS: "flow.volcano.sh/v1alpha1.JobFlow",
+    _POD_GROUPS: "scheduling.volcano.sh/v1beta1.PodGroup",
+    _QUEUES: "scheduling.volcano.sh/v1beta1.Queue",
+}
+"""By storage; no webhook reads Commands and JobTemplates."""
 _Mutation: TypeAlias = Callable[[Obj, Get], None]
 _Check: TypeAlias = Callable[[Obj, Obj, Get, List], str]
 """(spec as Go reads it, object, get, list) -> what is wrong"""
@@ -120,9 +128,17 @@ def _hyper_node(obj: Obj) -> None:
 
 def _read(storage: str, obj: Obj, webhook: str) -> Obj:
     try:
-        return typed.read(storage, obj)
+        return _typed(storage, obj)
     except DecodeError as error:
         raise Denied(_full(webhook), str(error)) from None
+
+
+def _typed(storage: str, obj: Obj) -> Obj:
+    """The spec of an object as Volcano's own programs read it: Go types, with all values canonical. Raises
+    DecodeError with Go's words. A webhook decodes the object before it checks it, so the webhook refuses an
+    unreadable duration or quantity before the schema is checked. `data/volcano-types.json` has the types."""
+    decoded: Obj = codec.from_value({"spec": obj.get("spec")}, _MESSAGES[storage]).obj
+    return decoded.get("spec") or {}
 
 
 def _refuse(webhook: str, why: str) -> None:
@@ -159,7 +175,7 @@ def _again(check: _Check) -> _UpdateCheck:
 def _job_update(spec: Obj, new: Obj, old: Obj, get: Get, every: List) -> str:
     if new.get("spec") == old.get("spec"):
         return ""
-    return volcano_job.validate_update(spec, typed.read(_JOBS, old), new["metadata"]["name"])
+    return volcano_job.validate_update(spec, _typed(_JOBS, old), new["metadata"]["name"])
 
 
 _MUTATIONS: Final[dict[str, tuple[str, _Mutation]]] = {

@@ -9,6 +9,7 @@ from typing import Final
 
 from longshore.api import errors
 from longshore.api.types import Obj
+from longshore.apiserver.http.open_streams import cancelled
 from longshore.apiserver.http.streams.channels import Channels
 from longshore.apiserver.http.streams.duplex import Duplex
 from longshore.apiserver.http.streams.spdy.spdy_connection import SpdyConnection, Stream
@@ -50,8 +51,7 @@ async def _carry(
     except OSError as problem:
         return _text(link.pod, port, problem)
     finally:
-        to_pod.cancel()
-        await asyncio.gather(to_pod, return_exceptions=True)
+        await cancelled([to_pod])
         writer.close()
         with contextlib.suppress(OSError):
             await writer.wait_closed()
@@ -83,9 +83,7 @@ class SpdyPorts:
         try:
             await self._spdy.run()
         finally:
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await cancelled(self._tasks)
             await self._spdy.close()
 
     def _opened(self, stream: Stream) -> None:
@@ -149,6 +147,4 @@ async def serve_channels(link: Link, channels: Channels) -> None:
     except ConnectionError:
         pass  # the client has gone
     finally:
-        for waiting in (carrying, listening):
-            waiting.cancel()
-        await asyncio.gather(carrying, listening, return_exceptions=True)
+        await cancelled([carrying, listening])

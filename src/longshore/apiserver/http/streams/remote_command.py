@@ -8,6 +8,7 @@ from typing import Final, Literal, Protocol
 from longshore.api import errors
 from longshore.api.container_streams import Session
 from longshore.api.types import Obj
+from longshore.apiserver.http.open_streams import cancelled
 from longshore.apiserver.subresources.link import Link
 
 SUCCESS: Final[Obj] = {"metadata": {}, "status": "Success"}
@@ -41,9 +42,7 @@ async def join(link: Link, terminal: Terminal) -> None:
     except ConnectionError:
         pass  # the client has gone in the middle of a line
     finally:
-        for task in (working, listening):
-            task.cancel()
-        await asyncio.gather(working, listening, return_exceptions=True)
+        await cancelled([working, listening])
         await session.close()
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 from longshore.api import errors
 from longshore.apiserver.http import websocket
 from longshore.apiserver.http.client_connection import Connection
+from longshore.apiserver.http.open_streams import cancelled
 from longshore.apiserver.http.request import Request
 from longshore.apiserver.http.streams import channels, port_forward
 from longshore.apiserver.http.streams.duplex import Activity, RawDuplex, WebSocketDuplex
@@ -110,6 +111,4 @@ async def _until(work: Coroutine[Any, Any, None], closing: asyncio.Event, activi
     except ConnectionError:
         pass  # the client has gone
     finally:
-        working.cancel()
-        stopping.cancel()
-        await asyncio.gather(working, stopping, return_exceptions=True)
+        await cancelled([working, stopping])

@@ -70,15 +70,18 @@ def finish_time(pod: Obj) -> float:
     return rfc3339.seconds(meta.get("creationTimestamp"))
 
 
+def lasting(pod: Obj) -> tuple[list[Obj], list[Obj]]:
+    """Returns the statuses of regular containers, and those of sidecars."""
+    status = pod.get("status") or {}
+    regular, inits = status.get("containerStatuses") or [], status.get("initContainerStatuses") or []
+    names = sidecars(pod) if inits else ()
+    return regular, [each for each in inits if each["name"] in names]
+
+
 def _containers_finished(pod: Obj) -> float | None:
     """Returns when the last container ended; None while one runs, or without container statuses."""
-    status = pod.get("status") or {}
-    containers = list(status.get("containerStatuses") or ())
-    if status.get("initContainerStatuses"):
-        names = sidecars(pod)
-        containers += [c for c in status["initContainerStatuses"] if c["name"] in names]
     latest: float | None = None
-    for container in containers:
+    for container in (status for statuses in lasting(pod) for status in statuses):
         ended = ((container.get("state") or {}).get("terminated") or {}).get("finishedAt")
         if not ended:
             return None

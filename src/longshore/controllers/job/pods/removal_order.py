@@ -72,10 +72,8 @@ def _newest_first(text: str | None) -> float:
 
 def _most_restarts(pod: Obj) -> tuple[int, int]:
     """Returns the highest restart count among regular containers, and among sidecars."""
-    status = pod.get("status") or {}
-    regular = max((c.get("restartCount") or 0 for c in status.get("containerStatuses") or ()), default=0)
-    if not status.get("initContainerStatuses"):
-        return regular, 0
-    names = pod_facts.sidecars(pod)
-    counts = (c.get("restartCount") or 0 for c in status["initContainerStatuses"] if c["name"] in names)
-    return regular, max(counts, default=0)
+    regular, sidecars = (
+        max((each.get("restartCount") or 0 for each in statuses), default=0)
+        for statuses in pod_facts.lasting(pod)
+    )
+    return regular, sidecars

@@ -139,7 +139,7 @@ class QueueController(Handler):
                 self._failed(request, cached, err)
             return None
         plan = self._plan(queue, action)
-        problem: Exception | None = TryAgain(plan.problem) if plan.problem else None
+        problem: Exception | None = TryAgain(plan.why[0].event.message) if plan.is_refused else None
         try:
             await _act(plan, queue, self._context.client)
         except StatusError as err:

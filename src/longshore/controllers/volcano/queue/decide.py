@@ -45,8 +45,8 @@ class QueuePlan(msgspec.Struct, frozen=True):
     """Names of queues, with the actions to queue for them."""
     event: str = ""
     """The action whose success event is sent."""
-    problem: str = ""
-    """Why a Command cannot be carried out now. It is retried, since the obstacle may go away."""
+    is_refused: bool = False
+    """Whether a Command cannot be carried out now. It is retried, since the obstacle may go away."""
     look_again: float | None = None
     """Always None: only a change causes another sync."""
 
@@ -87,11 +87,7 @@ def _open(view: QueueView, written: str | None) -> QueuePlan:
     """Opens the queue, then the children that closed with it."""
     name, above = view.queue["metadata"]["name"], parent_of(view.queue)
     if above not in ("", ROOT) and state_of(view.parent) in _SHUT:
-        problem = (
-            f"Failed to open queue {name} because its parent queue {above} is closing or closed. "
-            "Open the parent queue first."
-        )
-        return QueuePlan((Reason("ParentShut", {"parent": above}),), problem=problem)
+        return QueuePlan(_why("ParentShut", queue=name, parent=above), is_refused=True)
     ask = tuple((c["metadata"]["name"], OPEN) for c in view.children if mark_of(c) == "true")
     mark = "false" if mark_of(view.queue) != "false" else None
     why = _why("AskedToOpen", children=len(ask))

@@ -186,18 +186,18 @@ class Group:
         )
 
     @property
-    def invalid(self) -> str:
-        """Why the gang cannot be complete with any nodes; empty if it can."""
+    def invalid(self) -> Reason | None:
+        """Why the gang cannot be complete with any nodes; None if it can."""
         if not self.rules.all_or_nothing:
-            return ""
+            return None
         valid = [task for task in self.tasks.values() if task.status in VALID]
         if not self._roles_met(Counter(task.role for task in valid)):
-            return "Not enough valid pods of each task for gang-scheduling"
+            return Reason("GangInvalid", {"lack": "pods"})
         if not self._parts_met(Counter(task.subgroup for task in valid if task.subgroup is not None)):
-            return "Not enough valid subGroups of each task for gang-scheduling"
+            return Reason("GangInvalid", {"lack": "subGroups"})
         if len(valid) < self.min_member:
-            return f"Not enough valid tasks for gang-scheduling, valid: {len(valid)}, min: {self.min_member}"
-        return ""
+            return Reason("GangInvalid", {"valid": len(valid), "min": self.min_member})
+        return None
 
     def goes_on(self) -> bool:
         """Whether the gang can still reach its minimum after a task found no node."""

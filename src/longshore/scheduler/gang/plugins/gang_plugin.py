@@ -33,8 +33,8 @@ class GangPlugin:
     """Called at `enablePredicate`."""
     score_node: Score | None = None
     """Called at `enableNodeOrder`."""
-    removal_reason: ClassVar[str] = ""
-    """Why the action `shuffle` removes the tasks that `removals` names."""
+    removal_code: ClassVar[str] = "Evicts"
+    """The code of the reason why the action `shuffle` removes the tasks that `removals` names."""
 
     def __init__(self, conf: Plugin, trial: Trial) -> None:
         self.conf, self.trial = conf, trial

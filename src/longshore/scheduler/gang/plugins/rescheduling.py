@@ -31,7 +31,7 @@ _CLASSES: Final = ("BestEffort", "Burstable", "Guaranteed")
 
 
 class Rescheduling(GangPlugin):
-    removal_reason = "its node is busy and others are not"
+    removal_code = "EvictsFromBusyNode"
 
     def removals(self) -> list[Task]:
         trial = self.trial

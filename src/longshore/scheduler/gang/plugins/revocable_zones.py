@@ -32,7 +32,7 @@ _BUDGETS: Final = ("volcano.sh/jdb-max-unavailable", "volcano.sh/jdb-min-availab
 class RevocableZones(GangPlugin):
     """The revocable zones of a scheduler at one moment."""
 
-    removal_reason = "the hours of its node are over"
+    removal_code = "EvictsAfterHours"
 
     def __init__(self, conf: Plugin, trial: Trial) -> None:
         super().__init__(conf, trial)

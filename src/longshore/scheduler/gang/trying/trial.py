@@ -26,8 +26,7 @@ from longshore.scheduler.gang.plugins.cycle_plugins import GangPlugins
 from longshore.scheduler.gang.plugins.gang_plugin import Place
 from longshore.scheduler.gang.settings import Settings
 from longshore.scheduler.gang.trying import sharing
-from longshore.scheduler.gang.trying.branches import QueueTree
-from longshore.scheduler.gang.trying.limits import Limits
+from longshore.scheduler.gang.trying.branches import Limits, QueueTree
 from longshore.scheduler.gang.trying.node_scores import NodeRules
 from longshore.scheduler.gang.trying.rooms import Room, Rooms
 

@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 from longshore.api.container_streams import Session
 from longshore.api.types import Obj, encode
+from longshore.apiserver.http.open_streams import cancelled
 from longshore.apiserver.http.streams.duplex import Duplex
 from longshore.apiserver.http.streams.remote_command import size_of
 from longshore.apiserver.http.streams.spdy.spdy_connection import SpdyConnection, Stream
@@ -65,9 +66,7 @@ class SpdyTerminal:
         try:
             await asyncio.shield(self._running)
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await cancelled(tasks)
 
     async def finish(self, status: Obj) -> None:
         error = self._streams["error"]
@@ -81,8 +80,7 @@ class SpdyTerminal:
 
     async def close(self) -> None:
         """Stops reading, whatever happened before."""
-        self._running.cancel()
-        await asyncio.gather(self._running, return_exceptions=True)
+        await cancelled([self._running])
 
 
 async def _input(stream: Stream, session: Session) -> None:

@@ -14,7 +14,7 @@ from longshore.controllers.volcano.job.rules.table import Kind, Step
 from longshore.controllers.volcano.job.view import VolcanoJobView
 from longshore.controllers.volcano.job.waking.job_requests import JobRequest
 from longshore.controllers.volcano.names import RESTART_PARTITION, RESTART_POD
-from longshore.machinery.reasons import Reason
+from longshore.machinery.reasons import Number, Reason
 
 
 class Selection(msgspec.Struct, frozen=True):
@@ -52,16 +52,16 @@ def _last_retry(job: Obj) -> bool:
 
 def _target(view: VolcanoJobView, action: str, request: JobRequest) -> Selection | None:
     found: Iterable[Obj] = view.pods.get(request.task, {}).values()
-    said = f"task {request.task!r}"
+    target: dict[str, Number] = {"task": request.task}
     if action == RESTART_POD:
         found = [pod for pod in found if pod["metadata"]["name"] == request.pod]
-        said = f"pod {request.pod}"
+        target = {"pod": request.pod}
     elif action == RESTART_PARTITION:
         found = [pod for pod in found if request.partition and tasks.partition(pod) == request.partition]
-        said = f"partition {request.partition!r} of {said}"
+        target["partition"] = request.partition
         if not found:
             return None
     pods = [*found]
     delete = [pod for pod in pods if not view.is_going(pod)]
-    why = Reason("PodsDeleted", {"pods": len(delete), "target": said})
+    why = Reason("PodsDeleted", {"pods": len(delete), **target})
     return Selection(delete, len(pods) - len(delete), len(pods), False, why)
