@@ -88,7 +88,7 @@ class Sync:
             tracking = track(plan, results)
             self._why += tracking.why
             await self._count(tracking)
-            if (
+            if problem is not None:  # only the queue retries it: a quota may refuse pods for hours
                 problem is not None
             ):  # the queue pauses before the next sync: a quota may refuse pods for hours
                 raise problem
