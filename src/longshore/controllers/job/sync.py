@@ -89,8 +89,6 @@ class Sync:
             self._why += tracking.why
             await self._count(tracking)
             if problem is not None:  # only the queue retries it: a quota may refuse pods for hours
-                problem is not None
-            ):  # the queue pauses before the next sync: a quota may refuse pods for hours
                 raise problem
         if tracking.look_again is not None:
             tools.queue.add_after(key, tracking.look_again)
