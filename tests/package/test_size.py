@@ -16,22 +16,22 @@ PACKAGE = Path(longshore.__file__).parent
 TESTS = Path(__file__).parents[1]
 
 ROOMS = {
-    "api": (174, 22_787),
-    "apiserver": (139, 16_869),
-    "cli": (130, 17_844),
-    "client": (31, 4_250),
-    "controllers": (150, 15_047),
-    "machinery": (48, 5_081),
-    "node": (117, 16_118),
-    "plane": (12, 1_705),
-    "scheduler": (70, 8_771),
+    "api": (174, 22_777),
+    "apiserver": (139, 16_716),
+    "cli": (130, 17_912),
+    "client": (31, 4_275),
+    "controllers": (150, 14_985),
+    "machinery": (48, 5_261),
+    "node": (117, 16_079),
+    "plane": (12, 1_763),
+    "scheduler": (70, 8_806),
     "scripts": (7, 1_037),
-    "sim": (15, 3_023),
-    "store": (25, 2_975),
-    "testing": (30, 5_319),
+    "sim": (15, 3_022),
+    "store": (25, 2_960),
+    "testing": (29, 5_241),
     "ui": (2, 56),
-    "up": (35, 4_258),
-    "why": (22, 2_851),
+    "up": (35, 4_247),
+    "why": (22, 2_825),
 }
 """Files and lines, at most."""
 HELPERS = 15_175
