@@ -1,6 +1,7 @@
-"""Watches on the wire: one JSON document a line, many lines a write, slow readers dropped.
+"""Watches on the wire: one JSON document a line, many lines a write.
 
-A WebSocket gets a text message for every change instead.
+A WebSocket gets a text message for every change instead. store/watch.py cuts off a watcher that reads too
+slowly, client_connection.py one that reads nothing.
 """
 
 from __future__ import annotations

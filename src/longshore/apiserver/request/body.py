@@ -2,8 +2,8 @@
 
 A body may be JSON, YAML or protobuf, may leave apiVersion and kind to the path, and may claim to be
 something else. Valid JSON of the right kind takes the codec's fast path at once; everything else is
-read step by step, so that the first step to fail gives Kubernetes' own words for it. The size of a
-body is limited before it gets here.
+read step by step, so that the first step to fail gives Kubernetes' own words for it. http/parser.py
+limits the size of a body.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from longshore.scheduler.gang import (
     enqueue,
     gang_eviction,
     numbers,
-    preempt,
+    preempt_and_reclaim,
     settings,
 )
 from longshore.scheduler.gang.conf.plugin_table import VICTIM
@@ -42,8 +42,8 @@ _ACTIONS = {
     settings.ENQUEUE: enqueue.run,
     settings.ALLOCATE: allocate.run,
     settings.BACKFILL: allocate.backfill,
-    settings.PREEMPT: preempt.run,
-    settings.RECLAIM: preempt.reclaim,
+    settings.PREEMPT: preempt_and_reclaim.run,
+    settings.RECLAIM: preempt_and_reclaim.reclaim,
     settings.SHUFFLE: _shuffle,
     settings.GANG_PREEMPT: gang_eviction.preempt_gangs,
     settings.GANG_RECLAIM: gang_eviction.reclaim_gangs,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from longshore.machinery.reasons import Reason
-from longshore.scheduler.gang import allocate, preempt
+from longshore.scheduler.gang import allocate, preempt_and_reclaim
 from longshore.scheduler.gang.model.group import Group
 from longshore.scheduler.gang.model.task import BOUND, PENDING, RUNNING, Task
 from longshore.scheduler.gang.plan import Evict
@@ -29,7 +29,7 @@ class Bundle(NamedTuple):
 
 
 def preempt_gangs(trial: Trial) -> None:
-    for group in preempt.starving(trial, near=True):
+    for group in preempt_and_reclaim.starving(trial, near=True):
 
         def weaker(owner: Group, group: Group = group) -> bool:
             return owner.queue == group.queue and owner.priority < group.priority
@@ -38,7 +38,7 @@ def preempt_gangs(trial: Trial) -> None:
 
 
 def reclaim_gangs(trial: Trial) -> None:
-    for group in preempt.starving(trial, near=True):
+    for group in preempt_and_reclaim.starving(trial, near=True):
         queue = trial.queues[group.queue]
         waiting = group.in_status(PENDING)
         if trial.limits.is_used_up(queue) or not all(

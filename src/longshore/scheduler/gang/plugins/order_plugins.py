@@ -22,7 +22,7 @@ from longshore.scheduler.gang.trying.branches import WeightedTree
 from longshore.scheduler.single import preemption
 
 if TYPE_CHECKING:
-    from longshore.scheduler.gang.preempt import Claim
+    from longshore.scheduler.gang.preempt_and_reclaim import Claim
 
 _CRITICAL: Final = ("system-cluster-critical", "system-node-critical")
 _COOLDOWN_KEY: Final = "volcano.sh/cooldown-time"

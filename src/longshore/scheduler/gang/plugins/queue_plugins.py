@@ -22,7 +22,7 @@ from longshore.scheduler.gang.settings import Plugin
 from longshore.scheduler.gang.trying import sharing
 
 if TYPE_CHECKING:
-    from longshore.scheduler.gang.preempt import Claim
+    from longshore.scheduler.gang.preempt_and_reclaim import Claim
     from longshore.scheduler.gang.trying.trial import Trial
 
 _MIN_FACTOR: Final = 1.0

@@ -20,7 +20,7 @@ from longshore.scheduler.gang.settings import SHUFFLE, Plugin
 from longshore.scheduler.ledger import Node
 
 if TYPE_CHECKING:
-    from longshore.scheduler.gang.preempt import Claim
+    from longshore.scheduler.gang.preempt_and_reclaim import Claim
     from longshore.scheduler.gang.trying.trial import Trial
 
 LABEL: Final = "volcano.sh/revocable-zone"

@@ -51,6 +51,7 @@ def _last_retry(job: Obj) -> bool:
 
 
 def _target(view: VolcanoJobView, action: str, request: JobRequest) -> Selection | None:
+    """The pod for RestartPod, the pods of its partition for RestartPartition, of its task for RestartTask."""
     found: Iterable[Obj] = view.pods.get(request.task, {}).values()
     target: dict[str, Number] = {"task": request.task}
     if action == RESTART_POD:
