@@ -67,12 +67,6 @@ def a_replacement_waits_its_back_off(record: Record) -> Iterator[str]:
             yield f"{change.key.name}: made {due - made:.0f} s before the back-off of its Job is over"
 
 
-INVARIANTS = (
-    a_job_fails_when_its_limit_is_passed,
-    a_replacement_waits_its_back_off,
-)
-
-
 @dataclass
 class _Work:
     """The ends of the pods of a Job."""

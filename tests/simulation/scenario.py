@@ -112,6 +112,12 @@ class Scenario(msgspec.Struct, frozen=True):
         return not self.crashes and not self.trouble.rate and not self.loses_sight
 
     @property
+    def is_prompt(self) -> bool:
+        """Whether it is smooth and watches are little late: their delays add up while many pods change, and
+        with four seconds each they come to half a minute."""
+        return self.is_smooth and self.trouble.lag <= 1.0
+
+    @property
     def patterns(self) -> frozenset[str]:
         """Sieve's patterns in this scenario: the ways in which a controller's idea of the world is wrong."""
         found = set()
