@@ -17,8 +17,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 from support import forked_longshore, left_behind
+from support.command_line import CommandLine
 
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -34,17 +36,11 @@ def ignoring_ctrl_c() -> Iterator[None]:
 
 
 @dataclass
-class Result:
-    exit: int
-    stdout: str
-    stderr: str
-
-
-@dataclass
-class Command:
+class Command(CommandLine):
     home: Path
     """Working directory, and where no longshore keeps its data unless the test starts one there."""
     env: dict[str, str] = field(default_factory=dict)
+    name: ClassVar[str] = "longshore"
 
     def environment(self) -> dict[str, str]:
         passed = "PATH", "VIRTUAL_ENV", "TMPDIR", "LONGSHORE_SHORTCUTS", left_behind.VARIABLE
@@ -55,21 +51,6 @@ class Command:
     def start(self, *words: str, **more: object) -> subprocess.Popen[str]:
         streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         return forked_longshore.popen(words, cwd=self.home, env=self.environment(), **streams | more)
-
-    def __call__(self, *words: str, stdin: str = "", timeout: float = 60) -> Result:
-        process = self.start(*words)
-        try:
-            out, err = process.communicate(stdin, timeout)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            out, err = process.communicate()
-            raise AssertionError(f"longshore {' '.join(words)} did not end: {out}{err}") from None
-        return Result(process.returncode, out, err)
-
-    def ok(self, *words: str, stdin: str = "") -> str:
-        result = self(*words, stdin=stdin)
-        assert result.exit == 0, f"longshore {' '.join(words)}: {result.stdout}{result.stderr}"
-        return result.stdout
 
 
 @dataclass
