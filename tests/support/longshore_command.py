@@ -52,6 +52,20 @@ class Command(CommandLine):
         streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         return forked_longshore.popen(words, cwd=self.home, env=self.environment(), **streams | more)
 
+    @contextlib.contextmanager
+    def up(self, *options: str) -> Iterator[None]:
+        """A longshore that runs beside the block, and is stopped by `longshore down`."""
+        server = self.start("up", "--port", "0", *options)
+        try:
+            assert server.stdout is not None
+            assert "is ready" in server.stdout.readline()
+            yield
+            assert "has stopped" in self.ok("down")
+            assert server.wait(10) == 0
+        finally:
+            server.kill()
+            server.communicate()
+
 
 @dataclass
 class OnTerminal:
@@ -78,7 +92,6 @@ def on_terminal(
     env: Mapping[str, str],
     *,
     interrupt_when: Callable[[str], bool] | None = None,
-    seconds: float = 60,
     columns: int = 110,
 ) -> OnTerminal:
     """Runs longshore with a pseudo-terminal for all three streams; presses Ctrl-C once the text is so far."""
@@ -89,7 +102,7 @@ def on_terminal(
             sys.executable, [sys.executable, "-m", "longshore", *words], {**env, "TERM": "xterm-256color"}
         )
     fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
-    out, until = b"", time.monotonic() + seconds
+    out, until = b"", time.monotonic() + 60
     try:
         while time.monotonic() < until:
             readable, _, _ = select.select([fd], [], [], 0.2)

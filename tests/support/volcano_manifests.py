@@ -45,8 +45,8 @@ def cron_job(name: str = "c", schedule: str = "* * * * *", **spec: Any) -> Manif
     return _of("batch.volcano.sh/v1alpha1", "CronJob", name, {"schedule": schedule, **inner, **spec})
 
 
-def flow(*flows: Manifest, name: str = "f") -> Manifest:
-    return _of("flow.volcano.sh/v1alpha1", "JobFlow", name, {"flows": list(flows)})
+def flow(*flows: Manifest) -> Manifest:
+    return _of("flow.volcano.sh/v1alpha1", "JobFlow", "f", {"flows": list(flows)})
 
 
 def pod(annotations: Manifest, scheduler: str = "volcano") -> Manifest:
