@@ -113,7 +113,6 @@ class Worker:
             await self.process.sleep(0.25)
 
     async def stop(self) -> None:
-        """Ends it as a signal does."""
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
 

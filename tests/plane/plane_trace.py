@@ -235,7 +235,6 @@ async def disturb(clock: VirtualClock, client: LocalClient) -> None:
 
 
 async def crews(clock: VirtualClock, client: LocalClient) -> None:
-    """Sizes of crews change."""
     for number in range(3):
         meta = {"name": f"crew-{number}", "labels": {"example.org/crew": ""}}
         await client.create(MAPS, {"metadata": meta, "data": {"size": "2"}}, NS)

@@ -109,7 +109,6 @@ class _Model:
             yield from self._status(times, is_smooth)
 
     def _times(self, begun: float, end: float) -> Iterator[float]:
-        """The times of the schedule after the creation."""
         spec = self.cron_job["spec"]
         schedule: str = spec["schedule"]
         if schedule.startswith("@every "):

@@ -17,7 +17,6 @@ _EXIT_CODES = (1, 7, 42)
 
 
 def scenario(seed: int) -> Scenario:
-    """The scenario of a seed, always the same."""
     rng = random.Random(f"scenario {seed}")
     draw = _Drawing(rng)
     for _ in range(rng.choice((1, 1, 2, 3))):
@@ -143,7 +142,6 @@ class _Drawing:
         self._create("gang", self._named(GANG_PREFIX), {"spec": gang}, at + rng.choice((0.0, 0.1, 1.0)))
 
     def disturb(self) -> None:
-        """Somebody does something to what is there."""
         rng = self._rng
         made = [deed for deed in self.deeds if deed.verb == "create" and deed.kind != "queue"]
         target = rng.choice(made)

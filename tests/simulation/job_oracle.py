@@ -171,8 +171,6 @@ class _Model:
 
 
 class _Sums:
-    """What the ends of a Job's pods come to."""
-
     def __init__(self, model: _Model, ends: list[_End], is_jumpy: bool) -> None:
         self._model, self.ends, self._is_jumpy = model, ends, is_jumpy
         self._spec = model.job["spec"]

@@ -30,8 +30,6 @@ NAMESPACE, OTHER_NAMESPACE = "default", "other"
 
 
 class Deed(msgspec.Struct, frozen=True):
-    """One thing that somebody does."""
-
     at: float
     """Seconds since the beginning."""
     verb: Verb

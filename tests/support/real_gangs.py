@@ -44,7 +44,6 @@ class Jobs:
         return self.longshore.made("GET", f"{_JOBS}/{name}")
 
     def ended(self, name: str) -> Any:
-        """The Job's status once it has ended."""
         return self.until(name, lambda job: job["status"]["state"]["phase"] in _ENDED)["status"]
 
     def until(self, name: str, reached: Callable[[Any], bool], seconds: float = 30) -> Any:

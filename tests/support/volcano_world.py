@@ -100,7 +100,6 @@ class Story:
 
     @property
     def telling(self) -> Telling[World, Ending]:
-        """The ways to tell it."""
         return Telling(
             lambda clock: a_world(clock, self.rules), self.tell, controller, ending, _QUIET_SECONDS
         )

@@ -26,6 +26,5 @@ KINDS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 
 
 async def define(client: Client) -> None:
-    """Makes both kinds known."""
     for kind in KINDS:
         await client.create(DEFINITIONS, definition(kind))

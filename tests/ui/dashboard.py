@@ -83,7 +83,6 @@ class Dashboard:
         return self.longshore.server
 
     def link(self, user: str = "") -> str:
-        """A login link, of the administrator or of this user."""
         headers = {"Authorization": f"Bearer {self.longshore.token}"} | (
             {"Impersonate-User": user} if user else {}
         )
@@ -163,7 +162,6 @@ def dashboard(directory: Path, *options: str) -> Iterator[Dashboard]:
 
 
 def job(name: str, command: str, *, labels: dict[str, str] | None = None, **spec: Any) -> dict[str, Any]:
-    """A Job whose container runs a line of shell."""
     container = {"name": "main", "image": "local", "command": ["sh", "-c", command]}
     template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
     return {
@@ -175,7 +173,6 @@ def job(name: str, command: str, *, labels: dict[str, str] | None = None, **spec
 
 
 def cronjob(name: str, schedule: str, command: str, **spec: Any) -> dict[str, Any]:
-    """A CronJob whose container runs a line of shell."""
     template = {"spec": job(name, command)["spec"]}
     return {
         "apiVersion": "batch/v1",

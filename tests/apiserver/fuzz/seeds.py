@@ -35,8 +35,6 @@ _BODIES: Final[dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Seed:
-    """A valid object and the resource it is of."""
-
     resource: Resource
     obj: Obj
 

@@ -15,8 +15,6 @@ from longshore.up.running import Longshore
 
 
 class Target:
-    """A running longshore, asked in process or over TLS."""
-
     def __init__(self, longshore: Longshore) -> None:
         self.api = longshore.api
         self._local = LocalClient(longshore.api, manager="fuzz")

@@ -34,7 +34,6 @@ def wait_for(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def run(work: Callable[[], T]) -> T:
-    """Runs a function in a strand of its own."""
     return await _Strand(work).run()
 
 
