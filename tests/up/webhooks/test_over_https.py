@@ -17,6 +17,7 @@ from longshore.api.kinds import table
 from longshore.api.metrics import Registry
 from longshore.api.types import Obj
 from longshore.apiserver.admission import volcano
+from longshore.client.http.http1 import NoConnection
 from longshore.machinery.fence import Fence
 from longshore.machinery.time.clock import RealClock
 from longshore.up import manifests
