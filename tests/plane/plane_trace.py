@@ -160,10 +160,7 @@ async def an_afternoon(clock: VirtualClock, client: LocalClient) -> None:
             GANGS,
             a_gang("keys", ("w", 2), plugins={"ssh": [], "svc": [], "env": []}, ttlSecondsAfterFinished=60),
         ),
-        (
-            GANGS,
-            a_gang("hang", ("w", 3), policies=[{"event": "PodEvicted", "action": "RestartJob"}]),
-        ),
+        (GANGS, a_gang("hang", ("w", 3), policies=[{"event": "PodEvicted", "action": "RestartJob"}])),
         (TEMPLATES, a_gang("first", ("w", 2))),
         (TEMPLATES, a_gang("second-good", ("w", 1))),
         (
