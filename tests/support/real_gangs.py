@@ -9,7 +9,9 @@ from typing import Any
 
 import yaml
 
+from longshore.api.facts.kinds import VOLCANO_JOBS
 from support.longshore_process import RunningLongshore
+from support.manifests import manifest
 from support.places import ROOT
 
 EXAMPLES = ROOT / "examples" / "volcano"
@@ -32,12 +34,7 @@ class Jobs:
         return job
 
     def create(self, name: str, tasks: list[dict[str, Any]], **spec: Any) -> None:
-        job = {
-            "apiVersion": "batch.volcano.sh/v1alpha1",
-            "kind": "Job",
-            "metadata": {"name": name},
-            "spec": {"schedulerName": "volcano", "tasks": tasks, **spec},
-        }
+        job = manifest(VOLCANO_JOBS, name, {"schedulerName": "volcano", "tasks": tasks, **spec})
         self.longshore.made("POST", _JOBS, job)
 
     def get(self, name: str) -> Any:
