@@ -136,8 +136,6 @@ def _is_like(seen: Seen, recorded: Mapping[str, Any]) -> bool:
 
 
 class _Reader:
-    """Collects what a program prints while it runs."""
-
     def __init__(self, stream: IO[str]) -> None:
         self._lines: list[str] = []
         self._more = threading.Condition()

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
-from datetime import datetime
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -17,7 +14,6 @@ from longshore.machinery.fence import LeaseTooOld
 from longshore.machinery.sharding import replica
 from longshore.machinery.sharding.division import Division
 from longshore.machinery.sharding.replica import Holding, Replica
-from longshore.machinery.time.clock import Timer
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.testing.crashing import OneByOne, Send
 
@@ -39,27 +35,12 @@ class Process:
         self.running = asyncio.Event()
         self.running.set()
 
-    def now(self) -> datetime:
-        return self._clock.now()
-
-    def timestamp(self) -> float:
-        return self._clock.timestamp()
-
-    def monotonic(self) -> float:
-        return self._clock.monotonic()
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._clock, name)
 
     async def sleep(self, seconds: float) -> None:
         await self._clock.sleep(seconds)
         await self.running.wait()
-
-    async def glance(self, seconds: float) -> float:
-        return await self._clock.glance(seconds)
-
-    def timeout(self, seconds: float) -> AbstractAsyncContextManager[object]:
-        return self._clock.timeout(seconds)
-
-    def call_later(self, seconds: float, fn: Callable[[], object]) -> Timer:
-        return self._clock.call_later(seconds, fn)
 
 
 class Line(OneByOne):
@@ -132,7 +113,6 @@ class Worker:
             await self.process.sleep(0.25)
 
     async def stop(self) -> None:
-        """Ends it as a signal does."""
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
 

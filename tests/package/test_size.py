@@ -34,7 +34,7 @@ ROOMS = {
     "why": (22, 2_825),
 }
 """Files and lines, at most."""
-HELPERS = 15_175
+HELPERS = 14_595
 """Lines of Python below tests/ that hold no test, at most."""
 
 

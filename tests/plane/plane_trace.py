@@ -1,6 +1,7 @@
 """Runs the whole plane on the virtual clock and prints every write it made: `plane_trace.py SEED`.
 
-All controllers, both schedulers and a scripted node work off one busy afternoon. A program of its own, since
+All controllers, both schedulers, a scripted node and two controllers of the toolkit's example, which fight
+for the same crews, work off one busy afternoon. A program of its own, since
 what could differ between two runs (the order of sets of strings, addresses of objects) is the same within
 one process.
 """
@@ -8,16 +9,20 @@ one process.
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import random
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+from apiserver.crd import widgets
 from longshore.api import cron
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client import DeleteOptions
 from longshore.client.local import LocalClient
+from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.node.capacity import Capacity
@@ -25,6 +30,7 @@ from longshore.node.runtime import Container
 from longshore.store import Entry, Key, Staged, Store
 from longshore.testing import Run, ScriptedNode
 from longshore.testing.world import World
+from support.places import ROOT
 
 NS, OTHER = "default", "doomed"
 JOBS, CRONJOBS, PODS = ("batch/v1", "Job"), ("batch/v1", "CronJob"), ("v1", "Pod")
@@ -32,7 +38,7 @@ GANGS = ("batch.volcano.sh/v1alpha1", "Job")
 GANG_CRONJOBS = ("batch.volcano.sh/v1alpha1", "CronJob")
 TEMPLATES, FLOWS = ("flow.volcano.sh/v1alpha1", "JobTemplate"), ("flow.volcano.sh/v1alpha1", "JobFlow")
 QUEUES, COMMANDS = ("scheduling.volcano.sh/v1beta1", "Queue"), ("bus.volcano.sh/v1alpha1", "Command")
-CLAIMS, NAMESPACES = ("v1", "PersistentVolumeClaim"), ("v1", "Namespace")
+MAPS, CLAIMS, NAMESPACES = ("v1", "ConfigMap"), ("v1", "PersistentVolumeClaim"), ("v1", "Namespace")
 PRIORITIES = ("scheduling.k8s.io/v1", "PriorityClass")
 ROLES = ("rbac.authorization.k8s.io/v1", "ClusterRole")
 GEAR_VIEWER: Obj = {
@@ -40,6 +46,7 @@ GEAR_VIEWER: Obj = {
     "rules": [{"apiGroups": ["example.org"], "resources": ["gears"], "verbs": ["get"]}],
 }
 DEFINITIONS = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+ANYTHING: Obj = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
 class TracedStore(Store):
@@ -68,8 +75,23 @@ async def main(clock: VirtualClock) -> None:
     store.clock = clock
     node = ScriptedNode(clock, script_of(clock.rng), capacity=CAPACITY)
     async with World(clock, store=store, nodes=[node], zone=cron.load("Europe/Berlin")).running() as world:
+        crew = loaded(ROOT / "examples" / "toolkit" / "crew.py")
+        context = [ControllerContext(world.client, clock=clock, rng=clock.rng) for _ in range(2)]
+        tasks = [asyncio.create_task(crew.CrewController(each).run()) for each in context]
         await an_afternoon(clock, world.client)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
     await store.close()
+
+
+def loaded(file: Path) -> Any:
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[file.stem] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def script_of(rng: random.Random) -> Callable[[Container], Run]:
@@ -138,10 +160,7 @@ async def an_afternoon(clock: VirtualClock, client: LocalClient) -> None:
             GANGS,
             a_gang("keys", ("w", 2), plugins={"ssh": [], "svc": [], "env": []}, ttlSecondsAfterFinished=60),
         ),
-        (
-            GANGS,
-            a_gang("hang", ("w", 3), policies=[{"event": "PodEvicted", "action": "RestartJob"}]),
-        ),
+        (GANGS, a_gang("hang", ("w", 3), policies=[{"event": "PodEvicted", "action": "RestartJob"}])),
         (TEMPLATES, a_gang("first", ("w", 2))),
         (TEMPLATES, a_gang("second-good", ("w", 1))),
         (
@@ -161,9 +180,10 @@ async def an_afternoon(clock: VirtualClock, client: LocalClient) -> None:
         (CRONJOBS, a_cronjob("never-two", "*/2 * * * *", a_job("x"), concurrencyPolicy="Forbid")),
         (GANG_CRONJOBS, a_cronjob("gangs", "*/3 * * * *", a_gang("x", ("w", 2)))),
         (QUEUES, {"metadata": {"name": "batch"}, "spec": {"weight": 2, "capability": {"cpu": "2"}}}),
-        (DEFINITIONS, a_definition("gears")),
-        (DEFINITIONS, a_definition("wheels", "example.net")),
-        (DEFINITIONS, a_definition("bolts", "example.com")),
+        *(
+            (DEFINITIONS, widgets.definition(widgets.version(spec=ANYTHING), kind=kind, group=group))
+            for kind, group in (("Gear", "example.org"), ("Wheel", "example.net"), ("Bolt", "example.com"))
+        ),
     )
     for what, obj in jobs:
         await client.create(what, obj, NS if what not in (QUEUES, DEFINITIONS) else "")
@@ -176,7 +196,7 @@ async def an_afternoon(clock: VirtualClock, client: LocalClient) -> None:
         await client.create(("example.org/v1", "Gear"), {"metadata": {"name": f"g{n}"}}, NS)
     await client.create(PRIORITIES, {"metadata": {"name": "high"}, "value": 1000})
     await client.create(JOBS, a_job("urgent", parallelism=4, pod={"priorityClassName": "high"}), NS)
-    await asyncio.gather(disturb(clock, client), commands(clock, client))
+    await asyncio.gather(disturb(clock, client), commands(clock, client), crews(clock, client))
     await client.delete(NAMESPACES, OTHER)
     await client.patch(JOBS, "suspended", {"spec": {"suspend": False}}, NS)
     await client.delete_collection(DEFINITIONS)
@@ -186,17 +206,6 @@ async def an_afternoon(clock: VirtualClock, client: LocalClient) -> None:
     for what, name in ((CRONJOBS, "often"), (CRONJOBS, "never-two"), (GANG_CRONJOBS, "gangs")):
         await client.patch(what, name, {"spec": {"suspend": True}}, NS)
     await clock.sleep(4000)  # until the first events are forgotten
-
-
-def a_definition(plural: str, group: str = "example.org") -> Obj:
-    singular = plural.removesuffix("s")
-    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
-    names = {"plural": plural, "singular": singular, "kind": singular.title()}
-    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
-    return {
-        "metadata": {"name": f"{plural}.{group}"},
-        "spec": {"group": group, "names": names, "scope": "Namespaced", "versions": [version]},
-    }
 
 
 async def a_volume(client: LocalClient) -> None:
@@ -220,6 +229,16 @@ async def disturb(clock: VirtualClock, client: LocalClient) -> None:
         except StatusError as err:
             if err.code not in (404, 409, 422):
                 raise
+
+
+async def crews(clock: VirtualClock, client: LocalClient) -> None:
+    for number in range(3):
+        meta = {"name": f"crew-{number}", "labels": {"example.org/crew": ""}}
+        await client.create(MAPS, {"metadata": meta, "data": {"size": "2"}}, NS)
+    for _ in range(20):
+        await clock.sleep(clock.rng.expovariate(1 / 10))
+        size = {"data": {"size": str(clock.rng.randrange(4))}}
+        await client.patch(MAPS, f"crew-{clock.rng.randrange(3)}", size, NS)
 
 
 async def commands(clock: VirtualClock, client: LocalClient) -> None:

@@ -27,6 +27,7 @@ SIGNS = {
     "volcano-podgroup": b"put scheduling.volcano.sh/podgroups/",
     "volcano-queue": b"put scheduling.volcano.sh/queues//batch",
     "volume": b"delete persistentvolumes/",
+    "toolkit": b"put pods/default/crew-2-",
     "scheduler": b'"reason":"Scheduled"',
     "gangs": b'"reason":"NotEnoughResources"',
     "node": b'"reason":"Killing"',

@@ -6,10 +6,12 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from longshore.api.facts.kinds import CRON_JOBS, JOBS, VOLCANO_JOBS
 from longshore.api.types import Obj
 from longshore.sim.settings import SimSettings, nodes
 from longshore.sim.sim_result import SimResult
 from longshore.sim.simulate import simulate
+from support.manifests import manifest
 
 ZONE = "Europe/Berlin"
 START = datetime(2027, 3, 27, tzinfo=ZoneInfo(ZONE))
@@ -22,28 +24,18 @@ def pod(cpu: str = "1", **spec: Any) -> Obj:
 
 
 def job(name: str = "x", cpu: str = "1", **spec: Any) -> Obj:
-    meta = {"name": name}
-    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": {"template": pod(cpu), **spec}}
+    return manifest(JOBS, name, {"template": pod(cpu), **spec})
 
 
 def cron_job(name: str, schedule: str, **spec: Any) -> Obj:
     inner = {"spec": job()["spec"]}
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "CronJob",
-        "metadata": {"name": name},
-        "spec": {"schedule": schedule, "jobTemplate": inner, **spec},
-    }
+    return manifest(CRON_JOBS, name, {"schedule": schedule, "jobTemplate": inner, **spec})
 
 
 def gang(name: str, replicas: int, cpu: str, **spec: Any) -> Obj:
     task = {"name": "w", "replicas": replicas, "template": pod(cpu)}
-    return {
-        "apiVersion": "batch.volcano.sh/v1alpha1",
-        "kind": "Job",
-        "metadata": {"name": name},
-        "spec": {"schedulerName": "volcano", "minAvailable": replicas, "tasks": [task], **spec},
-    }
+    given = {"schedulerName": "volcano", "minAvailable": replicas, "tasks": [task], **spec}
+    return manifest(VOLCANO_JOBS, name, given)
 
 
 def played(*objects: Obj, seconds: float = DAY, cpu: str = "4", count: int = 1, **more: Any) -> SimResult:

@@ -11,7 +11,6 @@ from longshore.api.types import Obj
 from simulation.job_oracle import seconds
 from simulation.record import GANGS, JOBS, NODES, PODS, Change, Record
 
-_JUDGED_LAG_SECONDS = 1.0
 _REACTION_SECONDS = 20.0
 """Watches are late by a second at most where this is judged, and their delays add up."""
 _CALM_SECONDS = 90.0
@@ -102,7 +101,7 @@ def a_quota_is_never_exceeded(record: Record) -> Iterator[str]:
 
 def the_more_urgent_pod_goes_first(record: Record) -> Iterator[str]:
     """Where a pod of a Job is given a node, no more urgent one waits that would be content with its place."""
-    if not _is_prompt(record):
+    if not record.scenario.is_prompt:
         return
     waiting: dict[str, tuple[float, Obj]] = {}
     nodes: dict[str, Obj] = {}
@@ -146,7 +145,11 @@ def a_time_to_live_is_kept(record: Record) -> Iterator[str]:
             continue
         gone.add(meta["uid"])
         due = ended[meta["uid"]] + ttl
-        late = _REACTION_SECONDS if _is_prompt(record) else max(scenario.calm_at - due, 0.0) + _CALM_SECONDS
+        late = (
+            _REACTION_SECONDS
+            if record.scenario.is_prompt
+            else max(scenario.calm_at - due, 0.0) + _CALM_SECONDS
+        )
         if not due - _WHOLE_SECOND <= change.at <= due + late:
             yield f"{change.key.name}: goes at {change.at:.1f}, its time is up at {due:.1f}"
 
@@ -169,22 +172,6 @@ def a_task_waits_for_the_tasks_before_it(record: Record) -> Iterator[str]:
             least = tasks[other]["minAvailable"]
             if change.type == "ADDED" and len(started.get((owner["uid"], other), ())) < least:
                 yield f"{change.key.name}: was made, and of {other} less than {least} have started"
-
-
-INVARIANTS = (
-    a_pod_is_on_a_node_that_it_may_use,
-    a_quota_is_never_exceeded,
-    a_restart_waits_its_back_off,
-    a_task_waits_for_the_tasks_before_it,
-    a_time_to_live_is_kept,
-    containers_start_in_their_order,
-    the_more_urgent_pod_goes_first,
-)
-
-
-def _is_prompt(record: Record) -> bool:
-    scenario = record.scenario
-    return scenario.is_smooth and scenario.trouble.lag <= _JUDGED_LAG_SECONDS
 
 
 def _may_use(pod: Obj, node: Obj) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from typing import Any
+from collections.abc import Callable
+from typing import Final, TypeAlias
 
 from msgspec.structs import replace
 
@@ -16,7 +17,6 @@ _EXIT_CODES = (1, 7, 42)
 
 
 def scenario(seed: int) -> Scenario:
-    """The scenario of a seed, always the same."""
     rng = random.Random(f"scenario {seed}")
     draw = _Drawing(rng)
     for _ in range(rng.choice((1, 1, 2, 3))):
@@ -47,6 +47,28 @@ def scenario(seed: int) -> Scenario:
     if rng.random() < 0.15:
         drawn = replace(drawn, trouble=Trouble(0.0, rng.choice((1.0, 4.0))))
     return drawn if seed in kept.WITHOUT_MORE_WORK else more_work.drawn(drawn)
+
+
+_Meddling: TypeAlias = tuple[Verb, Callable[[random.Random], Obj]]
+"""What is done, and how the rest of the deed is drawn."""
+_POLICIES: Final = ("Background", "Foreground", "Orphan")
+_ACTIONS: Final = ("AbortJob", "ResumeJob", "RestartJob", "TerminateJob", "CompleteJob")
+_DELETE_A_POD: Final[_Meddling] = ("delete a pod", lambda rng: {"nth": rng.randrange(4)})
+_DEEDS: Final[tuple[_Meddling, ...]] = (
+    ("delete", lambda rng: {"propagation": rng.choice(_POLICIES)}),
+    *(_DELETE_A_POD, _DELETE_A_POD),
+    ("evict a pod", _DELETE_A_POD[1]),
+    ("lose the machine", lambda rng: {}),
+    ("jump", lambda rng: {"seconds": rng.choice((-20.0, 15.0, 90.0, 4000.0))}),
+)
+_SUSPEND: Final[_Meddling] = ("patch", lambda rng: {"spec": {"suspend": rng.random() < 0.5}})
+_PARALLELISM: Final[_Meddling] = ("patch", lambda rng: {"spec": {"parallelism": rng.randint(0, 4)}})
+_COMMAND: Final[_Meddling] = ("command", lambda rng: {"action": rng.choice(_ACTIONS)})
+_DEEDS_OF: Final[dict[str, tuple[_Meddling, ...]]] = {
+    "job": (_SUSPEND, _SUSPEND, _PARALLELISM),
+    "cronjob": (_SUSPEND,),
+    "gang": (_COMMAND, _COMMAND),
+}
 
 
 class _Drawing:
@@ -120,20 +142,13 @@ class _Drawing:
         self._create("gang", self._named(GANG_PREFIX), {"spec": gang}, at + rng.choice((0.0, 0.1, 1.0)))
 
     def disturb(self) -> None:
-        """Somebody does something to what is there."""
         rng = self._rng
         made = [deed for deed in self.deeds if deed.verb == "create" and deed.kind != "queue"]
         target = rng.choice(made)
         at = rng.uniform(target.at, more_deeds.LAST_SECONDS)
-        deeds = [self._delete, self._delete_pod, self._delete_pod, self._evict_pod, self._lose, self._jump]
-        match target.kind:
-            case "job":
-                deeds += [self._suspend, self._suspend, self._parallelism]
-            case "cronjob":
-                deeds += [self._suspend]
-            case "gang":
-                deeds += [self._command, self._command]
-        self.deeds.append(rng.choice(deeds)(target, at))
+        verb, body = rng.choice((*_DEEDS, *_DEEDS_OF[target.kind]))
+        whose = () if verb in ("lose the machine", "jump") else (target.kind, target.name)
+        self.deeds.append(Deed(at, verb, *whose, body=body(rng)))
 
     def crash(self, together: bool) -> Crash:
         rng = self._rng
@@ -207,32 +222,3 @@ class _Drawing:
     def _create(self, kind: str, name: str, obj: Obj, at: float | None = None) -> None:
         at = self._rng.uniform(0.0, 40.0) if at is None else at
         self.deeds.append(Deed(at, "create", kind, name, obj))
-
-    def _to(self, target: Deed, at: float, verb: Verb, body: Any = None) -> Deed:
-        return Deed(at, verb, target.kind, target.name, body or {})
-
-    def _delete(self, target: Deed, at: float) -> Deed:
-        policy = self._rng.choice(("Background", "Foreground", "Orphan"))
-        return self._to(target, at, "delete", {"propagation": policy})
-
-    def _delete_pod(self, target: Deed, at: float) -> Deed:
-        return self._to(target, at, "delete a pod", {"nth": self._rng.randrange(4)})
-
-    def _evict_pod(self, target: Deed, at: float) -> Deed:
-        return self._to(target, at, "evict a pod", {"nth": self._rng.randrange(4)})
-
-    def _suspend(self, target: Deed, at: float) -> Deed:
-        return self._to(target, at, "patch", {"spec": {"suspend": self._rng.random() < 0.5}})
-
-    def _parallelism(self, target: Deed, at: float) -> Deed:
-        return self._to(target, at, "patch", {"spec": {"parallelism": self._rng.randint(0, 4)}})
-
-    def _command(self, target: Deed, at: float) -> Deed:
-        actions = ("AbortJob", "ResumeJob", "RestartJob", "TerminateJob", "CompleteJob")
-        return self._to(target, at, "command", {"action": self._rng.choice(actions)})
-
-    def _lose(self, target: Deed, at: float) -> Deed:
-        return Deed(at, "lose the machine")
-
-    def _jump(self, target: Deed, at: float) -> Deed:
-        return Deed(at, "jump", body={"seconds": self._rng.choice((-20.0, 15.0, 90.0, 4000.0))})

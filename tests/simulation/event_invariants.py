@@ -24,9 +24,6 @@ def every_end_of_a_job_is_told(record: Record) -> Iterator[str]:
                 yield f"{change.key.name}: has ended, and no event says {reason}"
 
 
-INVARIANTS = (every_end_of_a_job_is_told,)
-
-
 def _reasons(job: Obj) -> set[str]:
     """The reasons of a Job's events that tell its end: the word for success, the condition's reason else."""
     found = set()

@@ -19,7 +19,6 @@ _NOTES = "volcano.sh/{}"
 _ALIVE = ("", "Pending", "Running")
 _INTERIM = ("Restarting", "Completing", "Terminating", "Aborting")
 _ENDED = ("Succeeded", "Failed")
-_JUDGED_LAG_SECONDS = 1.0
 _REACTION_SECONDS = 20.0
 """Delays of watches add up, and so long what was deleted may still be seen."""
 _PHASE_OF: Final = {
@@ -53,9 +52,6 @@ def a_gang_goes_as_its_pods_and_its_people_say(record: Record) -> Iterator[str]:
     for model in models.values():
         for said in model.left_over():
             yield f"{model.gang['metadata']['name']} at rest: {said}"
-
-
-INVARIANTS = (a_gang_goes_as_its_pods_and_its_people_say,)
 
 
 @dataclass
@@ -246,7 +242,7 @@ class _Model:
     def _ignored(self, at: float, before: str, now: str, version: int) -> Iterator[str]:
         """The acts that came long before another course was taken. Judged where watches are little late."""
         scenario = self.record.scenario
-        if not scenario.is_smooth or scenario.trouble.lag > _JUDGED_LAG_SECONDS or before not in _ALIVE:
+        if not scenario.is_prompt or before not in _ALIVE:
             return
         for act in self._sure(version):
             if act.at < at - _REACTION_SECONDS and _PHASE_OF[act.action] != now and now not in _ALIVE:

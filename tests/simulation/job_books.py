@@ -20,8 +20,6 @@ CountsAs: TypeAlias = Literal["succeeded", "failed", "ignored", "spared", "relea
 
 @dataclass
 class JobBook:
-    """One Job of the run."""
-
     job: Obj
     """Its last state."""
     is_gone: bool = False
@@ -39,7 +37,6 @@ class JobBook:
     """Pods that the status listed as uncounted: as what, which they stay however they end."""
 
     def saw_job(self, change: Change) -> None:
-        """Enters what a change of the Job means."""
         had_succeeded = "SuccessCriteriaMet" in self._verdicts
         self.job, self.is_gone = change.obj, change.type == "DELETED"
         if not had_succeeded and "SuccessCriteriaMet" in self._verdicts:
@@ -71,7 +68,6 @@ class JobBook:
         return {index for each, index in self.pods.values() if each == "succeeded"}
 
     def saw(self, change: Change) -> None:
-        """Enters what a change of a pod means."""
         pod = change.obj
         meta = pod["metadata"]
         uid = meta["uid"]
@@ -123,7 +119,6 @@ class JobBook:
 
 
 def books(record: Record) -> dict[str, JobBook]:
-    """The books of all Jobs of a run, by uid."""
     found: dict[str, JobBook] = {}
     for change in record.changes:
         if change.key.storage == JOBS:

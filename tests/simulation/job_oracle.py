@@ -18,7 +18,6 @@ from simulation.record import JOBS, PODS, Change, Record
 _TRACKING = "batch.kubernetes.io/job-tracking"
 _INDEX = "batch.kubernetes.io/job-completion-index"
 _VERDICTS = ("SuccessCriteriaMet", "FailureTarget", "Complete", "Failed")
-_JUDGED_LAG_SECONDS = 1.0
 _REACTION_SECONDS = 20.0
 """Watches are late by a second, their delays add up, and nobody judges before their own writes are seen."""
 _UNSEEN_SECONDS = 60.0
@@ -33,9 +32,6 @@ def a_job_ends_as_its_pods_and_its_people_say(record: Record) -> Iterator[str]:
     for model in _models(record).values():
         for said in model.differences(record):
             yield f"{model.job['metadata']['name']}: {said}"
-
-
-INVARIANTS = (a_job_ends_as_its_pods_and_its_people_say,)
 
 
 class _End(NamedTuple):
@@ -131,7 +127,7 @@ class _Model:
         if must and not self.reason and record.ended_quietly and not self.is_gone:
             yield f"has no verdict, and should for {sorted(must)}: {ends}"
         scenario = record.scenario
-        if scenario.is_smooth and scenario.trouble.lag <= _JUDGED_LAG_SECONDS:
+        if scenario.is_prompt:
             yield from self._late(sums, ends)
         if record.ended_quietly and not self.is_gone:
             yield from self._counters(sums)
@@ -175,8 +171,6 @@ class _Model:
 
 
 class _Sums:
-    """What the ends of a Job's pods come to."""
-
     def __init__(self, model: _Model, ends: list[_End], is_jumpy: bool) -> None:
         self._model, self.ends, self._is_jumpy = model, ends, is_jumpy
         self._spec = model.job["spec"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -26,20 +27,17 @@ from simulation import (
 from simulation.record import Record
 from simulation.scenario import Scenario, Trouble
 
-INVARIANTS = (
-    *rest_invariants.INVARIANTS,
-    *pod_invariants.INVARIANTS,
-    *asked_invariants.INVARIANTS,
-    *job_invariants.INVARIANTS,
-    *retry_invariants.INVARIANTS,
-    *job_oracle.INVARIANTS,
-    *cron_invariants.INVARIANTS,
-    *cron_oracle.INVARIANTS,
-    *gang_invariants.INVARIANTS,
-    *gang_oracle.INVARIANTS,
-    *story_invariants.INVARIANTS,
-    *event_invariants.INVARIANTS,
+_JUDGES = (
+    *(rest_invariants, pod_invariants, asked_invariants, job_invariants, retry_invariants, job_oracle),
+    *(cron_invariants, cron_oracle, gang_invariants, gang_oracle, story_invariants, event_invariants),
 )
+INVARIANTS: Final[tuple[Callable[[Record], Iterator[str]], ...]] = tuple(
+    each
+    for module in _JUDGES
+    for name, each in vars(module).items()
+    if inspect.isgeneratorfunction(each) and not name.startswith("_")
+)
+"""The public generators of these modules."""
 _MOST_SAID = 3
 
 

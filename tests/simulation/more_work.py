@@ -24,7 +24,6 @@ _ZONES_AND_HOURS: Final = (("Asia/Kolkata", 5), ("America/New_York", 19), ("Asia
 
 
 def drawn(scenario: Scenario) -> Scenario:
-    """The scenario with more in it."""
     rng = random.Random(f"more work of {scenario.seed}")
     deeds = [replace(deed, body=copy.deepcopy(deed.body)) for deed in scenario.deeds]
     more = _MoreWork(rng, deeds)

@@ -26,8 +26,6 @@ class Life:
 
 
 class MortalRuntime(ScriptedRuntime):
-    """The engine of one life."""
-
     def __init__(self, machine: ScriptedMachine, life: Life) -> None:
         super().__init__(machine)
         self._life = life

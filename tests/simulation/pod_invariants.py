@@ -111,16 +111,6 @@ def nothing_runs_on_in_the_end(record: Record) -> Iterator[str]:
             yield f"{meta['name']}: has ended, and nobody counted it"
 
 
-INVARIANTS = (
-    a_container_starts_at_most_once,
-    a_node_never_holds_more_than_it_has,
-    a_pod_has_its_grace_period,
-    a_pod_that_never_restarts_runs_once,
-    nothing_runs_on_in_the_end,
-    the_end_of_a_pod_is_final,
-)
-
-
 def _was_killed(pod: Obj) -> bool:
     """Whether the pod's container ran and was killed."""
     end = pod_state.main_end(pod)

@@ -62,6 +62,10 @@ class Record:
                 found[uid] = change.obj
         return found
 
+    def at_rest(self, storage: str) -> dict[str, Obj]:
+        """The objects that are left, by uid; none if it did not end quietly."""
+        return self.last(storage) if self.ended_quietly else {}
+
 
 class RecordingStore(Store):
     """Tells a record of every change, at the moment it can be seen."""

@@ -67,16 +67,8 @@ def a_replacement_waits_its_back_off(record: Record) -> Iterator[str]:
             yield f"{change.key.name}: made {due - made:.0f} s before the back-off of its Job is over"
 
 
-INVARIANTS = (
-    a_job_fails_when_its_limit_is_passed,
-    a_replacement_waits_its_back_off,
-)
-
-
 @dataclass
 class _Work:
-    """The ends of the pods of a Job."""
-
     job: Obj
     known: set[str] = field(default_factory=set)
     """The pods that the status listed as failed."""
@@ -87,7 +79,6 @@ class _Work:
     _last_success: float = 0.0
 
     def saw(self, pod: Obj) -> None:
-        """Notes how the pod ended."""
         meta, end = pod["metadata"], pod_state.main_end(pod).get("finishedAt")
         if end is None or "deletionTimestamp" in meta:
             return

@@ -30,8 +30,6 @@ NAMESPACE, OTHER_NAMESPACE = "default", "other"
 
 
 class Deed(msgspec.Struct, frozen=True):
-    """One thing that somebody does."""
-
     at: float
     """Seconds since the beginning."""
     verb: Verb
@@ -110,6 +108,12 @@ class Scenario(msgspec.Struct, frozen=True):
     def is_smooth(self) -> bool:
         """Whether no request fails, nobody dies and watches are late at most."""
         return not self.crashes and not self.trouble.rate and not self.loses_sight
+
+    @property
+    def is_prompt(self) -> bool:
+        """Whether it is smooth and watches are little late: their delays add up while many pods change, and
+        with four seconds each they come to half a minute."""
+        return self.is_smooth and self.trouble.lag <= 1.0
 
     @property
     def patterns(self) -> frozenset[str]:

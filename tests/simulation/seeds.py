@@ -56,7 +56,6 @@ def main() -> int:
 
 
 def wrong(seed: int) -> tuple[int, list[Fault]]:
-    """A seed and what is wrong with it."""
     logging.getLogger("longshore").propagate = False
     return seed, judging.judged(drawing.scenario(seed))
 

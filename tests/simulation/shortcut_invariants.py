@@ -38,7 +38,6 @@ def shortcuts_on_and_off_end_in_the_same_state(
 
 
 def end_state(record: Record) -> dict[str, object]:
-    """How Jobs, CronJobs, gangs and their pods ended, by kind and name."""
     found: dict[str, object] = {}
     for job in record.last(JOBS).values():
         status = job.get("status") or {}

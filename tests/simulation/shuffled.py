@@ -70,8 +70,6 @@ class ShuffledLoop(BoundedLoop):
 
 
 def run(main: Callable[[VirtualClock], Awaitable[T]], seed: int, *, shuffled: bool) -> T:
-    """Runs `main` to its end in virtual time."""
-
     async def whole() -> T:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, VirtualLoop)

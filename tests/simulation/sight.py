@@ -62,10 +62,7 @@ class Shortsighted(OneByOne):
             self._behind.discard(name)
             raise forgotten()
         # Closed here, not whenever the collector of garbage comes by: one seed is one run.
-        async with (
-            self._client._events(ask) as events,
-            aclosing(self._until_lost(name, events)) as seen,
-        ):
+        async with self._client._events(ask) as events, aclosing(self._until_lost(name, events)) as seen:
             yield Watching(seen)
 
     async def _until_lost(

@@ -64,12 +64,6 @@ def a_cron_job_skips_only_with_a_reason(record: Record) -> Iterator[str]:
             yield f"{change.key.name}: nothing ran between {before:.0f} and {began[uid]:.0f}, and {codes}"
 
 
-INVARIANTS = (
-    a_cron_job_skips_only_with_a_reason,
-    a_story_speaks_of_the_last_change,
-)
-
-
 def is_judged(scenario: Scenario) -> bool:
     """Whether stories of a run of this scenario are complete, and so worth asking for."""
     dies = any(crash.who == "all" for crash in scenario.crashes)

@@ -74,7 +74,6 @@ _REFUSALS: Final = frozenset((400, 403, 404, 409, 422, 429))
 
 
 def play(scenario: Scenario) -> Record:
-    """All that happened."""
     return shuffled.run(lambda clock: _play(scenario, clock), scenario.seed, shuffled=scenario.shuffled)
 
 
@@ -115,7 +114,6 @@ class _World:
         self._plane = self._served()
 
     def _served(self) -> Plane:
-        """The API, as it is after a start."""
         clock, rng = self._clock, self._dice("plane")
         zone, keys = cron.load("Europe/Berlin"), SeededKeys(rng)
         parts = Parts(self._store, clock, rng, zone, keys, self._controllers)
@@ -127,7 +125,6 @@ class _World:
         return random.Random(f"{who} {self._lives} {self._scenario.seed}")
 
     async def begin(self) -> None:
-        """All that is there before the first deed."""
         await self._plane.prepare()
         client = self._plane.client
         for namespace in self._scenario.namespaces:

@@ -27,7 +27,6 @@ def value(entry: Entry | None) -> Any:
 
 
 async def put(store: Store, name: str, what: Any = 0, *, at: Key | None = None) -> Entry:
-    """One write, durable."""
     where = at or key(name)
     return await store.stage(where, thing(where.name, what, where.namespace)).done()
 

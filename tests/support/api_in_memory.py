@@ -20,8 +20,6 @@ from longshore.store import Store
 
 @dataclass(slots=True)
 class Answer:
-    """What came back over (no) wire."""
-
     code: int
     body: Any
     warning: str
@@ -34,8 +32,6 @@ class Answer:
 
 @dataclass(slots=True)
 class Server:
-    """An API and its client."""
-
     api: Api
     client: LocalClient
 

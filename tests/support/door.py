@@ -37,7 +37,6 @@ class Door:
     clock: FixedClock
 
     def of(self, user: User) -> LocalClient:
-        """A client with the rights of this user."""
         return LocalClient(self.api, user=user)
 
     def may(self, user: User, verb: str, what: str, namespace: str = "", name: str = "") -> bool:
@@ -73,7 +72,6 @@ def rule(verbs: str, resources: str, group: str = "", *, names: str = "") -> Obj
 
 
 async def refusal(work: Awaitable[object]) -> StatusError:
-    """The error that a request ends with."""
     with pytest.raises(StatusError) as refused:
         await work
     return refused.value

@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from longshore.api import codec, errors
+from longshore.api.kinds import table
+from longshore.api.patch import merge_patch
 from longshore.api.resources import Resource
 from longshore.api.strategy import Context
 from longshore.api.types import Obj, copy_of
 from longshore.api.validation import metadata
+
+NOW = "2026-01-02T03:04:05Z"
+UID = "11111111-2222-3333-4444-555555555555"
 
 
 def decoded(resource: Resource, body: Any) -> Obj:
@@ -54,3 +59,45 @@ def _raise(resource: Resource, obj: Obj, problems: list[Any]) -> None:
     if problems:
         name = obj["metadata"].get("name", "")
         raise errors.invalid(resource.storage_group, resource.kind, name, problems)
+
+
+class Registry:
+    """The objects of one resource in a namespace. Every call answers the object or raises what a client would
+    see."""
+
+    def __init__(self, plural: str, group: str = "") -> None:
+        self.row = next(row for row in table.RESOURCES if (row.group, row.plural) == (group, plural))
+        self.stored: dict[str, Obj] = {}
+        self.warnings: list[str] = []
+        """Those of the last creation."""
+
+    def admit(self, obj: Obj, old: Obj | None) -> None:
+        """Is called before a creation, or the update of a whole object."""
+
+    def create(self, body: Any) -> Obj:
+        obj, strategy = decoded(self.row, body), self.row.strategy
+        self.admit(obj, None)
+        obj["metadata"] |= {"namespace": "ns", "uid": UID, "creationTimestamp": NOW, "generation": 1}
+        strategy.default(obj)
+        create(self.row, obj, NOW)
+        self.warnings = strategy.warnings_create(obj)
+        strategy.default(obj)
+        self.stored[obj["metadata"]["name"]] = obj
+        return obj
+
+    def replace(self, body: Any, subresource: str = "") -> Obj:
+        obj = decoded(self.row, body)
+        meta = obj["metadata"]
+        old = self.stored[meta["name"]]
+        if not subresource:
+            self.admit(obj, old)
+        for key in ("uid", "namespace", "creationTimestamp", "generation"):
+            meta[key] = old["metadata"][key]
+        self.row.strategy.default(obj)
+        update(self.row, obj, old, NOW, subresource)
+        self.row.strategy.default(obj)
+        self.stored[meta["name"]] = obj
+        return obj
+
+    def patch(self, name: str, patch: Any, subresource: str = "") -> Obj:
+        return self.replace(merge_patch.merged(copy_of(self.stored[name]), patch), subresource)

@@ -31,7 +31,6 @@ class Calls:
     async def __call__(
         self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
     ) -> tuple[int, Any]:
-        """The code, and the JSON of the answer."""
         content = b"" if body is None else json.dumps(body).encode()
         kind = {"Content-Type": "application/json"} if content else {}
         sent = {**self._headers, **kind, **(headers or {})}

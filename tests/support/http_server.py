@@ -21,8 +21,6 @@ import httptools
 
 @dataclass
 class Reply:
-    """A whole answer."""
-
     body: bytes = b""
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -68,7 +66,6 @@ class Asked:
         await self._connection.may_write.wait()
 
     def abort(self) -> None:
-        """Breaks the connection."""
         self._connection.transport.abort()
 
 

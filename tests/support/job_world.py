@@ -46,8 +46,6 @@ _CAPACITY = Capacity({"cpu": "64", "memory": "256Gi", "pods": "1000"})
 
 @dataclass(frozen=True)
 class Script:
-    """How pods go."""
-
     rules: tuple[Rule, ...] = (Rule(runs=(a_run(),)),)
     holds: bool = False
     """Whether pods run until the story lets them end, or holds them no more."""
@@ -63,8 +61,6 @@ async def job_controller(client: Client, clock: VirtualClock) -> None:
 
 
 class World(world.World):
-    """What a story sees."""
-
     pause, growth = 0.5, 1.5
 
     def __init__(self, api: Api, clock: VirtualClock, script: Script) -> None:
@@ -112,7 +108,6 @@ class World(world.World):
             self._end(key)
 
     def finish_indexes(self, *indexes: int) -> None:
-        """Lets the pods of these indexes end now."""
         for key in self.node.machine.running:
             if index_of(self.ever[key.pod_uid]) in indexes:
                 self._end(key)
@@ -125,8 +120,6 @@ class World(world.World):
         self.holds = False
 
     async def evict(self) -> None:
-        """Evicts a pod as soon as one runs, and waits until it has stopped."""
-
         async def runs() -> bool:
             return bool(self.node.machine.running)
 
@@ -158,11 +151,9 @@ class World(world.World):
         await self.until(there, f"{name}: {count} pods run")
 
     async def suspended(self) -> None:
-        """Waits until the Job says that it is."""
         await self._says("j", "Suspended")
 
     async def ended(self, name: str = "j") -> None:
-        """Waits until the Job is Complete or Failed."""
         await self._says(name, "Complete", "Failed")
 
     async def _says(self, name: str, *types: str) -> None:
@@ -188,8 +179,6 @@ def a_job(
 
 @dataclass(frozen=True)
 class Story:
-    """What happens, and how pods behave meanwhile."""
-
     name: str
     tell: Callable[[World], Awaitable[None]]
     script: Script = field(default_factory=Script)
@@ -197,7 +186,6 @@ class Story:
 
     @property
     def telling(self) -> Telling[World, Ending]:
-        """The ways to tell it."""
         return Telling(
             lambda clock: a_world(clock, self.script), self.tell, self.controllers, ending, _QUIET_SECONDS
         )
@@ -233,7 +221,6 @@ def with_faults(story: Story, seed: int, **faults: float) -> tuple[Ending, Count
 
 
 async def ending(world: World) -> Ending:
-    """The state of all Jobs and pods as it is now."""
     jobs = (await world.client.list(JOBS, NS)).items
     names = {obj["metadata"]["uid"]: obj["metadata"]["name"] for obj in jobs}
     created = Counter((names.get(_job_of(pod), ""), index_of(pod)) for pod in world.ever.values())

@@ -30,8 +30,6 @@ LEVEL = os.environ.get("LONGSHORE_TEST_ISOLATION", "none")
 
 
 class Engine:
-    """The process runtime on a directory, with what a test wants to know of it."""
-
     def __init__(self, directory: Path, hidden: Iterable[Path] = ()) -> None:
         self.directory = directory
         self.runtime = ProcessRuntime(directory / "keeper", hidden=hidden)

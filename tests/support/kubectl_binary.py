@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from support.command_line import CommandLine
 from support.places import ROOT
 
 
@@ -35,14 +36,7 @@ def minor_version(program: Path) -> int:
 
 
 @dataclass
-class Result:
-    exit: int
-    stdout: str
-    stderr: str
-
-
-@dataclass
-class Kubectl:
+class Setting:
     home: Path
     """Its working directory, and where it keeps its cache."""
     kubeconfig: Path
@@ -57,6 +51,10 @@ class Kubectl:
         }
         return mine | dict(more or {})
 
+
+class Kubectl(Setting, CommandLine):
+    name = "kubectl"
+
     def start(self, *words: str, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [self.program, *words],
@@ -67,27 +65,3 @@ class Kubectl:
             stderr=subprocess.PIPE,
             text=True,
         )
-
-    def __call__(
-        self, *words: str, stdin: str = "", env: Mapping[str, str] | None = None, timeout: float = 30
-    ) -> Result:
-        process = self.start(*words, env=env)
-        try:
-            out, err = process.communicate(stdin, timeout)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            out, err = process.communicate()
-            raise AssertionError(f"kubectl {' '.join(words)} did not end: {out}{err}") from None
-        return Result(process.returncode, out, err)
-
-    def ok(self, *words: str, stdin: str = "", env: Mapping[str, str] | None = None) -> str:
-        """Standard output of a command that must succeed."""
-        result = self(*words, stdin=stdin, env=env)
-        assert result.exit == 0, f"kubectl {' '.join(words)}: {result.stdout}{result.stderr}"
-        return result.stdout
-
-    def refused(self, *words: str, stdin: str = "") -> str:
-        """Standard error of a command that must fail."""
-        result = self(*words, stdin=stdin)
-        assert result.exit != 0, f"kubectl {' '.join(words)} succeeded: {result.stdout}"
-        return result.stderr

@@ -67,7 +67,6 @@ def end(mark: str) -> None:
 
 
 def _line(pid: int, parents: dict[int, int]) -> Generator[int, None, None]:
-    """A process and its ancestors."""
     while pid:
         yield pid
         pid = parents.get(pid, 0)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
+import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 _numbers = itertools.count()
@@ -15,16 +18,13 @@ def unique_seconds() -> str:
     return f"1000.{os.getpid()}{next(_numbers):03}"
 
 
-def living(words: str) -> list[int]:
-    """The numbers of the processes with these words in their command line."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if words.encode() in path.read_bytes().replace(b"\0", b" "):
-                found.append(int(path.parent.name))
-        except OSError:  # it has just ended
-            continue
-    return found
+def living(*words: str) -> list[int]:
+    """The numbers of the processes with all these words in their command line."""
+    return [
+        pid
+        for pid, line in _processes("cmdline")
+        if all(os.fsencode(each) in line.replace(b"\0", b" ") for each in words)
+    ]
 
 
 def ends(words: str, seconds: float = 10.0) -> bool:
@@ -35,3 +35,29 @@ def ends(words: str, seconds: float = 10.0) -> bool:
             return False
         time.sleep(0.02)
     return True
+
+
+def keepers(data: Path) -> list[int]:
+    """The keeper of a data directory, and its fork server, which goes with it."""
+    return living("longshore.node.keeper", str(data))
+
+
+def end_keeper(data: Path) -> bool:
+    """Kills the keeper of a data directory, which outlives longshore by design; whether there was one."""
+    found = keepers(data)
+    for pid in found:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return bool(found)
+
+
+def containers(uids: set[str]) -> list[int]:
+    """The processes that belong to one of these pods."""
+    mark = b"LONGSHORE_CONTAINER="
+    return [pid for pid, env in _processes("environ") if env.partition(mark)[2][:36].decode() in uids]
+
+
+def _processes(file: str) -> Iterator[tuple[int, bytes]]:
+    for path in Path("/proc").glob(f"[0-9]*/{file}"):
+        with contextlib.suppress(OSError):  # it has just ended
+            yield int(path.parent.name), path.read_bytes()

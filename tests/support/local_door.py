@@ -20,8 +20,6 @@ NODE = "here"
 
 
 class LocalSession:
-    """A process with pipes or a terminal."""
-
     def __init__(self) -> None:
         self.sizes: list[tuple[int, int]] = []
         self._queue: asyncio.Queue[tuple[Literal["stdout", "stderr"], bytes] | None] = asyncio.Queue(16)

@@ -17,8 +17,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 from support import forked_longshore, left_behind
+from support.command_line import CommandLine
 
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -34,17 +36,11 @@ def ignoring_ctrl_c() -> Iterator[None]:
 
 
 @dataclass
-class Result:
-    exit: int
-    stdout: str
-    stderr: str
-
-
-@dataclass
-class Command:
+class Command(CommandLine):
     home: Path
     """Working directory, and where no longshore keeps its data unless the test starts one there."""
     env: dict[str, str] = field(default_factory=dict)
+    name: ClassVar[str] = "longshore"
 
     def environment(self) -> dict[str, str]:
         passed = "PATH", "VIRTUAL_ENV", "TMPDIR", "LONGSHORE_SHORTCUTS", left_behind.VARIABLE
@@ -56,20 +52,19 @@ class Command:
         streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         return forked_longshore.popen(words, cwd=self.home, env=self.environment(), **streams | more)
 
-    def __call__(self, *words: str, stdin: str = "", timeout: float = 60) -> Result:
-        process = self.start(*words)
+    @contextlib.contextmanager
+    def up(self, *options: str) -> Iterator[None]:
+        """A longshore that runs beside the block, and is stopped by `longshore down`."""
+        server = self.start("up", "--port", "0", *options)
         try:
-            out, err = process.communicate(stdin, timeout)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            out, err = process.communicate()
-            raise AssertionError(f"longshore {' '.join(words)} did not end: {out}{err}") from None
-        return Result(process.returncode, out, err)
-
-    def ok(self, *words: str, stdin: str = "") -> str:
-        result = self(*words, stdin=stdin)
-        assert result.exit == 0, f"longshore {' '.join(words)}: {result.stdout}{result.stderr}"
-        return result.stdout
+            assert server.stdout is not None
+            assert "is ready" in server.stdout.readline()
+            yield
+            assert "has stopped" in self.ok("down")
+            assert server.wait(10) == 0
+        finally:
+            server.kill()
+            server.communicate()
 
 
 @dataclass
@@ -97,7 +92,6 @@ def on_terminal(
     env: Mapping[str, str],
     *,
     interrupt_when: Callable[[str], bool] | None = None,
-    seconds: float = 60,
     columns: int = 110,
 ) -> OnTerminal:
     """Runs longshore with a pseudo-terminal for all three streams; presses Ctrl-C once the text is so far."""
@@ -108,7 +102,7 @@ def on_terminal(
             sys.executable, [sys.executable, "-m", "longshore", *words], {**env, "TERM": "xterm-256color"}
         )
     fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
-    out, until = b"", time.monotonic() + seconds
+    out, until = b"", time.monotonic() + 60
     try:
         while time.monotonic() < until:
             readable, _, _ = select.select([fd], [], [], 0.2)

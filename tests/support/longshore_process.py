@@ -126,7 +126,6 @@ class Up:
             )
 
     def meet(self) -> RunningLongshore:
-        """Waits until it serves."""
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         ready = READY.fullmatch(line)

@@ -134,7 +134,6 @@ async def a_world(clock: VirtualClock, script: RunScript | None = None) -> Async
 
 @asynccontextmanager
 async def agent_of(world: World) -> AsyncIterator[None]:
-    """The agent runs beside the block."""
     ready = asyncio.Event()
     async with beside(world.run_agent(ready=ready)):
         await ready.wait()

@@ -27,8 +27,6 @@ NODE = NodeFacts("node-1", allocatable={"cpu": "4", "memory": "8Gi"}, user=0, gr
 
 @dataclass(slots=True)
 class World:
-    """A server with one namespace, its default account, and a preparer."""
-
     api: ApiServer
     client: LocalClient
     preparer: Preparer

@@ -9,7 +9,9 @@ from typing import Any
 
 import yaml
 
+from longshore.api.facts.kinds import VOLCANO_JOBS
 from support.longshore_process import RunningLongshore
+from support.manifests import manifest
 from support.places import ROOT
 
 EXAMPLES = ROOT / "examples" / "volcano"
@@ -32,19 +34,13 @@ class Jobs:
         return job
 
     def create(self, name: str, tasks: list[dict[str, Any]], **spec: Any) -> None:
-        job = {
-            "apiVersion": "batch.volcano.sh/v1alpha1",
-            "kind": "Job",
-            "metadata": {"name": name},
-            "spec": {"schedulerName": "volcano", "tasks": tasks, **spec},
-        }
+        job = manifest(VOLCANO_JOBS, name, {"schedulerName": "volcano", "tasks": tasks, **spec})
         self.longshore.made("POST", _JOBS, job)
 
     def get(self, name: str) -> Any:
         return self.longshore.made("GET", f"{_JOBS}/{name}")
 
     def ended(self, name: str) -> Any:
-        """The Job's status once it has ended."""
         return self.until(name, lambda job: job["status"]["state"]["phase"] in _ENDED)["status"]
 
     def until(self, name: str, reached: Callable[[Any], bool], seconds: float = 30) -> Any:

@@ -16,8 +16,6 @@ Right = tuple[str, str, str]
 
 
 class Noting(LocalClient):
-    """Notes what is asked for, in RBAC's words."""
-
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.asked: set[Right] = set()

@@ -111,7 +111,6 @@ class Scene(World):
         return found
 
     async def bound(self, prefix: str) -> list[str]:
-        """Names of the pods with this prefix that have a node."""
         return [
             each["metadata"]["name"]
             for each in await self.listed(PODS)
@@ -170,5 +169,4 @@ def pod(name: str, asks: Obj | None = None, *, labels: Obj | None = None, **spec
 
 
 def play(story: Callable[[Scene], Awaitable[None]], **options: Any) -> None:
-    """Runs a story on a fresh control plane in virtual time."""
     world.play(partial(Scene, options=options), story)

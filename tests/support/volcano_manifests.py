@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from support.api_in_memory import Answer, Server
+from support.manifests import manifest
 
 BATCH = "/apis/batch.volcano.sh/v1alpha1/namespaces/default"
 JOBS, CRON_JOBS = f"{BATCH}/jobs", f"{BATCH}/cronjobs"
@@ -26,37 +27,33 @@ def task(name: str = "w", replicas: int = 1, **more: Any) -> Manifest:
 
 
 def job(*tasks: Manifest, name: str = "j", **spec: Any) -> Manifest:
-    return _of("batch.volcano.sh/v1alpha1", "Job", name, {"tasks": list(tasks) or [task()], **spec})
+    return manifest(("batch.volcano.sh/v1alpha1", "Job"), name, {"tasks": list(tasks) or [task()], **spec})
 
 
 def queue(name: str, annotations: Manifest | None = None, **spec: Any) -> Manifest:
-    made = _of("scheduling.volcano.sh/v1beta1", "Queue", name, spec)
+    made = manifest(("scheduling.volcano.sh/v1beta1", "Queue"), name, spec)
     if annotations:
         made["metadata"]["annotations"] = annotations
     return made
 
 
 def pod_group(name: str = "g", **spec: Any) -> Manifest:
-    return _of("scheduling.volcano.sh/v1beta1", "PodGroup", name, spec)
+    return manifest(("scheduling.volcano.sh/v1beta1", "PodGroup"), name, spec)
 
 
 def cron_job(name: str = "c", schedule: str = "* * * * *", **spec: Any) -> Manifest:
     inner = {"jobTemplate": {"spec": job()["spec"]}}
-    return _of("batch.volcano.sh/v1alpha1", "CronJob", name, {"schedule": schedule, **inner, **spec})
+    return manifest(("batch.volcano.sh/v1alpha1", "CronJob"), name, {"schedule": schedule, **inner, **spec})
 
 
-def flow(*flows: Manifest, name: str = "f") -> Manifest:
-    return _of("flow.volcano.sh/v1alpha1", "JobFlow", name, {"flows": list(flows)})
+def flow(*flows: Manifest) -> Manifest:
+    return manifest(("flow.volcano.sh/v1alpha1", "JobFlow"), "f", {"flows": list(flows)})
 
 
 def pod(annotations: Manifest, scheduler: str = "volcano") -> Manifest:
-    made = _of("v1", "Pod", "p", pod_spec(schedulerName=scheduler))
+    made = manifest(("v1", "Pod"), "p", pod_spec(schedulerName=scheduler))
     made["metadata"]["annotations"] = annotations
     return made
-
-
-def _of(api_version: str, kind: str, name: str, spec: Manifest) -> Manifest:
-    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
 def denied(answer: Answer, webhook: str) -> str:

@@ -10,7 +10,6 @@ QUEUE = ("scheduling.volcano.sh/v1beta1", "Queue")
 
 
 async def open_queue(client: Client, name: str = "default", state: str = "Open", **spec: Any) -> None:
-    """Creates a queue and puts it into a state."""
     await client.create(QUEUE, {"metadata": {"name": name}, "spec": spec})
     await set_state(client, name, state)
 

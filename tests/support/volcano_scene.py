@@ -69,7 +69,6 @@ class Scene(World):
         return await self.find(what, name, namespace)
 
     async def events(self) -> list[tuple[Any, ...]]:
-        """Type, reason and message of every event, oldest first."""
         return await self.told("type", "reason", "message")
 
 

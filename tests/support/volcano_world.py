@@ -1,5 +1,5 @@
-"""Volcano Jobs on the virtual clock: API in memory, the controller (which may die), gangs, a
-scripted node.
+"""Volcano Jobs on the virtual clock: API in memory, the controller (which may die), the
+scheduler, a scripted node.
 
 A `Story` is what a user does and waits for; `undisturbed`, `crashed` and `crashed_for_ever` tell it. What is
 left then is an `Ending`, in a form that does not depend on times and on how often something was tried.
@@ -17,20 +17,22 @@ from typing import Any
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api
 from longshore.client import Client
+from longshore.controllers import volume
 from longshore.controllers.volcano import job as volcano_job
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.scheduler import Schedulers
 from longshore.scripts.pod_rules import Rule, Scripts
 from longshore.scripts.runs import Run
-from longshore.testing import SeededKeys
+from longshore.testing import MemoryDirectories, SeededKeys
 from longshore.testing.scripted_node import ScriptedNode
 from longshore.testing.stories import Telling
 from support import world
-from support.simple_gangs import GROUPS, Gangs
 from support.volcano_queues import open_queue
 from support.world import NS, PODS, a_run, opened
 
 JOBS = ("batch.volcano.sh/v1alpha1", "Job")
+GROUPS = ("scheduling.volcano.sh/v1beta1", "PodGroup")
 COMMANDS = ("bus.volcano.sh/v1alpha1", "Command")
 _QUIET_SECONDS = 40.0
 _OBJECTS = (("v1", "Service"), ("v1", "ConfigMap"), ("v1", "Secret"), ("v1", "PersistentVolumeClaim"))
@@ -47,12 +49,14 @@ class World(world.World):
     def __init__(self, api: Api, clock: VirtualClock, rules: Sequence[Rule]) -> None:
         super().__init__(api, clock)
         self.node = ScriptedNode(clock, Scripts(clock.rng, rules), name="n")
-        self.gangs = Gangs(self)
 
     async def prepare(self) -> None:
         await open_queue(self.client, weight=1)
         await self.begin_node(self.node, self.context())
-        self.begin(self.gangs.run())
+        informers = self.context().informers
+        scheduling, binding = (self.context(informers=informers.share()) for _ in range(2))
+        self.begin(Schedulers(scheduling, names=("volcano",)).run())
+        self.begin(volume.run(binding, volumes=MemoryDirectories()))
 
     async def job(self, tasks: dict[str, int] | list[Obj], name: str = "j", **spec: Any) -> Obj:
         return await self.client.create(JOBS, a_job(tasks, name, **spec), NS)
@@ -100,7 +104,6 @@ class Story:
 
     @property
     def telling(self) -> Telling[World, Ending]:
-        """The ways to tell it."""
         return Telling(
             lambda clock: a_world(clock, self.rules), self.tell, controller, ending, _QUIET_SECONDS
         )

@@ -17,6 +17,8 @@ from typing import Any
 from longshore.api.patch import json_patch
 from longshore.api.types import Obj
 from longshore.client import Client
+from longshore.client.http import http1
+from longshore.client.http.asyncio_driver import Pool
 from longshore.up.webhooks.certificate_keeper import CONFIGURATIONS
 
 OF_VOLCANO = "object.spec.schedulerName == 'volcano'"
@@ -49,13 +51,13 @@ class Operation:
 class WebhookCaller:
     """`client` is where the configurations are; `port` is where the Service would lead to."""
 
-    def __init__(self, client: Client, port: int, name: str = "longshore-webhooks") -> None:
-        self._client, self._port, self._name = client, port, name
+    def __init__(self, client: Client, port: int) -> None:
+        self._client, self._port = client, port
 
     async def admit(self, operation: Operation, obj: Obj | None) -> Admitted:
         admitted = Admitted(obj or {})
         for what in CONFIGURATIONS:
-            for webhook in (await self._client.get(what, self._name))["webhooks"]:
+            for webhook in (await self._client.get(what, "longshore-webhooks"))["webhooks"]:
                 if not _matches(webhook, operation, admitted.obj):
                     continue
                 admitted.called.append(webhook["name"])
@@ -109,19 +111,13 @@ async def post(
 ) -> tuple[int, bytes]:
     """One request on a connection of its own: the code and the body of the answer."""
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    route = http1.route(f"https://127.0.0.1:{port}", name=host)
+    pool = Pool(route, trust, limit=1, seconds=HTTP_SECONDS)
     async with asyncio.timeout(HTTP_SECONDS):
-        reader, writer = await asyncio.open_connection(
-            "127.0.0.1", port, ssl=trust, server_hostname=host
-        )  # fmt: skip
-        head = (
-            f"POST {path}?timeout=10s HTTP/1.1\r\nHost: {host}\r\nContent-Type: {media_type}\r\n"
-            f"Content-Length: {len(raw)}\r\nConnection: close\r\n\r\n"
-        )
-        writer.write(head.encode() + raw)
-        answer = await reader.read()
-        writer.close()
-    first, _, rest = answer.partition(b"\r\n\r\n")
-    return int(first.split()[1]), rest
+        headers = [("Content-Type", media_type)]
+        answer = await pool.send(route.request("POST", f"{path}?timeout=10s", headers, raw))
+    pool.close()
+    return answer.code, answer.body
 
 
 def _matches(webhook: Obj, operation: Operation, obj: Obj) -> bool:

@@ -5,6 +5,7 @@ longshore calls no webhooks; the tests do so in its place, as Kubernetes' API se
 
 from __future__ import annotations
 
+from apiserver.crd import widgets
 from longshore.api.types import Obj
 from longshore.client import Client
 
@@ -13,28 +14,17 @@ DEFINITIONS = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 
 
 def definition(kind: str) -> Obj:
-    plural = f"{kind.lower()}s"
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    approved = {"api-approved.kubernetes.io": "https://github.com/kubernetes/enhancements"}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{GROUP}", "annotations": approved},
-        "spec": {
-            "group": GROUP,
-            "names": {"kind": kind, "plural": plural},
-            "scope": "Cluster",
-            "versions": [
-                {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-            ],
-        },
-    }
+    version = widgets.version(schema={"openAPIV3Schema": schema})
+    made = widgets.definition(version, kind=kind, group=GROUP, scope="Cluster")
+    approved = "https://github.com/kubernetes/enhancements"
+    made["metadata"]["annotations"] = {"api-approved.kubernetes.io": approved}
+    return made
 
 
 KINDS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 
 
 async def define(client: Client) -> None:
-    """Makes both kinds known."""
     for kind in KINDS:
         await client.create(DEFINITIONS, definition(kind))

@@ -61,7 +61,6 @@ class World:
         """Creates and starts what is there before the story begins."""
 
     def context(self, client: Client | None = None, **more: Any) -> ControllerContext:
-        """The context of one more controller."""
         given = {"clock": self.clock, "rng": self.clock.rng, **more}
         return ControllerContext(client or self.client, **given)
 
@@ -79,7 +78,6 @@ class World:
                 raise result
 
     async def begin_node(self, node: ScriptedNode, context: ControllerContext) -> None:
-        """Runs a node until `stop`."""
         await self.client.create(NAMESPACES, {"metadata": {"name": "kube-node-lease"}})
         self.begin(node.new_agent(context).run())
 
@@ -157,8 +155,6 @@ def play(
     start: datetime = virtual.START,
     seed: int = 0,
 ) -> T:
-    """Plays a story in a world of its own, in virtual time."""
-
     async def main(clock: VirtualClock) -> T:
         async with opened(make, clock) as world:
             return await story(world)

@@ -15,7 +15,9 @@ from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
+from longshore.api.facts.kinds import CRON_JOBS, JOBS, VOLCANO_JOBS
 from support.longshore_process import RunningLongshore, Up
+from support.manifests import manifest
 
 CHROMIUM = os.environ.get("LONGSHORE_TEST_CHROMIUM", "/usr/bin/chromium")
 FLAGS = [
@@ -83,7 +85,6 @@ class Dashboard:
         return self.longshore.server
 
     def link(self, user: str = "") -> str:
-        """A login link, of the administrator or of this user."""
         headers = {"Authorization": f"Bearer {self.longshore.token}"} | (
             {"Impersonate-User": user} if user else {}
         )
@@ -164,39 +165,23 @@ def dashboard(directory: Path, *options: str) -> Iterator[Dashboard]:
 
 def job(name: str, command: str, *, labels: dict[str, str] | None = None, **spec: Any) -> dict[str, Any]:
     """A Job whose container runs a line of shell."""
-    container = {"name": "main", "image": "local", "command": ["sh", "-c", command]}
-    template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {"name": name, **({"labels": labels} if labels else {})},
-        "spec": {"template": template, **spec},
-    }
+    meta = {"labels": labels} if labels else {}
+    return manifest(JOBS, name, {"template": _template(command), **spec}, **meta)
 
 
 def cronjob(name: str, schedule: str, command: str, **spec: Any) -> dict[str, Any]:
-    """A CronJob whose container runs a line of shell."""
     template = {"spec": job(name, command)["spec"]}
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "CronJob",
-        "metadata": {"name": name},
-        "spec": {"schedule": schedule, "jobTemplate": template, **spec},
-    }
+    return manifest(CRON_JOBS, name, {"schedule": schedule, "jobTemplate": template, **spec})
 
 
 def gang(name: str, replicas: int, cpu: str = "1m", command: str = "sleep 600") -> dict[str, Any]:
     """A Volcano Job of one task, all of whose pods must be there."""
-    container = {"name": "main", "image": "local", "command": ["sh", "-c", command]}
-    container["resources"] = {"requests": {"cpu": cpu}}  # type: ignore[assignment]
-    template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
-    return {
-        "apiVersion": "batch.volcano.sh/v1alpha1",
-        "kind": "Job",
-        "metadata": {"name": name},
-        "spec": {
-            "minAvailable": replicas,
-            "schedulerName": "volcano",
-            "tasks": [{"name": "worker", "replicas": replicas, "template": template}],
-        },
-    }
+    template = _template(command, resources={"requests": {"cpu": cpu}})
+    task = {"name": "worker", "replicas": replicas, "template": template}
+    spec = {"minAvailable": replicas, "schedulerName": "volcano", "tasks": [task]}
+    return manifest(VOLCANO_JOBS, name, spec)
+
+
+def _template(command: str, **more: Any) -> dict[str, Any]:
+    container = {"name": "main", "image": "local", "command": ["sh", "-c", command], **more}
+    return {"spec": {"restartPolicy": "Never", "containers": [container]}}

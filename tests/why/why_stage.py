@@ -62,12 +62,10 @@ class Stage:
         return found
 
     async def why(self, what: str, namespace: str = "default") -> str:
-        """What `longshore why` prints."""
         story = await self.document(what, namespace)
         return "\n".join(text.lines(story, UTC, self.clock.now()))
 
     async def tells(self, what: str, expected: str, namespace: str = "default") -> None:
-        """Checks what `longshore why` prints."""
         checked(await self.why(what, namespace), expected)
 
     async def pods(self) -> list[str]:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from api.job.batch_registry import BatchRegistry
 from longshore.api.errors import StatusError
+from support.hooks import Registry
 
 POD = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox:1.36"}]}
 
@@ -20,16 +20,18 @@ def job(
 
 
 def created(**given: Any) -> dict[str, Any]:
-    return BatchRegistry().create("jobs", job(**given))[0]
+    return Registry("jobs", "batch").create(job(**given))
 
 
 def warnings(**given: Any) -> list[str]:
-    return BatchRegistry().create("jobs", job(**given))[1]
+    jobs = Registry("jobs", "batch")
+    jobs.create(job(**given))
+    return jobs.warnings
 
 
 def problems(**given: Any) -> list[str]:
     with pytest.raises(StatusError) as refused:
-        BatchRegistry().create("jobs", job(**given))
+        created(**given)
     return [f"{c['field']}: {c['message']}" for c in (refused.value.details or {})["causes"]]
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from api.job.batch_registry import BatchRegistry
 from longshore.api.errors import StatusError
+from support.hooks import Registry
 
 REQUIREMENT = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "zone", "operator": "Exists"}]}]}
 NODE_AFFINITY = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": REQUIREMENT}}
@@ -18,19 +18,19 @@ STARTED = "2026-01-01T00:00:00Z"
 
 def registry(
     pod: dict[str, Any] | None = None, status: dict[str, Any] | None = None, **spec: Any
-) -> BatchRegistry:
+) -> Registry:
     containers = [{"name": "main", "image": "a:1"}, {"name": "side", "image": "b:1"}]
     template = {"spec": {"restartPolicy": "Never", "containers": containers, **(pod or {})}}
-    out = BatchRegistry()
-    out.create("jobs", {"metadata": {"name": "j"}, "spec": {"template": template, **spec}})
-    out.objects["jobs", "j"]["status"] = status or {}
+    out = Registry("jobs", "batch")
+    out.create({"metadata": {"name": "j"}, "spec": {"template": template, **spec}})
+    out.stored["j"]["status"] = status or {}
     return out
 
 
-def problems(jobs: BatchRegistry, patch: dict[str, Any]) -> list[str]:
+def problems(jobs: Registry, patch: dict[str, Any]) -> list[str]:
     """Fields and texts of the refusal; empty when the patch is accepted."""
     try:
-        jobs.merge("jobs", "j", patch)
+        jobs.patch("j", patch)
     except StatusError as refused:
         return [
             f"{c['field']}: {c['message'].rpartition(': ')[2]}" for c in (refused.details or {})["causes"]
@@ -143,12 +143,12 @@ def test_a_spec_that_is_wrong_in_itself_is_reported_twice() -> None:
 def test_the_rest_of_the_spec_may_change_and_counts_as_a_generation(change: dict[str, Any]) -> None:
     jobs = registry()
     assert problems(jobs, {"spec": change}) == []
-    assert jobs.objects["jobs", "j"]["metadata"]["generation"] == 2
+    assert jobs.stored["j"]["metadata"]["generation"] == 2
 
 
 def test_old_templates_need_only_the_labels_they_have() -> None:
     jobs = registry()
-    old = jobs.objects["jobs", "j"]
+    old = jobs.stored["j"]
     legacy = {"controller-uid": old["metadata"]["uid"], "job-name": "j"}
     old["spec"]["template"]["metadata"]["labels"] = legacy
     old["spec"]["selector"] = {"matchLabels": {"controller-uid": old["metadata"]["uid"]}}

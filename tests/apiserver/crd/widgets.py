@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from support.api_in_memory import Answer, Server
+from support.manifests import manifest
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 WIDGETS = "/apis/example.com/v1/namespaces/default/widgets"
@@ -53,12 +54,9 @@ def definition(*versions: dict[str, Any], kind: str = "Widget", **spec: Any) -> 
         "versions": list(versions) or [version()],
         **spec,
     }
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{whole['group']}"},
-        "spec": whole,
-    }
+    return manifest(
+        ("apiextensions.k8s.io/v1", "CustomResourceDefinition"), f"{plural}.{whole['group']}", whole
+    )
 
 
 async def define(server: Server, crd: dict[str, Any]) -> Answer:
@@ -70,9 +68,4 @@ async def define(server: Server, crd: dict[str, Any]) -> Answer:
 
 def widget(name: str = "w", version: str = "v1", **spec: Any) -> dict[str, Any]:
     """An object of the kind, valid by default."""
-    return {
-        "apiVersion": f"example.com/{version}",
-        "kind": "Widget",
-        "metadata": {"name": name},
-        "spec": {"size": "small", **spec},
-    }
+    return manifest((f"example.com/{version}", "Widget"), name, {"size": "small", **spec})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any, Final
 
 import yaml
@@ -46,7 +47,7 @@ NO_NODE: Final = re.compile(r"/(log|exec|attach|portforward|proxy)(\?|/|$)")
 _UPSTREAM: Final = re.compile("|".join(f"({text})" for text in UPSTREAM_5XX.values()), re.DOTALL)
 
 
-def check_answer(wish: Wish, status: int, headers: dict[str, str], body: bytes) -> None:
+def check_answer(wish: Wish, status: int, headers: Mapping[str, str], body: bytes) -> None:
     """A well-formed answer of the kind the status promises."""
     media = headers.get("content-type", "").partition(";")[0]
     assert b"see the server's log" not in body

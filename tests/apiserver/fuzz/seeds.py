@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
+
+import yaml
 
 from apiserver.crd import widgets
 from longshore.api.kinds import table
@@ -13,103 +16,8 @@ from support.places import RECORDED
 
 Obj = dict[str, Any]
 NAMESPACE: Final = "default"
-_CONTAINER: Final = {"name": "main", "image": "busybox:1.36", "command": ["sh", "-c", "true"]}
-_TEMPLATE: Final = {
-    "metadata": {"labels": {"app": "a"}},
-    "spec": {
-        "restartPolicy": "Never",
-        "containers": [
-            {
-                **_CONTAINER,
-                "env": [
-                    {"name": "A", "value": "b"},
-                    {"name": "N", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
-                ],
-                "resources": {"requests": {"cpu": "100m", "memory": "64Mi"}, "limits": {"memory": "128Mi"}},
-                "ports": [{"containerPort": 80, "name": "http"}],
-                "volumeMounts": [{"name": "scratch", "mountPath": "/scratch"}],
-                "readinessProbe": {"httpGet": {"path": "/", "port": "http"}},
-            }
-        ],
-        "volumes": [{"name": "scratch", "emptyDir": {}}],
-        "tolerations": [{"key": "a", "operator": "Exists", "effect": "NoSchedule"}],
-        "nodeSelector": {"disk": "ssd"},
-    },
-}
-_NEVER: Final = {"restartPolicy": "Never", "containers": [_CONTAINER]}
-_RULES: Final = [{"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["get", "list"]}]
-_ROLE: Final = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "r"}
-_USER: Final = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "u"}
-
-_BODIES: Final[dict[str, Obj]] = {
-    "bindings": {"target": {"kind": "Node", "name": "n"}},
-    "configmaps": {"data": {"a": "b", "c.txt": "d\ne"}, "binaryData": {"z": "AAEC"}},
-    "endpoints": {
-        "subsets": [{"addresses": [{"ip": "10.0.0.1"}], "ports": [{"port": 80, "protocol": "TCP"}]}]
-    },
-    "events": {
-        "involvedObject": {"kind": "Pod", "name": "p", "namespace": NAMESPACE},
-        "reason": "R",
-        "message": "m",
-        "type": "Normal",
-    },
-    "limitranges": {
-        "spec": {"limits": [{"type": "Container", "max": {"cpu": "2"}, "default": {"cpu": "1"}}]}
-    },
-    "namespaces": {},
-    "nodes": {"spec": {"podCIDR": "10.1.0.0/24", "taints": [{"key": "k", "effect": "NoSchedule"}]}},
-    "persistentvolumeclaims": {
-        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
-    },
-    "persistentvolumes": {
-        "spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/x"}}
-    },
-    "pods": {"spec": _TEMPLATE["spec"]},
-    "podtemplates": {"template": _TEMPLATE},
-    "replicationcontrollers": {
-        "spec": {
-            "replicas": 1,
-            "selector": {"a": "b"},
-            "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [_CONTAINER]}},
-        }
-    },
-    "resourcequotas": {"spec": {"hard": {"count/widgets.example.com": "100"}}},
-    "secrets": {"type": "Opaque", "data": {"a": "aGVsbG8="}, "stringData": {"b": "c"}},
-    "serviceaccounts": {"automountServiceAccountToken": True, "secrets": [{"name": "s"}]},
-    "services": {
-        "spec": {"selector": {"a": "b"}, "ports": [{"name": "h", "port": 80, "targetPort": "http"}]}
-    },
-    "selfsubjectreviews": {},
-    "tokenreviews": {"spec": {"token": "abc"}},
-    "localsubjectaccessreviews": {
-        "spec": {
-            "user": "u",
-            "resourceAttributes": {"namespace": NAMESPACE, "verb": "get", "resource": "pods"},
-        }
-    },
-    "selfsubjectaccessreviews": {"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}},
-    "selfsubjectrulesreviews": {"spec": {"namespace": NAMESPACE}},
-    "subjectaccessreviews": {"spec": {"user": "u", "nonResourceAttributes": {"path": "/x", "verb": "get"}}},
-    "cronjobs": {
-        "spec": {"schedule": "*/5 * * * *", "jobTemplate": {"spec": {"template": {"spec": _NEVER}}}}
-    },
-    "jobs": {
-        "spec": {"completions": 3, "parallelism": 2, "completionMode": "Indexed", "template": _TEMPLATE}
-    },
-    "networkpolicies": {
-        "spec": {
-            "podSelector": {"matchLabels": {"a": "b"}},
-            "ingress": [
-                {"from": [{"ipBlock": {"cidr": "10.0.0.0/8"}}], "ports": [{"port": 80, "protocol": "TCP"}]}
-            ],
-        }
-    },
-    "poddisruptionbudgets": {"spec": {"minAvailable": "50%", "selector": {"matchLabels": {"a": "b"}}}},
-    "clusterroles": {"rules": _RULES},
-    "roles": {"rules": _RULES},
-    "clusterrolebindings": {"roleRef": _ROLE, "subjects": [_USER]},
-    "rolebindings": {"roleRef": _ROLE, "subjects": [_USER]},
-    "storageclasses": {"provisioner": "example.com/p", "parameters": {"a": "b"}},
+_BODIES: Final[dict[str, Any]] = {
+    **yaml.load(Path(__file__).with_suffix(".yaml").read_text(), Loader=yaml.CSafeLoader),
     "customresourcedefinitions": widgets.definition(
         widgets.version(
             spec={
@@ -122,89 +30,18 @@ _BODIES: Final[dict[str, Obj]] = {
             subresources={"status": {}},
         )
     ),
-    "priorityclasses": {"value": 1000, "description": "d"},
-    "runtimeclasses": {
-        "handler": "podman",
-        "overhead": {"podFixed": {"cpu": "10m"}},
-        "scheduling": {"nodeSelector": {"a": "b"}, "tolerations": [{"key": "k", "operator": "Exists"}]},
-    },
-    "leases": {
-        "spec": {
-            "holderIdentity": "h",
-            "leaseDurationSeconds": 15,
-            "renewTime": "2024-01-02T03:04:05.678901Z",
-        }
-    },
-    "batch.volcano.sh/cronjobs": {
-        "spec": {
-            "schedule": "@hourly",
-            "jobTemplate": {
-                "spec": {
-                    "minAvailable": 1,
-                    "tasks": [{"name": "t", "replicas": 1, "template": {"spec": _NEVER}}],
-                }
-            },
-        }
-    },
-    "batch.volcano.sh/jobs": {
-        "spec": {
-            "minAvailable": 1,
-            "queue": "default",
-            "policies": [{"event": "PodEvicted", "action": "RestartJob"}],
-            "tasks": [{"name": "t", "replicas": 2, "template": {"spec": _NEVER}}],
-        }
-    },
-    "commands": {
-        "action": "AbortJob",
-        "target": {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": "j", "uid": "u"},
-    },
-    "jobflows": {"spec": {"flows": [{"name": "a"}, {"name": "b", "dependsOn": {"targets": ["a"]}}]}},
-    "jobtemplates": {
-        "spec": {"minAvailable": 1, "tasks": [{"name": "t", "replicas": 1, "template": {"spec": _NEVER}}]}
-    },
-    "hypernodes": {
-        "spec": {"tier": 1, "members": [{"type": "Node", "selector": {"exactMatch": {"name": "n1"}}}]}
-    },
-    "podgroups": {"spec": {"minMember": 2, "queue": "default", "minResources": {"cpu": "2"}}},
-    "queues": {"spec": {"weight": 1, "capability": {"cpu": "4"}, "reclaimable": True}},
 }
 
 
 @dataclass(frozen=True)
 class Seed:
-    """A valid object and the resource it is of."""
-
     resource: Resource
     obj: Obj
 
 
-_GADGET_SPEC: Final = {
-    "type": "object",
-    "required": ["size"],
-    "properties": {
-        "size": {"type": "integer", "minimum": 1, "maximum": 100, "default": 3},
-        "mode": {"type": "string", "enum": ["fast", "slow"], "default": "slow"},
-        "label": {"type": "string", "pattern": "^[a-z]+$", "maxLength": 10, "nullable": True},
-        "port": {"x-kubernetes-int-or-string": True},
-        "when": {"type": "string", "format": "date-time"},
-        "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
-        "amounts": {"type": "object", "additionalProperties": {"type": "number"}},
-        "parts": {
-            "type": "array",
-            "x-kubernetes-list-type": "map",
-            "x-kubernetes-list-map-keys": ["name"],
-            "items": {
-                "type": "object",
-                "required": ["name"],
-                "properties": {"name": {"type": "string"}, "count": {"type": "integer", "default": 1}},
-            },
-        },
-        "tags": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
-    },
-}
 GADGETS: Final = widgets.definition(
     widgets.version(
-        spec=_GADGET_SPEC,
+        spec=_BODIES["gadget schema"],
         subresources={"status": {}},
         additionalPrinterColumns=[{"name": "Size", "type": "integer", "jsonPath": ".spec.size"}],
     ),
@@ -212,22 +49,7 @@ GADGETS: Final = widgets.definition(
     group="example.org",
 )
 """A definition that no random request is about, so that there is always a kind of a user's own."""
-GADGET: Final = {
-    "apiVersion": "example.org/v1",
-    "kind": "Gadget",
-    "metadata": {"name": "seed", "labels": {"a": "b"}},
-    "spec": {
-        "size": 5,
-        "label": "abc",
-        "port": "http",
-        "when": "2024-01-02T03:04:05Z",
-        "free": {"a": {"b": [1, 2]}},
-        "amounts": {"a": 1.5},
-        "parts": [{"name": "p"}, {"name": "q", "count": 2}],
-        "tags": ["x", "y"],
-    },
-    "status": {"phase": "there"},
-}
+GADGET: Final = _BODIES["gadget"]
 
 
 def path_of(resource: Resource, name: str = "", subresource: str = "") -> str:
@@ -250,16 +72,6 @@ def seeds(more: list[Seed]) -> list[Seed]:
 
 def _own(resource: Resource) -> Obj:
     body = _BODIES.get(f"{resource.group}/{resource.plural}") or _BODIES[resource.plural]
-    if resource.group == "events.k8s.io":
-        body = {
-            "regarding": {"kind": "Pod", "name": "p", "namespace": NAMESPACE},
-            "eventTime": "2024-01-02T03:04:05.678901Z",
-            "reportingController": "c.example.com",
-            "reportingInstance": "i",
-            "action": "A",
-            "reason": "R",
-            "type": "Normal",
-        }
     return {
         "apiVersion": resource.group_version,
         "kind": resource.kind,

@@ -140,8 +140,8 @@ async def test_requests_from_our_own_schema_break_nothing(
             before, revision = stored(target.api, wish), target.api.store.revision
             try:
                 answer = await target.ask(wish, over_tls=True)
-                check_answer(wish, answer.status, answer.headers, answer.body)
-                if answer.status >= 400:
+                check_answer(wish, answer.code, answer.headers, answer.body)
+                if answer.code >= 400:
                     check_unchanged(target.api, revision, wish, before)
             except Exception as error:
                 raise AssertionError(f"request {sent}: {wish}") from error

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 from apiserver.fuzz.promises import check_answer, check_unchanged, stored
-from apiserver.fuzz.raw_http import Answer
 from apiserver.fuzz.seeds import GADGET, GADGETS, NAMESPACE, Seed, path_of, seeds
 from apiserver.fuzz.target import Target
 from apiserver.fuzz.wishes import Wish, Wisher
 from longshore.api.resources import Resource
 from longshore.apiserver.rest import versions
+from longshore.client.protocol import Response
 from longshore.store import Key
 from longshore.up.options import Options
 from longshore.up.running import Longshore, running
@@ -69,10 +69,10 @@ async def one(target: Target, wisher: Wisher, wish: Wish, dice: random.Random, *
     """Sends one request and holds the server to its promises."""
     before, revision = stored(target.api, wish), target.api.store.revision
     answer = await target.ask(wish, over_tls=over_tls)
-    check_answer(wish, answer.status, answer.headers, answer.body)
+    check_answer(wish, answer.code, answer.headers, answer.body)
     # A delete with a body takes its options from there and none from the query.
     dry_run = "dryRun=All" in wish.target and not (wish.method == "DELETE" and wish.body)
-    if answer.status >= 400 or dry_run:
+    if answer.code >= 400 or dry_run:
         check_unchanged(target.api, revision, wish, before)
         return
     if wish.method in ("POST", "PUT", "PATCH") and wish.resource is not None:
@@ -85,7 +85,7 @@ async def one(target: Target, wisher: Wisher, wish: Wish, dice: random.Random, *
         wisher.tokens = [json.loads(answer.body)["metadata"]["continue"], *wisher.tokens[:5]]
 
 
-async def remember(target: Target, wisher: Wisher, wish: Wish, answer: Answer, dice: random.Random) -> None:
+async def remember(target: Target, wisher: Wisher, wish: Wish, answer: Response, dice: random.Random) -> None:
     """Takes a written object into the population, and sees that it can be put back as it is."""
     resource = wish.resource
     assert resource is not None
@@ -96,7 +96,7 @@ async def remember(target: Target, wisher: Wisher, wish: Wish, answer: Answer, d
         return
     found = await target.get(resource, name, "application/json")
     others = [(r, o) for r, o in wisher.there if (r, o["metadata"]["name"]) != (resource, name)]
-    if found.status == 404:
+    if found.code == 404:
         wisher.there = others
         return
     await put_back(target, resource, name, dice)
@@ -122,20 +122,20 @@ async def put_back(target: Target, resource: Resource, name: str, dice: random.R
         # it is with the stored versions of a definition whose status was written without them.
         await _put(target, resource, name, await target.get(resource, name, form), form)
     got = await target.get(resource, name, form)
-    assert got.status == 200
+    assert got.code == 200
     revision = target.api.store.revision
     old = _content(target, resource, name)
     put = await _put(target, resource, name, got, form)
-    if put.status == 422 and _ONLY_IN_UPDATES.search(put.body):
+    if put.code == 422 and _ONLY_IN_UPDATES.search(put.body):
         return
-    assert put.status == 200, put.body
+    assert put.code == 200, put.body
     if target.api.store.revision != revision:
         raise AssertionError(
             f"put back as {form}, it changed: {_difference(old, _content(target, resource, name))}"
         )
 
 
-async def _put(target: Target, resource: Resource, name: str, got: Answer, form: str) -> Answer:
+async def _put(target: Target, resource: Resource, name: str, got: Response, form: str) -> Response:
     sent = {"Content-Type": form, "User-Agent": "putter"}
     return await target.ask(Wish("PUT", path_of(resource, name), got.body, sent), over_tls=False)
 

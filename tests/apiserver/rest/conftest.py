@@ -20,8 +20,6 @@ from support.fixed_clock import FixedClock
 
 
 class Server:
-    """Calls of one Api, by plural."""
-
     def __init__(self, limits: Limits | None = None) -> None:
         self.clock = FixedClock()
         self.store = Store.open(None, limits=limits)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,25 +26,15 @@ class Result:
     stderr: bytes
 
 
-@dataclass
-class Kubectl:
+class Kubectl(kubectl_binary.Setting):
     """The real one, run from the loop of the server it talks to."""
-
-    home: Path
-    kubeconfig: Path
-    program: Path
 
     async def start(self, *words: str, env: dict[str, str] | None = None) -> asyncio.subprocess.Process:
         return await asyncio.create_subprocess_exec(
             self.program,
             *words,
             cwd=self.home,
-            env={
-                "HOME": str(self.home),
-                "KUBECONFIG": str(self.kubeconfig),
-                "PATH": os.environ["PATH"],
-                **(env or {}),
-            },
+            env=self.environment(env),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
@@ -114,4 +103,4 @@ async def stage(anyio_backend: object) -> AsyncIterator[Stage]:
 
 @pytest.fixture
 def kubectl(stage: Stage, tmp_path: Path) -> Kubectl:
-    return Kubectl(tmp_path, stage.longshore.kubeconfig, kubectl_binary.find())
+    return Kubectl(tmp_path, stage.longshore.kubeconfig)

@@ -12,11 +12,5 @@ from support.longshore_command import Command
 @pytest.fixture(scope="session")
 def longshore(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Command]:
     command = Command(tmp_path_factory.mktemp("home"))
-    up = command.start("up", "--port", "0", "--on-stop", "kill")
-    assert up.stdout is not None
-    assert "is ready" in up.stdout.readline()
-    try:
+    with command.up("--on-stop", "kill"):
         yield command
-    finally:
-        up.terminate()
-        up.communicate(timeout=20)

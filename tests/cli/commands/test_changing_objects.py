@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from support.longshore_command import Command, Result
+from support.command_line import Result
+from support.longshore_command import Command
 
 pytestmark = pytest.mark.xdist_group("cli commands")
 

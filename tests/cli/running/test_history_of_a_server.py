@@ -4,28 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from longshore.api.types import Obj
 from longshore.cli.commands import history
 from longshore.cli.commands.history import Row
 from support.longshore_command import Command
-
-
-@contextmanager
-def running(longshore: Command) -> Iterator[None]:
-    process: subprocess.Popen[str] = longshore.start("up", "--port", "0")
-    try:
-        assert process.stdout is not None
-        assert "is ready" in process.stdout.readline()
-        yield
-    finally:
-        process.terminate()
-        process.communicate(timeout=20)
 
 
 def check(longshore: Command) -> None:
@@ -61,7 +46,7 @@ def check(longshore: Command) -> None:
 
 def test_jobs_are_remembered_after_deletion_ttl_and_a_restart(tmp_path: Path) -> None:
     longshore = Command(tmp_path)
-    with running(longshore):
+    with longshore.up():
         assert (
             longshore(
                 "run", "--name", "bad", "--completions", "2", "--", "sh", "-c", "echo oh dear; exit 7"
@@ -80,7 +65,7 @@ def test_jobs_are_remembered_after_deletion_ttl_and_a_restart(tmp_path: Path) ->
         deadline = time.monotonic() + 30
         while "its pods were removed at 20" not in longshore.ok("history", "bad"):
             assert time.monotonic() < deadline
-    with running(longshore):
+    with longshore.up():
         check(longshore)
 
 

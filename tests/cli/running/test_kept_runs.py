@@ -252,14 +252,10 @@ def test_every_beginning_of_a_record_can_be_read(longshore: Command) -> None:
 def test_a_longshore_can_be_started_where_runs_are_kept(longshore: Command) -> None:
     longshore.ok("run", "--", "true")
     assert (longshore.home / "data").stat().st_mode & 0o777 == 0o700
-    up = longshore.start("up", "--port", "0")
-    assert up.stdout is not None
-    assert "is ready" in up.stdout.readline()
-    assert [row["where"] for row in history(longshore)] == ["throw-away"]
-    longshore.ok("run", "--throw-away", "--", "true")
-    assert len(history(longshore)) == 2
-    longshore.ok("down")
-    up.communicate(timeout=20)
+    with longshore.up():
+        assert [row["where"] for row in history(longshore)] == ["throw-away"]
+        longshore.ok("run", "--throw-away", "--", "true")
+        assert len(history(longshore)) == 2
 
 
 def test_a_directory_of_others_is_left_alone(longshore: Command) -> None:

@@ -15,13 +15,8 @@ from support.longshore_command import Command
 @pytest.fixture(scope="module")
 def longshore(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Command]:
     command = Command(tmp_path_factory.mktemp("home"))
-    up = command.start("up", "--port", "0")
-    assert up.stdout is not None
-    assert "is ready" in up.stdout.readline()
-    yield command
-    assert "has stopped" in command.ok("down")
-    assert up.wait(10) == 0
-    up.communicate()
+    with command.up():
+        yield command
 
 
 def test_the_job_stays_with_its_output(longshore: Command) -> None:

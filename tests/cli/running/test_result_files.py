@@ -15,13 +15,8 @@ from support.longshore_command import Command
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Command]:
     command = Command(tmp_path_factory.mktemp("home"))
-    up = command.start("up", "--port", "0")
-    assert up.stdout is not None
-    assert "is ready" in up.stdout.readline()
-    yield command
-    assert "has stopped" in command.ok("down")
-    assert up.wait(10) == 0
-    up.communicate()
+    with command.up():
+        yield command
 
 
 def test_each_item_has_its_outputs_exit_code_and_times(longshore: Command) -> None:

@@ -44,13 +44,8 @@ GANG = {
 @pytest.fixture(scope="module")
 def longshore(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Command]:
     command = Command(tmp_path_factory.mktemp("home"))
-    up = command.start("up", "--port", "0", "--node-capacity", "cpu=2")
-    assert up.stdout is not None
-    assert "is ready" in up.stdout.readline()
-    yield command
-    assert "has stopped" in command.ok("down")
-    assert up.wait(10) == 0
-    up.communicate()
+    with command.up("--node-capacity", "cpu=2"):
+        yield command
 
 
 def told(longshore: Command, *words: str, until: str) -> str:

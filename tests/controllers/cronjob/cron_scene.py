@@ -182,13 +182,7 @@ class Outcome:
         return [entry["name"] for entry in self.plan.status.get("active", ())]
 
 
-def sync(
-    cronjob: Obj,
-    now: str,
-    *jobs: Obj,
-    server: Server | None = None,
-    **more: Any,
-) -> Outcome:
+def sync(cronjob: Obj, now: str, *jobs: Obj, server: Server | None = None, **more: Any) -> Outcome:
     """Decides until the plan is final; by default the server has what the cache has."""
     if server is None:
         server = Server()

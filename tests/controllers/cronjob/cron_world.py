@@ -106,7 +106,6 @@ class World(world.World):
 
 
 def ended(how: str, at: str) -> Obj:
-    """The status of a Job that has come to its end."""
     interim = "SuccessCriteriaMet" if how == "Complete" else "FailureTarget"
     reason = "CompletionsReached" if how == "Complete" else "BackoffLimitExceeded"
     shared = {"status": "True", "reason": reason, "lastTransitionTime": at}

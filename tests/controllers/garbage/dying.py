@@ -30,8 +30,6 @@ class _Stage(World):
 
 
 def telling(scenario: Scenario) -> Telling[_Stage, Any]:
-    """The ways to play it."""
-
     async def tell(stage: _Stage) -> None:
         stage.end = await scenario.script(stage.client, stage.clock)
 

@@ -23,7 +23,6 @@ POD_SPEC: Obj = {"containers": [{"name": "main", "image": "busybox"}]}
 
 
 def owner(obj: Obj, kind: tuple[str, str] = MAPS, *, blocks: bool | None = True, **changes: Any) -> Obj:
-    """A reference to `obj`."""
     meta = obj["metadata"]
     ref = {"apiVersion": kind[0], "kind": kind[1], "name": meta["name"], "uid": meta["uid"]}
     if blocks is not None:
@@ -39,7 +38,6 @@ class Scene(World):
         await open_queue(self.client)  # PodGroups need one
 
     def collect(self) -> None:
-        """Starts the garbage collector."""
         self.begin(garbage.run(self.context()))
 
     async def config(self, name: str, *owners: Obj, namespace: str = "default", **meta: Any) -> Obj:

@@ -203,7 +203,6 @@ def sync(
     failed_strips: Collection[str] = (),
     **view: Any,
 ) -> Synced:
-    """One sync of `job` at NOW + `now`."""
     plan = decide(JobView(job, NOW + now, Roll.of(pods), **view))
     removed = [p for p in (*plan.delete, *plan.release) if p["metadata"]["name"] not in failed_deletes]
     results = PodResults(

@@ -80,11 +80,9 @@ class Stage(World):
         )
 
     async def live(self) -> list[Obj]:
-        """Pods that are neither ended nor being deleted."""
         return [p for p in await self.pods() if not pod_state.has_ended(p) and not pod_facts.deleting(p)]
 
     async def end(self, pod: Obj, phase: str, *, exit: int | None = None, ago: float = 0) -> None:
-        """Reports the end of a pod, as a kubelet does."""
         when = rfc3339.from_moment(self.clock.now() - timedelta(seconds=ago))
         code = exit if exit is not None else int(phase == "Failed")
         state = {"terminated": {"exitCode": code, "startedAt": when, "finishedAt": when}}

@@ -53,7 +53,6 @@ HELD_FAILING = goes(a_run(code=1), holds=True)
 
 
 async def both(client: Client, clock: VirtualClock) -> None:
-    """The Job controller with the garbage collector."""
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(job_controller(client, clock))
         tasks.create_task(garbage.run(ControllerContext(client, clock=clock, rng=clock.rng)))

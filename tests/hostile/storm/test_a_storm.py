@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from support.killed_longshore import containers, end_keeper, keepers
+from support.living_processes import containers, end_keeper, keepers
 from support.longshore_process import Up
 
 KILLS = int(os.environ.get("LONGSHORE_STORM", "0"))

@@ -66,7 +66,6 @@ STORIES = (
 
 
 def ending(pod: Obj) -> Obj:
-    """What is left of a pod, without times."""
     status = pod["status"]
     shown: Obj = {key: status.get(key) for key in ("phase", "reason", "message", "podIP")}
     for part in ("initContainerStatuses", "containerStatuses"):

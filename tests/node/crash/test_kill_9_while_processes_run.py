@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from support.killed_longshore import containers, end_keeper
+from support.living_processes import containers, end_keeper
 from support.longshore_process import Up
 
 ROUNDS = int(os.environ.get("LONGSHORE_KILLS", "6"))

@@ -71,8 +71,6 @@ def image() -> Iterator[str]:
 
 
 class Yard:
-    """An engine, and what it said."""
-
     def __init__(self, root: Path, image: str) -> None:
         self.root, self.image = root, image
         self.told: dict[Key, ContainerState] = {}
@@ -110,7 +108,6 @@ class Yard:
         self.told[state.key] = state
 
     async def again(self) -> list[ContainerState]:
-        """As after a restart of longshore."""
         await self.runtime.close(kill=False)
         self.told.clear()
         self.runtime = PodmanRuntime(self.root / "podman")

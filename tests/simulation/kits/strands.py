@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -33,7 +34,6 @@ def wait_for(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def run(work: Callable[[], T]) -> T:
-    """Runs a function in a strand of its own."""
     return await _Strand(work).run()
 
 
@@ -48,10 +48,9 @@ class _Strand:
         self._loop = asyncio.get_running_loop()
         self._turn, self._back = threading.Semaphore(0), threading.Semaphore(0)
         self._wish: Coroutine[Any, Any, Any] | None = None
-        self._answer: Callable[[], Any] = lambda: None
+        self._answer: Future[Any] = Future()
         self._is_over = False
-        self._result: Any = None
-        self._problem: BaseException | None = None
+        self._result: Future[Any] = Future()
 
     async def run(self) -> Any:
         thread = threading.Thread(target=self._main, daemon=True)
@@ -60,12 +59,11 @@ class _Strand:
         try:
             while self._wish is not None:
                 wish, self._wish = self._wish, None
+                self._answer = Future()
                 try:
-                    found = await wish
+                    self._answer.set_result(await wish)
                 except Exception as err:  # the strand's to deal with
-                    self._answer = _raising(err)
-                else:
-                    self._answer = _returning(found)
+                    self._answer.set_exception(err)
                 self._go_on()
         finally:
             self._is_over = True
@@ -75,9 +73,7 @@ class _Strand:
                     self._wish = None
                 self._turn.release()
                 thread.join(0.01)
-        if self._problem is not None:
-            raise self._problem
-        return self._result
+        return self._result.result()
 
     def _go_on(self) -> None:
         """Lets the strand run until it waits again, or ends."""
@@ -88,11 +84,11 @@ class _Strand:
         _here.strand = self
         self._turn.acquire()
         try:
-            self._result = self._work()
+            self._result.set_result(self._work())
         except Ended:
             pass
         except BaseException as err:  # raised where the strand was started
-            self._problem = err
+            self._result.set_exception(err)
         finally:
             self._back.release()
 
@@ -105,15 +101,4 @@ class _Strand:
         self._turn.acquire()
         if self._is_over:
             raise Ended
-        return self._answer()
-
-
-def _returning(found: Any) -> Callable[[], Any]:
-    return lambda: found
-
-
-def _raising(err: Exception) -> Callable[[], Any]:
-    def answer() -> Any:
-        raise err
-
-    return answer
+        return self._answer.result()

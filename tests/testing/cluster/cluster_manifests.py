@@ -4,47 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
+from longshore.api.facts.kinds import CRON_JOBS, JOBS, PODS, VOLCANO_JOBS
+from support.manifests import manifest, pod_spec
+
 
 def a_job(
     name: str = "report", restart: str = "Never", pod: dict[str, Any] | None = None, **spec: Any
 ) -> Any:
-    containers = [{"name": "main", "image": "busybox"}]
-    template = {"spec": {"restartPolicy": restart, "containers": containers, **(pod or {})}}
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {"name": name},
-        "spec": {"template": template, **spec},
-    }
+    template = {"spec": pod_spec("busybox", restartPolicy=restart, **(pod or {}))}
+    return manifest(JOBS, name, {"template": template, **spec})
 
 
 def a_cronjob(name: str = "nightly", schedule: str = "0 * * * *", **spec: Any) -> Any:
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "CronJob",
-        "metadata": {"name": name},
-        "spec": {"schedule": schedule, "jobTemplate": {"spec": a_job()["spec"]}, **spec},
-    }
+    template = {"spec": a_job()["spec"]}
+    return manifest(CRON_JOBS, name, {"schedule": schedule, "jobTemplate": template, **spec})
 
 
 def a_pod(name: str = "p") -> Any:
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name},
-        "spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox"}]},
-    }
+    return manifest(PODS, name, pod_spec("busybox"))
 
 
 def a_gang(name: str = "train", replicas: int = 3) -> Any:
-    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox"}]}}
-    return {
-        "apiVersion": "batch.volcano.sh/v1alpha1",
-        "kind": "Job",
-        "metadata": {"name": name},
-        "spec": {
-            "schedulerName": "volcano",
-            "minAvailable": replicas,
-            "tasks": [{"name": "worker", "replicas": replicas, "template": template}],
-        },
-    }
+    task = {"name": "worker", "replicas": replicas, "template": {"spec": pod_spec("busybox")}}
+    spec = {"schedulerName": "volcano", "minAvailable": replicas, "tasks": [task]}
+    return manifest(VOLCANO_JOBS, name, spec)

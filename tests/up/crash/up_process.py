@@ -23,7 +23,6 @@ class UpProcess(Up):
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[Calls]:
-        """Requests to it, as soon as it serves."""
         longshore = await asyncio.to_thread(self.meet)
         headers = {"Authorization": f"Bearer {longshore.token}"}
         async with calling(longshore.server, longshore.tls, headers) as calls:

@@ -17,6 +17,7 @@ from longshore.api.kinds import table
 from longshore.api.metrics import Registry
 from longshore.api.types import Obj
 from longshore.apiserver.admission import volcano
+from longshore.client.http.http1 import NoConnection
 from longshore.machinery.fence import Fence
 from longshore.machinery.time.clock import RealClock
 from longshore.up import manifests
@@ -293,7 +294,7 @@ async def test_a_port_that_is_taken_is_an_error(cluster: Cluster) -> None:
 
 async def test_only_the_authority_of_the_configurations_is_trusted(cluster: Cluster) -> None:
     assert cluster.service.port is not None
-    with pytest.raises(ssl.SSLCertVerificationError):
+    with pytest.raises(NoConnection, match="certificate verify failed"):
         await post(
             cluster.service.port, f"{NAME}.{SYSTEM}.svc", "/validate", {}, ssl.create_default_context()
         )

@@ -12,7 +12,7 @@ from longshore.machinery.time.virtual import VirtualClock
 from longshore.scripts.pod_rules import Rule
 from longshore.scripts.runs import Exit
 from longshore.testing.stories import beside
-from support.volcano_world import World, a_task, a_world, controller
+from support.volcano_world import NEVER, World, a_task, a_world, controller
 
 
 @pytest.fixture(autouse=True)
@@ -37,8 +37,8 @@ def play(*, policies: list[dict[str, Any]] | None = None) -> tuple[int, dict[str
     """What is counted at first, and the status after two seconds."""
 
     async def main(clock: VirtualClock) -> tuple[int, dict[str, Any]]:
-        async with a_world(clock) as world, beside(controller(world.client, clock)):
-            world.gangs.node = "away"  # where no agent reports the pods
+        never = (Rule(runs=(NEVER,)),)
+        async with a_world(clock, never) as world, beside(controller(world.client, clock)):
             await world.job([a_task("w", 2)], **({"policies": policies} if policies else {}))
             first = await pending(world)
             await clock.sleep(2)

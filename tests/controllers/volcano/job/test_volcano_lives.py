@@ -20,10 +20,10 @@ from longshore.testing import faulty_client
 from longshore.testing.faulty_client import FaultyClient
 from longshore.testing.injected_faults import Fault, Faults, StruckClient, unavailable
 from longshore.testing.stories import beside
-from support.simple_gangs import GROUPS
 from support.volcano_world import (
     COMMANDS,
     FOR_EVER,
+    GROUPS,
     JOBS,
     NS,
     PODS,
@@ -57,8 +57,9 @@ async def status(world: World) -> Any:
 
 def test_no_pod_is_made_before_the_scheduler_lets_the_gang_in() -> None:
     async def tell(world: World) -> None:
-        world.gangs.closed = True
-        await world.job({"w": 2})
+        large = a_task("w", 2)
+        large["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1000"}}
+        await world.job([large])
         await asyncio.sleep(60)
         assert not await world.pods()
         assert (await status(world))["state"]["phase"] == "Pending"
