@@ -16,11 +16,11 @@ PACKAGE = Path(longshore.__file__).parent
 TESTS = Path(__file__).parents[1]
 
 ROOMS = {
-    "api": (174, 22_777),
-    "apiserver": (139, 16_716),
+    "api": (175, 22_785),
+    "apiserver": (139, 16_717),
     "cli": (130, 17_912),
     "client": (31, 4_275),
-    "controllers": (150, 14_985),
+    "controllers": (150, 14_986),
     "machinery": (48, 5_261),
     "node": (117, 16_079),
     "plane": (12, 1_763),

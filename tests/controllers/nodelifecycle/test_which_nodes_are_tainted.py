@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from longshore.api.types import Obj
-from longshore.controllers.nodelifecycle.taints import NodeLifecyclePlan, NodeLifecycleView, decide
+from longshore.controllers.nodelifecycle.node_taints import NodeLifecyclePlan, NodeLifecycleView, decide
 
 AT = "2026-01-01T00:00:00Z"
 

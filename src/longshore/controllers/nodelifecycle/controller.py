@@ -18,7 +18,7 @@ from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, PatchType, Unreachable
 from longshore.controllers.nodelifecycle import eviction
-from longshore.controllers.nodelifecycle.taints import NodeLifecycleView, NodePlan, decide
+from longshore.controllers.nodelifecycle.node_taints import NodeLifecycleView, NodePlan, decide
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.events.recorder import reference
 from longshore.machinery.informers.informer import Handler
