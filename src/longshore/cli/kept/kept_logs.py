@@ -135,7 +135,9 @@ def show_failed(server: Server, arguments: Namespace) -> int:
         raise Failure("--failed is for a Job or a pod: longshore logs --failed job/NAME", 2)
     plural = "jobs" if kind in _JOBS else "pods"
     shown = 0
-    for record in _gone(server, plural, name):
+    there = _there(server, plural, name)  # first: a pod that is deleted meanwhile is then found among the gone
+    gone = _gone(server, plural, name)
+    for record in gone:
         for run in record["containers"]:
             ended = run.get("ended") or run.get("endedBefore") or {}
             if not _wanted(run["name"], ended, arguments.container):
@@ -144,9 +146,11 @@ def show_failed(server: Server, arguments: Namespace) -> int:
             path = f"{_PAGE}/logs/{uid}/{escaped(run['name'])}/{attempt}"
             _print(record, run["name"], ended, _log(server, path), arguments.tail)
             shown += 1
-    for pod in _there(server, plural, name):
-        status = pod["status"]
-        meta = pod["metadata"]
+    gone_uids = {record["uid"] for record in gone}
+    for pod in there:
+        status, meta = pod["status"], pod["metadata"]
+        if meta["uid"] in gone_uids:
+            continue
         for each in pod_state.statuses_of(pod):
             ended = (each.get("state") or {}).get("terminated") or {}
             if not _wanted(each["name"], ended, arguments.container):
