@@ -135,7 +135,7 @@ def show_failed(server: Server, arguments: Namespace) -> int:
         raise Failure("--failed is for a Job or a pod: longshore logs --failed job/NAME", 2)
     plural = "jobs" if kind in _JOBS else "pods"
     shown = 0
-    there = _there(server, plural, name)  # first: a pod that is deleted meanwhile is then found among the gone
+    there = _there(server, plural, name)  # first: one that leaves meanwhile is then found below
     gone = _gone(server, plural, name)
     for record in gone:
         for run in record["containers"]:
