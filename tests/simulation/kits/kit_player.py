@@ -215,9 +215,7 @@ def _played(
             found: Problems = await main(server)
             return found
         finally:
-            beside = [*virtual_modules.BESIDE]
-            virtual_modules.BESIDE.clear()
-            await cancelled(beside)
+            await cancelled([*virtual_modules.BESIDE])
             await server.close()
 
     return virtual.run(whole)

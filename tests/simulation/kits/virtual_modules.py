@@ -123,12 +123,13 @@ class Thread:
             self._target(*self._args)
 
     def start(self) -> None:
-        loop = strands.loop()
-        BESIDE.add(loop.create_task(strands.run(self.run)))
+        task = strands.loop().create_task(strands.run(self.run))
+        BESIDE.add(task)
+        task.add_done_callback(BESIDE.discard)
 
 
 BESIDE: set[asyncio.Task[None]] = set()
-"""The strands that were started beside others. Whoever plays a kit cancels them in the end."""
+"""The strands that run beside others. The player of a kit cancels them at its end."""
 
 
 class ThreadPoolExecutor:
