@@ -124,11 +124,11 @@ CLIENTS = {"ours": ours, "aiohttp": aiohttp, "blocking": blocking, "http.client"
 
 
 def main() -> None:
-    from longshore.up import pki
+    from longshore.up import own_certificates
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        made = pki.ensure(folder / "pki", datetime.now(UTC))
+        made = own_certificates.ensure(folder / "pki", datetime.now(UTC))
         (folder / "answer").write_bytes(b'{"metadata":{},"x":"%b"}' % (b"y" * 2000))
         with bare(made.server, made.ca_cert, folder / "answer") as server:
             for client in CLIENTS:

@@ -84,10 +84,10 @@ def _keep(file: Path, content: bytes) -> None:
 def _made(now: datetime) -> bytes:
     """Makes the server's key and certificate. The authority's certificate follows as a comment, so that
     servers do not send it."""
-    from longshore.up import certificates, pki
+    from longshore.up import certificates, own_certificates
 
     ca = certificates.authority(now, _DAYS)
-    server = certificates.server(ca, now, _DAYS, pki.SERVER_DNS, pki.SERVER_IPS)
+    server = certificates.server(ca, now, _DAYS, own_certificates.SERVER_DNS, own_certificates.SERVER_IPS)
     return server.pem + b"".join(_COMMENT + line for line in ca.cert_pem.splitlines(keepends=True))
 
 

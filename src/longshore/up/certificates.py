@@ -1,4 +1,4 @@
-"""Creates and reads certificates. The only file that loads the certificate library; see pki.py.
+"""Creates and reads certificates. The only file that loads the certificate library; see own_certificates.py.
 
 Every certificate has its key usage (server or client authentication) and a random serial number. It is valid
 from an hour in the past, so that a slightly wrong clock does no harm.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from longshore.client.config import kubeconfig
 from longshore.up.files import write_private
-from longshore.up.pki import Pki
+from longshore.up.own_certificates import Pki
 
 
 def text(*, server: str, ca: bytes, token: str) -> str:

@@ -51,8 +51,8 @@ from longshore.up import (
     machine,
     node,
     node_name,
+    own_certificates,
     own_pages,
-    pki,
     secrets,
     snapshots,
     spare_memory,
@@ -87,15 +87,15 @@ class Longshore(msgspec.Struct, frozen=True):
 async def running(options: Options, passed: Sequence[socket.socket] = ()) -> AsyncIterator[Longshore]:
     """Starts a longshore and stops it at the end of the block. `passed` are sockets of a service manager.
 
-    Raises `store.StoreError`, `files.UnfitDirectory`, `image_table.BadImages`, `pki.BrokenPki` or
-    `listening.CannotListen` if it cannot start."""
+    Raises `store.StoreError`, `files.UnfitDirectory`, `image_table.BadImages`, `own_certificates.BrokenPki`
+    or `listening.CannotListen` if it cannot start."""
     async with AsyncExitStack() as stack:
         directory = stack.enter_context(files.data_dir(options.data_dir, temporary=options.in_memory))
         clock = RealClock()
         images = ImagesFile(options.images or _images(options))
         store = _store(options, directory, stack)
         names = listening.names(options.listen, options.tls_names)
-        certificates = pki.ensure(options.certificates or directory / "pki", clock.now(), names)
+        certificates = own_certificates.ensure(options.certificates or directory / "pki", clock.now(), names)
         tls = _tls(certificates)
         own = secrets.ensure(directory)
         tokens = Tokens(store, admin_token=own.admin_token, key=own.signing_key, clock=clock.timestamp)
@@ -142,7 +142,7 @@ async def running(options: Options, passed: Sequence[socket.socket] = ()) -> Asy
         url, config = f"https://{HOST}:{port}", directory / "kubeconfig"
         kubeconfig.write(config, server=url, pki=certificates, token=own.admin_token)
 
-        def renewed(fresh: pki.Pki) -> None:
+        def renewed(fresh: own_certificates.Pki) -> None:
             tls.load_cert_chain(fresh.server)
             kubeconfig.write(config, server=url, pki=fresh, token=own.admin_token)
 
@@ -202,7 +202,7 @@ def _store(options: Options, directory: Path, stack: AsyncExitStack) -> Store:
     return store
 
 
-def _tls(certificates: pki.Pki) -> ssl.SSLContext:
+def _tls(certificates: own_certificates.Pki) -> ssl.SSLContext:
     """TLS of the server: asks for a client certificate, which longshore's own authority must have signed."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -228,7 +228,7 @@ async def _watch_journal(store: Store, clock: Clock) -> None:
 
 
 async def _renew(
-    directory: Path, names: tuple[str, ...], renewed: Callable[[pki.Pki], None], clock: Clock
+    directory: Path, names: tuple[str, ...], renewed: Callable[[own_certificates.Pki], None], clock: Clock
 ) -> None:
     """Renews certificates of a longshore that runs for months; new connections get the new one. A renewal
     that fails, on a full disk say, is retried the next day: weeks are left when it is due."""
@@ -236,12 +236,12 @@ async def _renew(
     while True:
         await clock.sleep(_RENEWAL_SECONDS)
         try:
-            fresh = pki.ensure(directory, clock.now(), names)
+            fresh = own_certificates.ensure(directory, clock.now(), names)
             is_owed = is_owed or fresh.renewed
             if is_owed:
                 renewed(fresh)
                 is_owed = False
-        except (OSError, pki.BrokenPki) as err:
+        except (OSError, own_certificates.BrokenPki) as err:
             log.warning("cannot renew the certificates, trying again tomorrow: %s", err)
 
 

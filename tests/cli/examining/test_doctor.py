@@ -13,7 +13,7 @@ import pytest
 from longshore.cli import doctor_checks
 from longshore.cli.doctor_checks import Finding
 from longshore.store import journal_schema
-from longshore.up import pki
+from longshore.up import own_certificates
 from support.longshore_command import Command
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -122,7 +122,7 @@ def test_a_clock_behind_the_data_is_broken(tmp_path: Path) -> None:
 
 def test_certificates_are_checked_for_their_end(tmp_path: Path) -> None:
     assert doctor_checks.certificates(tmp_path, NOW, False).text == "made by the first start"
-    pki.ensure(tmp_path / "pki", NOW)
+    own_certificates.ensure(tmp_path / "pki", NOW)
     assert doctor_checks.certificates(tmp_path, NOW, True) == Finding(
         "certificates", "ok", "valid until 2027-05-04"
     )

@@ -97,9 +97,9 @@ async def test_without_credentials(longshore: Longshore, tmp_path: Path) -> None
 async def test_with_a_certificate_of_another_authority(longshore: Longshore, tmp_path: Path) -> None:
     from datetime import UTC, datetime
 
-    from longshore.up import pki
+    from longshore.up import own_certificates
 
-    pair = str(pki.ensure(tmp_path / "other", datetime.now(UTC)).admin)
+    pair = str(own_certificates.ensure(tmp_path / "other", datetime.now(UTC)).admin)
     config = as_user(longshore, tmp_path / "c", **{"client-certificate": pair, "client-key": pair})
     with pytest.raises((Unreachable, StatusError)):
         await who(config)

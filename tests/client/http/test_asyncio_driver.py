@@ -16,7 +16,7 @@ import pytest
 from longshore.client.http import asyncio_driver, http1
 from longshore.client.http.asyncio_driver import Pool
 from longshore.client.http.http1 import BrokenOff, NoConnection
-from longshore.up import pki
+from longshore.up import own_certificates
 
 pytestmark = pytest.mark.anyio
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -212,7 +212,7 @@ async def test_a_connection_that_says_something_unasked_is_not_used_again() -> N
 
 @pytest.mark.parametrize("proxy_has_tls", [False, True])
 async def test_a_tunnel_leads_through_a_proxy(proxy_has_tls: bool, tmp_path: Path) -> None:
-    authority = pki.ensure(tmp_path, datetime.now(UTC))
+    authority = own_certificates.ensure(tmp_path, datetime.now(UTC))
     serving = SSLContext(PROTOCOL_TLS_SERVER)
     serving.load_cert_chain(authority.server)
     peer = Peer([OK])

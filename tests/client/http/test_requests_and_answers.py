@@ -15,7 +15,7 @@ from longshore.api.errors import StatusError
 from longshore.client import Unreachable
 from longshore.client.config.connection import Connection
 from longshore.client.http import HttpClient
-from longshore.up import pki
+from longshore.up import own_certificates
 from support.http_server import Asked, Reply, json_reply, serving
 
 pytestmark = pytest.mark.anyio
@@ -150,8 +150,8 @@ async def test_a_proxy_is_used_when_the_environment_names_one(script: Script) ->
 
 
 async def test_a_server_of_another_authority_is_not_trusted(tmp_path: Path) -> None:
-    ours = pki.ensure(tmp_path / "ours", datetime.now(UTC))
-    other = pki.ensure(tmp_path / "other", datetime.now(UTC))
+    ours = own_certificates.ensure(tmp_path / "ours", datetime.now(UTC))
+    other = own_certificates.ensure(tmp_path / "other", datetime.now(UTC))
     tls = SSLContext(PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(other.server)
 

@@ -82,7 +82,7 @@ def run(arguments: Namespace) -> int:
     from longshore.up.files import UnfitDirectory
     from longshore.up.listening import CannotListen
     from longshore.up.options import Options
-    from longshore.up.pki import BrokenPki
+    from longshore.up.own_certificates import BrokenPki
 
     if arguments.scripted is not None:
         return _scripted(arguments)

@@ -90,7 +90,7 @@ async def _throw_away(arguments: Namespace) -> AsyncIterator[Place]:
     from longshore.store import StoreError
     from longshore.up.files import UnfitDirectory
     from longshore.up.options import Options
-    from longshore.up.pki import BrokenPki
+    from longshore.up.own_certificates import BrokenPki
     from longshore.up.running import running as started
 
     home = data_dir.directory(Namespace(data_dir=None))
