@@ -150,9 +150,11 @@ class _Model:
                 least = 0  # a pod that failed carries the failures of its index until there is another
             if not least <= status.get(name, 0) <= most:
                 yield f"{name} is {status.get(name, 0)}, must be {least} to {most}: {sums.ends}"
+        # A pod whose failure is not seen yet when the Job is given up is deleted as an active one.
+        seen = self.verdict_at - _UNSEEN_SECONDS if self.fails else inf
         for name in ("completedIndexes", "failedIndexes"):
             found = read_indexes(status.get(name) or "", size)
-            must, may = (getattr(sums, name)(inf, sure=sure) for sure in (True, False))
+            must, may = getattr(sums, name)(seen, sure=True), getattr(sums, name)(inf, sure=False)
             if not must <= found <= may:
                 yield f"{name} are {sorted(found)}, must have {sorted(must)} of {sorted(may)}: {sums.ends}"
 

@@ -18,4 +18,4 @@ WITHOUT_MORE_WORK: Final = (
 )
 """Found before there was `more_work`, and played without it."""
 
-KEPT: Final = (*WITHOUT_MORE_WORK, 182, 785, 921000055, 2026112000337)
+KEPT: Final = (*WITHOUT_MORE_WORK, 182, 785, 921000055, 2026112000337, 2026112001168)
