@@ -150,8 +150,7 @@ class _Model:
                 least = 0  # a pod that failed carries the failures of its index until there is another
             if not least <= status.get(name, 0) <= most:
                 yield f"{name} is {status.get(name, 0)}, must be {least} to {most}: {sums.ends}"
-        # A pod whose failure is not seen yet when the Job is given up is deleted as an active one.
-        seen = self.verdict_at - _UNSEEN_SECONDS if self.fails else inf
+        seen = self.verdict_at - _UNSEEN_SECONDS if self.fails else inf  # what fails unseen is deleted as active
         for name in ("completedIndexes", "failedIndexes"):
             found = read_indexes(status.get(name) or "", size)
             must, may = getattr(sums, name)(seen, sure=True), getattr(sums, name)(inf, sure=False)
