@@ -150,7 +150,7 @@ class _Model:
                 least = 0  # a pod that failed carries the failures of its index until there is another
             if not least <= status.get(name, 0) <= most:
                 yield f"{name} is {status.get(name, 0)}, must be {least} to {most}: {sums.ends}"
-        seen = self.verdict_at - _UNSEEN_SECONDS if self.fails else inf  # what fails unseen is deleted as active
+        seen = self.verdict_at - _UNSEEN_SECONDS if self.fails else inf  # unseen failures are deleted
         for name in ("completedIndexes", "failedIndexes"):
             found = read_indexes(status.get(name) or "", size)
             must, may = getattr(sums, name)(seen, sure=True), getattr(sums, name)(inf, sure=False)
