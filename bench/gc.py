@@ -25,6 +25,7 @@ from longshore.client.local import LocalClient
 from longshore.controllers import garbage, job
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time.clock import RealClock
+from longshore.plane.controllers import WORKERS
 from longshore.store import Store
 
 JOBS, PODS, MAPS = ("batch/v1", "Job"), ("v1", "Pod"), ("v1", "ConfigMap")
@@ -47,9 +48,11 @@ async def world(*, collecting: bool = True, working: bool = False) -> AsyncItera
         await client.create(("v1", "Namespace"), {"metadata": {"name": NAMESPACE}})
         tasks = []
         if collecting:
-            tasks.append(asyncio.create_task(garbage.run(ControllerContext(client, clock=clock, rng=rng))))
+            context = ControllerContext(client, clock=clock, rng=rng, workers=WORKERS["garbage"])
+            tasks.append(asyncio.create_task(garbage.run(context)))
         if working:
-            tasks.append(asyncio.create_task(job.run(ControllerContext(client, clock=clock, rng=rng))))
+            context = ControllerContext(client, clock=clock, rng=rng, workers=WORKERS["job"])
+            tasks.append(asyncio.create_task(job.run(context)))
         try:
             yield client
         finally:

@@ -35,6 +35,7 @@ from longshore.client.local import LocalClient
 from longshore.controllers import job
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time.clock import RealClock
+from longshore.plane.controllers import WORKERS
 from longshore.store import Store
 from longshore.up import startup
 
@@ -150,7 +151,7 @@ async def kept(directory: Path) -> AsyncIterator[Client]:
     """As `embedded`, in a directory that stays; begins when all is in the caches."""
     store = Store.open(directory)
     client = LocalClient(Api(ApiParts(store, RealClock(), random.Random())))
-    context = ControllerContext(client, clock=RealClock(), rng=random.Random(0))
+    context = ControllerContext(client, clock=RealClock(), rng=random.Random(0), workers=WORKERS["job"])
     controller = asyncio.create_task(job.run(context))
     try:
         await asyncio.sleep(0)

@@ -32,6 +32,7 @@ from longshore.client.local import LocalClient
 from longshore.controllers import job
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time.clock import RealClock
+from longshore.plane.controllers import WORKERS
 from longshore.store import Store
 from longshore.up import startup
 
@@ -60,9 +61,8 @@ async def embedded() -> AsyncIterator[Client]:
         store = Store.open(Path(directory))
         client = LocalClient(Api(ApiParts(store, RealClock(), random.Random())))
         await client.create(("v1", "Namespace"), {"metadata": {"name": NAMESPACE}})
-        controller = asyncio.create_task(
-            job.run(ControllerContext(client, clock=RealClock(), rng=random.Random(0)))
-        )
+        context = ControllerContext(client, clock=RealClock(), rng=random.Random(0), workers=WORKERS["job"])
+        controller = asyncio.create_task(job.run(context))
         try:
             yield client
         finally:
