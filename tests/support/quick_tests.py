@@ -20,7 +20,7 @@ from support.places import TESTS
 
 _STARTING: Final = re.compile(
     r"\b(?:subprocess|multiprocessing|pty|create_subprocess_exec|forkpty|os\.fork|posix_spawn|sys\.executable)\b"
-    r"|\b(?:up\.running|apiserver\.large|exec_plugin|node\.runtimes\.(?:process|podman)|pytester)\b|LONGSHORE_TEST_|busybox|node=\"process\"|\"--set\""
+    r"|\b(?:up\.running|apiserver\.large|exec_plugin|node\.runtimes\.(?:process|podman)|pytester)\b|LONGSHORE_TEST_|busybox|node=\"process\"|\"--(?:set|nodes)\""
 )
 _LONG: Final = re.compile(
     r"\b(?:crashing|every_write|injected_faults|FaultyClient|schemathesis|simulation|mark\.long)\b"
