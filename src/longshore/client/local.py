@@ -243,9 +243,9 @@ class StoredEntry(msgspec.Struct, frozen=True, eq=False, gc=False):
         return self.entry.key.place
 
     def read(self, reads: Projection) -> Obj:
-        """The fields that are read: of the decoded object if the store has it decoded, else of its JSON."""
-        entry = self.entry
-        return reads.of(entry.obj) if reads is WHOLE or entry.is_decoded else reads.one(entry.raw)
+        """The whole object if the store has it decoded, else the fields that are read. Beside a copy, the store
+        decodes its own again for the next write: 1.29 instead of 1.04 ms a one-pod Job (bench/jobs.py)."""
+        return self.entry.obj if reads is WHOLE or self.entry.is_decoded else reads.one(self.entry.raw)
 
     @property
     def facts(self) -> Obj:
@@ -263,7 +263,7 @@ class ConvertedEntry(StoredEntry, frozen=True, eq=False, gc=False):
         return served(self.resource, self.entry.obj)
 
     def read(self, reads: Projection) -> Obj:
-        return reads.of(self.obj)
+        return self.obj
 
 
 def _sort_of(resource: Resource) -> type[StoredEntry]:
