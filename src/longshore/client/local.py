@@ -243,8 +243,8 @@ class StoredEntry(msgspec.Struct, frozen=True, eq=False, gc=False):
         return self.entry.key.place
 
     def read(self, reads: Projection) -> Obj:
-        """The whole object if the store has it decoded, else the fields that are read. Beside a copy, the store
-        decodes its own again for the next write: 1.29 instead of 1.04 ms a one-pod Job (bench/jobs.py)."""
+        """The whole object if the store has it decoded, else the fields that are read. Beside a copy, the
+        store decodes its own again for the next write: 1.29 instead of 1.04 ms a Job (bench/jobs.py)."""
         return self.entry.obj if reads is WHOLE or self.entry.is_decoded else reads.one(self.entry.raw)
 
     @property
