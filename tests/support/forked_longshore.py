@@ -33,11 +33,11 @@ import msgspec
 
 from support import left_behind
 
-_ENDING = threading.Lock()
+_ENDING = threading.Lock()  # held by the thread that takes an exit code
 
 
 class _Start(msgspec.Struct):
-    """One longshore to be started. Its streams and the socket for its exit code come beside it."""
+    """One longshore to be started. Its streams and the pipe for its exit code come beside it."""
 
     words: Sequence[str]
     env: Mapping[str, str]
@@ -94,7 +94,7 @@ class _Fork(subprocess.Popen[str]):
         self.pid = _server().start(args, [*streams, theirs])
         os.close(theirs)
         self._child_created = True
-        self._close_pipe_fds(p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite)  # type: ignore[attr-defined]
+        self._close_pipe_fds(p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite)  # type: ignore[attr-defined] # private
 
     def _internal_poll(self, *more: object, **named: object) -> int | None:
         return self._ended(0)
